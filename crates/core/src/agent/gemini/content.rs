@@ -1,0 +1,439 @@
+//! What Gemini CLI's loader makes of a message's `content`, its exceptions included.
+//!
+//! Before it stores a message the loader turns the content into a string to see whether there is
+//! anything worth resuming. For odd content that conversion throws, and the message is dropped. To
+//! hold the same list we must throw at the same places; so this follows JavaScript's rules for
+//! turning values into strings (upstream: `partToString` in `utils/partUtils.ts`, verbose, 0.61).
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::read::json;
+
+/// The loader's conversion threw an exception.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Throws;
+
+/// Arrays nested deeper than this overflow the real loader's stack (the exact depth depends on the
+/// moment its functions are compiled; below this it never did).
+const DEEPEST: usize = 2000;
+
+/// The outcome of the conversion: a string, or some other value that passed through.
+enum Shown<'a> {
+    Text(Cow<'a, str>),
+    /// A bare part whose `text` is not a string is returned as it is.
+    Other(&'a RawValue),
+}
+
+/// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
+///
+/// `trims` is whether the caller goes on to trim the result, which only a string survives.
+pub(super) fn leading_text(content: Option<&RawValue>, trims: bool) -> Result<String, Throws> {
+    let Some(content) = content.filter(|raw| json::is_truthy(raw)) else {
+        return Ok(String::new());
+    };
+    let mut text = Prefix::default();
+    if content.get().starts_with('[') {
+        walk(content.get(), |step| {
+            match step {
+                Step::Leaf(leaf) if json::is_truthy(leaf) => text.push(&joined(part(leaf)?)?),
+                _ => {}
+            }
+            Ok(())
+        })?;
+    } else {
+        match part(content)? {
+            Shown::Text(shown) => text.push(&shown),
+            Shown::Other(_) if trims => return Err(Throws),
+            Shown::Other(_) => {}
+        }
+    }
+    Ok(text.0)
+}
+
+/// The beginning of a text from its first character that is not white space; enough of it to tell
+/// the kinds of content apart, so that a long text is not copied.
+#[derive(Default)]
+struct Prefix(String);
+
+impl Prefix {
+    fn push(&mut self, text: &str) {
+        let mut text = text;
+        if self.0.is_empty() {
+            text = text.trim_start_matches(is_js_space);
+        }
+        let room = json::LEAD.saturating_sub(self.0.chars().count());
+        self.0.extend(text.chars().take(room));
+    }
+}
+
+/// The characters `String.prototype.trim` removes.
+pub(super) fn is_js_space(c: char) -> bool {
+    c == '\u{FEFF}' || (c.is_whitespace() && c != '\u{85}')
+}
+
+/// One value of a part list.
+fn part(raw: &RawValue) -> Result<Shown<'_>, Throws> {
+    let none = Ok(Shown::Text(Cow::Borrowed("")));
+    if let Some(text) = json::lead(raw) {
+        return Ok(Shown::Text(text));
+    }
+    if !raw.get().starts_with('{') {
+        return none; // a number or a boolean has no `text`
+    }
+    // The keys the loader asks for, in its order; `undefined` is what JSON cannot hold, so a key
+    // with null is present.
+    let mut keys: [Option<&RawValue>; 9] = [None; 9];
+    let names: [&[u8]; 9] = [
+        b"videoMetadata",
+        b"thought",
+        b"codeExecutionResult",
+        b"executableCode",
+        b"fileData",
+        b"functionCall",
+        b"functionResponse",
+        b"inlineData",
+        b"text",
+    ];
+    let fields = json::each_field(raw.get(), |key, value| {
+        if let Some(n) = names.iter().position(|name| *name == &*key) {
+            keys[n] = Some(value);
+        }
+    });
+    if fields.is_err() {
+        return none; // cannot happen: the value was taken out of valid JSON
+    }
+    let [
+        video,
+        thought,
+        result,
+        code,
+        file,
+        call,
+        response,
+        inline,
+        text,
+    ] = keys;
+    let placeholder = |label: &'static str| Ok(Shown::Text(Cow::Borrowed(label)));
+    if video.is_some() {
+        return placeholder("[Video Metadata]");
+    }
+    if let Some(thought) = thought {
+        to_string(thought)?;
+        return placeholder("[Thought: …]");
+    }
+    if result.is_some() {
+        return placeholder("[Code Execution Result]");
+    }
+    if code.is_some() {
+        return placeholder("[Executable Code]");
+    }
+    if file.is_some() {
+        return placeholder("[File Data]");
+    }
+    if let Some(function) = call.or(response) {
+        if let Some(name) = member(function, b"name")? {
+            to_string(name)?;
+        }
+        return placeholder("[Function …]");
+    }
+    if let Some(inline) = inline {
+        media(inline)?;
+        return placeholder("[Media …]");
+    }
+    match text {
+        Some(text) if text.get() != "null" => match json::lead(text) {
+            Some(text) => Ok(Shown::Text(text)),
+            None => Ok(Shown::Other(text)),
+        },
+        _ => none,
+    }
+}
+
+/// `value.key`: throws for null; `None` where JavaScript has `undefined`.
+fn member<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, Throws> {
+    match value.get() {
+        "null" => Err(Throws),
+        text if text.starts_with('{') => {
+            let mut found = None;
+            // The value was taken out of valid JSON, so reading it again cannot fail.
+            let _ = json::each_field(text, |name, field| {
+                if *name == *key {
+                    found = Some(field);
+                }
+            });
+            Ok(found)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Reads `mimeType` and `data` of inline data as the loader does.
+fn media(inline: &RawValue) -> Result<(), Throws> {
+    let present = |field: Option<&RawValue>| field.filter(|raw| raw.get() != "null").is_some();
+    let mime = member(inline, b"mimeType")?;
+    if present(mime) && mime.and_then(json::js_string).is_none() {
+        return Err(Throws); // no `startsWith` on it
+    }
+    let data = member(inline, b"data")?;
+    if let Some(data) = data.filter(|raw| raw.get().starts_with('{')) {
+        // `data.length * 3` turns the length into a number.
+        if let Some(length) = member(data, b"length")? {
+            to_number(length)?;
+        }
+    }
+    Ok(())
+}
+
+/// A step through a nested array.
+enum Step<'a> {
+    Comma,
+    Leaf(&'a RawValue),
+}
+
+/// Walks the leaves of a nested array. Iterative: arrays nest as deep as the file likes. The text is
+/// known to be valid JSON.
+fn walk<'a>(
+    text: &'a str,
+    mut sink: impl FnMut(Step<'a>) -> Result<(), Throws>,
+) -> Result<(), Throws> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (0, 0usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'[' if depth == DEEPEST => return Err(Throws),
+            b'[' => depth += 1,
+            b']' => depth -= 1,
+            b',' => sink(Step::Comma)?,
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            _ => {
+                let mut values =
+                    serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
+                let Some(Ok(leaf)) = values.next() else {
+                    return Ok(());
+                };
+                at += values.byte_offset();
+                sink(Step::Leaf(leaf))?;
+                continue;
+            }
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// An element as `Array.prototype.join` sees it.
+fn joined<'a>(shown: Shown<'a>) -> Result<Cow<'a, str>, Throws> {
+    match shown {
+        Shown::Text(text) => Ok(text),
+        Shown::Other(raw) => to_string(raw),
+    }
+}
+
+/// `String(value)`. Only its beginning is ever looked at, so an object is not spelled out.
+fn to_string(raw: &RawValue) -> Result<Cow<'_, str>, Throws> {
+    if let Some(text) = json::string(raw) {
+        return Ok(text);
+    }
+    match raw.get().as_bytes().first() {
+        Some(b'{') => {
+            // An own `toString` hides the inherited one and, being data, cannot be called.
+            if member(raw, b"toString")?.is_some() {
+                return Err(Throws);
+            }
+            Ok(Cow::Borrowed("[object Object]"))
+        }
+        Some(b'[') => {
+            // An array inside an array is joined the same way, so only the commas count.
+            let mut out = String::new();
+            walk(raw.get(), |step| {
+                match step {
+                    Step::Comma => out.push(','),
+                    Step::Leaf(leaf) if leaf.get() == "null" => {}
+                    Step::Leaf(leaf) => out.push_str(&to_string(leaf)?),
+                }
+                Ok(())
+            })?;
+            Ok(Cow::Owned(out))
+        }
+        _ => Ok(Cow::Borrowed(raw.get())),
+    }
+}
+
+/// `Number(value)`.
+fn to_number(raw: &RawValue) -> Result<f64, Throws> {
+    let text = raw.get();
+    match text.as_bytes().first() {
+        Some(b'"' | b'[' | b'{') => {
+            let text = to_string(raw)?;
+            let text = text.trim_matches(is_js_space);
+            Ok(if text.is_empty() {
+                0.0
+            } else {
+                string_to_number(text)
+            })
+        }
+        Some(b't') => Ok(1.0),
+        Some(b'f' | b'n') => Ok(0.0),
+        _ => Ok(json::number(text).unwrap_or(f64::NAN)),
+    }
+}
+
+fn string_to_number(text: &str) -> f64 {
+    let radix =
+        |digits: &str, radix| u64::from_str_radix(digits, radix).map_or(f64::NAN, |n| n as f64);
+    match text {
+        "Infinity" | "+Infinity" => f64::INFINITY,
+        "-Infinity" => f64::NEG_INFINITY,
+        _ => match text.as_bytes() {
+            [b'0', b'x' | b'X', ..] => radix(&text[2..], 16),
+            [b'0', b'o' | b'O', ..] => radix(&text[2..], 8),
+            [b'0', b'b' | b'B', ..] => radix(&text[2..], 2),
+            // Rust also reads "inf" and "nan", JavaScript does not.
+            bytes
+                if bytes
+                    .iter()
+                    .all(|b| b.is_ascii_digit() || b".eE+-".contains(b)) =>
+            {
+                text.parse().unwrap_or(f64::NAN)
+            }
+            _ => f64::NAN,
+        },
+    }
+}
+
+/// `(value?.length ?? 0) > 0`, as the loader asks of `toolCalls` and `thoughts`.
+pub(super) fn has_length(value: Option<&RawValue>) -> Result<bool, Throws> {
+    let Some(value) = value.filter(|raw| raw.get() != "null") else {
+        return Ok(false);
+    };
+    match value.get().as_bytes().first() {
+        Some(b'"') => Ok(value.get().len() > 2),
+        Some(b'[') => Ok(!value.get()[1..].trim_start().starts_with(']')),
+        Some(b'{') => match member(value, b"length")? {
+            Some(length) if length.get() != "null" => Ok(to_number(length)? > 0.0),
+            _ => Ok(false),
+        },
+        _ => Ok(false),
+    }
+}
+
+/// The loader's first user message: the text parts of an array, or the string itself.
+pub(super) fn first_message(content: &RawValue) -> Option<String> {
+    if let Some(text) = json::string(content) {
+        return Some(text.into_owned());
+    }
+    if !content.get().starts_with('[') {
+        return None;
+    }
+    let mut out = String::new();
+    let _ = json::each_element(content.get(), |element| {
+        if let Ok(Some(text)) = member_of_object(element, b"text") {
+            if let Some(text) = json::string(text) {
+                out.push_str(&text);
+            }
+        }
+    });
+    Some(out)
+}
+
+fn member_of_object<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, Throws> {
+    if value.get().starts_with('{') {
+        member(value, key)
+    } else {
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    fn lead(text: &str) -> Result<String, Throws> {
+        leading_text(Some(&raw(text)), true)
+    }
+
+    #[test]
+    fn shown_as_upstream_shows_it() {
+        for (content, want) in [
+            (r#"" \u00a0\ufeff hi""#, "hi"),
+            (r#"["a",{"text":"b"},null,7,["c",["d"]]]"#, "abcd"),
+            (
+                r#"[{"text":5},{"text":null},{"text":[1,[2,null]]},{"text":{}}]"#,
+                "51,2,[object Object]",
+            ),
+            ("5", ""),
+            ("true", ""),
+            ("null", ""),
+            (r#"{"text":"x","thought":null}"#, "[Thought: …]"),
+            (r#"{"functionCall":"x"}"#, "[Function …]"),
+            (r#"{"text":null}"#, ""),
+            ("{}", ""),
+        ] {
+            assert_eq!(lead(content).as_deref(), Ok(want), "{content}");
+        }
+        assert_eq!(leading_text(None, true).as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn throws_where_upstream_throws() {
+        for content in [
+            r#"{"text":5}"#,
+            r#"{"text":false}"#,
+            r#"{"functionCall":null}"#,
+            r#"[["x"],{"functionCall":null}]"#,
+            r#"{"functionResponse":null}"#,
+            r#"{"inlineData":null}"#,
+            r#"{"inlineData":{"mimeType":5}}"#,
+            r#"{"inlineData":{"data":{"length":{"toString":1}}}}"#,
+            r#"[{"text":{"toString":1}}]"#,
+            r#"[{"text":[[{"toString":1}]]}]"#,
+            r#"{"thought":{"toString":null}}"#,
+            r#"{"functionCall":{"name":{"toString":1}}}"#,
+        ] {
+            assert_eq!(lead(content), Err(Throws), "{content}");
+        }
+        assert_eq!(
+            leading_text(Some(&raw(r#"{"text":5}"#)), false).as_deref(),
+            Ok("")
+        );
+    }
+
+    #[test]
+    fn any_depth() {
+        for (depth, want) in [(1000, Ok("x".to_owned())), (100_000, Err(Throws))] {
+            let text = format!("{}\"x\"{}", "[".repeat(depth), "]".repeat(depth));
+            assert_eq!(lead(&text), want, "{depth}");
+        }
+    }
+
+    #[test]
+    fn lengths() {
+        for (value, want) in [
+            ("null", false),
+            ("[]", false),
+            ("[ ]", false),
+            ("[0]", true),
+            ("\"\"", false),
+            ("\"a\"", true),
+            ("5", false),
+            ("{}", false),
+            (r#"{"length":1}"#, true),
+            (r#"{"length":"0x1"}"#, true),
+            (r#"{"length":[3]}"#, true),
+            (r#"{"length":"x"}"#, false),
+            (r#"{"length":null}"#, false),
+        ] {
+            assert_eq!(has_length(Some(&raw(value))), Ok(want), "{value}");
+        }
+        assert_eq!(
+            has_length(Some(&raw(r#"{"length":{"toString":1}}"#))),
+            Err(Throws)
+        );
+    }
+}

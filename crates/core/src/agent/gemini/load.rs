@@ -1,0 +1,365 @@
+//! One session file to what Gemini CLI would load from it, and more kindly where it loads nothing.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+
+use super::checkpoint;
+use super::log::{self, Span, Tail};
+use super::record::{self, Set};
+use super::replay::{Manner, Outcome, Replay};
+use crate::fault::{Faults, What};
+use crate::read::document;
+use crate::read::json::{self, JsStr, Malformed};
+use crate::read::lines::{Lines, Position};
+
+/// The current view of one file.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Whether Gemini CLI's own loader accepts the file.
+    pub accepted: bool,
+    pub form: Form,
+    /// Every metadata key of the file, in the agent's own JSON; unknown ones are kept.
+    pub fields: IndexMap<String, Box<RawValue>>,
+    pub messages: Vec<Span>,
+    pub user_messages: usize,
+    pub first_user_message: Option<String>,
+    /// Whether a message came after the last memory scratchpad; none when there is no scratchpad.
+    pub scratchpad_is_stale: Option<bool>,
+    /// Whether there is anything in it that Gemini CLI would resume.
+    pub resumable: bool,
+    pub faults: Faults,
+}
+
+/// How the file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Log,
+    Document,
+}
+
+impl Loaded {
+    /// A metadata value that is a string.
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.fields
+            .get(key)
+            .and_then(|raw| json::string(raw))
+            .map(std::borrow::Cow::into_owned)
+    }
+
+    fn new(form: Form, accepted: bool, outcome: Outcome) -> Self {
+        let text = |key: Box<[u8]>| String::from_utf8_lossy(&key).into_owned();
+        Self {
+            accepted,
+            form,
+            fields: outcome
+                .fields
+                .into_iter()
+                .map(|(key, value)| (text(key), value))
+                .collect(),
+            messages: outcome.messages,
+            user_messages: outcome.user_messages,
+            first_user_message: outcome.first_user_message,
+            scratchpad_is_stale: outcome.scratchpad_is_stale,
+            resumable: outcome.resumable,
+            faults: outcome.faults,
+        }
+    }
+}
+
+/// A log read so far, ready to be continued when it has grown.
+#[derive(Debug, Clone)]
+pub struct LogReader {
+    replay: Replay,
+    position: Position,
+}
+
+impl LogReader {
+    pub fn new(manner: Manner) -> Self {
+        Self {
+            replay: Replay::new(manner),
+            position: Position::default(),
+        }
+    }
+
+    /// Behind the last whole line that was read.
+    pub fn offset(&self) -> u64 {
+        self.position.offset
+    }
+
+    /// Reads on; `input` must stand at [`Self::offset`]. Gives the unfinished last line.
+    pub fn feed(&mut self, input: impl Read) -> io::Result<Option<Tail>> {
+        let replay = &mut self.replay;
+        log::read(input, &mut self.position, |entry| replay.apply(&entry))
+    }
+
+    /// The view, with an unfinished last line that happens to be a whole record.
+    pub fn finish(mut self, tail: Option<&Tail>) -> Loaded {
+        if let Some(tail) = tail {
+            let replay = &mut self.replay;
+            tail.read(&mut |entry| match &entry.record {
+                Err(_) => replay.faults.push(Some(entry.line), None, What::Torn),
+                Ok(_) if entry.repair.is_some() => {
+                    replay.faults.push(Some(entry.line), None, What::Torn);
+                }
+                Ok(_) => replay.apply(&entry),
+            });
+        }
+        let accepted = self.replay.has_header();
+        Loaded::new(Form::Log, accepted, self.replay.finish())
+    }
+}
+
+/// Loads a session file as Gemini CLI does; where it would load nothing, as far as it can be read.
+pub fn load(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
+    if is_pretty(input)? {
+        let text = Document::read(input)?;
+        if !text.has_header_line()? {
+            return Ok(text.strict().unwrap_or_else(|damage| text.kindly(damage)));
+        }
+    }
+    let log = read_log(input, Manner::Strict)?;
+    if log.accepted {
+        return Ok(log);
+    }
+    let mut damage = None;
+    if could_be_document(input)? {
+        let text = Document::read(input)?;
+        match text.strict() {
+            Ok(loaded) => return Ok(loaded),
+            Err(error) => damage = Some((text, error)),
+        }
+    }
+    let log = read_log(input, Manner::Kind)?;
+    match damage {
+        Some((text, error)) if log.messages.is_empty() && log.fields.is_empty() => {
+            Ok(text.kindly(error))
+        }
+        _ => Ok(refused(log)),
+    }
+}
+
+fn refused(mut loaded: Loaded) -> Loaded {
+    let why = match (
+        loaded.fields.contains_key("sessionId"),
+        loaded.messages.is_empty(),
+    ) {
+        (false, true) => "there is no session in it",
+        (false, false) => "it has no header",
+        (true, _) => "its header is damaged or incomplete",
+    };
+    loaded.accepted = false;
+    loaded.faults.push(None, None, What::Refused(why));
+    loaded
+}
+
+fn read_log(input: &mut (impl Read + Seek), manner: Manner) -> io::Result<Loaded> {
+    input.seek(SeekFrom::Start(0))?;
+    let mut reader = LogReader::new(manner);
+    let tail = reader.feed(input)?;
+    Ok(reader.finish(tail.as_ref()))
+}
+
+/// Whether the file begins like pretty-printed JSON: a brace or bracket alone on its line. Only a
+/// short cut: it saves parsing each line of a document as a record.
+fn is_pretty(input: &mut (impl Read + Seek)) -> io::Result<bool> {
+    input.seek(SeekFrom::Start(0))?;
+    let mut head = Vec::new();
+    input.take(1024).read_to_end(&mut head)?;
+    let head = head
+        .strip_prefix("\u{FEFF}".as_bytes())
+        .unwrap_or(&head)
+        .trim_ascii_start();
+    let Some((b'{' | b'[', rest)) = head.split_first() else {
+        return Ok(false);
+    };
+    let rest = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
+    Ok(matches!(rest, Some(b'\n' | b'\r')))
+}
+
+/// False when the first line is a JSON value and another line follows: then the file as a whole is
+/// none, and a log of a gigabyte need not be read into memory to see that.
+fn could_be_document(input: &mut (impl Read + Seek)) -> io::Result<bool> {
+    input.seek(SeekFrom::Start(0))?;
+    let mut lines = Lines::new(input, Position::default());
+    let mut first_is_json = false;
+    while let Some(line) = lines.next()? {
+        let text = line.bytes.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        if first_is_json {
+            return Ok(false);
+        }
+        first_is_json = json::check(&String::from_utf8_lossy(text)).is_ok();
+        if !first_is_json {
+            return Ok(true);
+        }
+    }
+    Ok(true)
+}
+
+/// A whole file in memory.
+struct Document {
+    text: String,
+    /// Whether the text stands in the file to the letter, which invalid UTF-8 does not.
+    exact: bool,
+}
+
+impl Document {
+    fn read(input: &mut (impl Read + Seek)) -> io::Result<Self> {
+        input.seek(SeekFrom::Start(0))?;
+        let mut bytes = Vec::new();
+        input.read_to_end(&mut bytes)?;
+        Ok(match String::from_utf8(bytes) {
+            Ok(text) => Self { text, exact: true },
+            Err(error) => Self {
+                text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                exact: false,
+            },
+        })
+    }
+
+    /// Whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
+    /// line that is a header; the loader then takes the file for a log, and so must we.
+    fn has_header_line(&self) -> io::Result<bool> {
+        let mut replay = Replay::new(Manner::Strict);
+        let mut lines = Lines::new(self.text.as_bytes(), Position::default());
+        while let Some(line) = lines.next()? {
+            if let [b'{', .., b'}'] = line.bytes.trim_ascii() {
+                log::entry(line, &mut |entry| replay.apply(&entry));
+            }
+        }
+        Ok(replay.has_header())
+    }
+
+    /// The loader's last resort: one JSON object with a `sessionId`, taken as it is.
+    fn strict(&self) -> Result<Loaded, Malformed> {
+        let none = |reason: &str| Malformed {
+            column: 0,
+            reason: reason.to_owned(),
+        };
+        json::check(&self.text)?;
+        let mut set = Set::default();
+        if self.text.trim_start().starts_with('{') {
+            set = Set::new(&self.text)?;
+        }
+        if !set.fields.iter().any(|(key, _)| **key == *b"sessionId") {
+            return Err(none("it has no `sessionId`"));
+        }
+        let mut messages = Vec::new();
+        match set.fields.iter().rfind(|(key, _)| **key == *b"messages") {
+            None => {}
+            Some((_, value)) if value.get() == "null" => {}
+            Some(_) => match &set.messages {
+                Some(list) => messages.clone_from(list),
+                None => return Err(none("its `messages` are no list")),
+            },
+        }
+        if messages.iter().any(|element| element.get() == "null") {
+            return Err(none("an element of `messages` is null"));
+        }
+        let mut resumable = Ok(false);
+        for message in messages
+            .iter()
+            .filter_map(|element| record::in_document(element))
+        {
+            // Upstream asks until one says yes; an exception before that ends it all.
+            resumable = message.resumable;
+            if resumable != Ok(false) {
+                break;
+            }
+        }
+        let Ok(resumable) = resumable else {
+            return Err(none("odd content in a message"));
+        };
+        let spans = messages.iter().map(|element| self.span(element)).collect();
+        let mut loaded = assemble(&set.fields, &messages, spans, Faults::default());
+        loaded.accepted = true;
+        loaded.resumable = resumable;
+        // The loader spreads the document, whatever it holds, and sets only what it counts itself.
+        loaded.first_user_message = None;
+        Ok(loaded)
+    }
+
+    /// What is whole in a damaged document, and histories, which the loader does not know.
+    fn kindly(&self, damage: Malformed) -> Loaded {
+        let text = self.text.trim_start_matches('\u{FEFF}');
+        let mut faults = Faults::default();
+        faults.push(
+            None,
+            None,
+            What::CutOff(json::check(text).err().unwrap_or(damage)),
+        );
+        let recovered = document::recover(text).unwrap_or_default();
+        let is_list = |key: &[u8]| matches!(key, b"messages" | b"history" | b"clientHistory");
+        let whole = recovered.fields.iter().rfind(|(key, _)| is_list(key));
+        let cut = recovered.cut.as_ref();
+        let cut = cut.filter(|cut| cut.key.as_deref().is_none_or(is_list));
+        let messages = match (whole, cut) {
+            (_, Some(cut)) => cut
+                .elements
+                .iter()
+                .copied()
+                .chain(cut.last.as_deref())
+                .collect(),
+            (Some((_, list)), None) if list.get().starts_with('[') => record::elements(list.get()),
+            _ => Vec::new(),
+        };
+        // The last element was closed by us and stands nowhere in the file.
+        let is_cut = |element: &RawValue| {
+            cut.is_some_and(|cut| {
+                cut.last
+                    .as_deref()
+                    .is_some_and(|last| std::ptr::eq(last, element))
+            })
+        };
+        let turn = |(n, element): (usize, &&RawValue)| match checkpoint::as_message(n, element) {
+            Some(turn) => Span::Inline(turn.into()),
+            None if is_cut(element) => Span::Inline(element.get().into()),
+            None => self.span(element),
+        };
+        let spans = messages.iter().enumerate().map(turn).collect();
+        refused(assemble(&recovered.fields, &messages, spans, faults))
+    }
+
+    fn span(&self, element: &RawValue) -> Span {
+        log::span(&self.text, self.exact.then_some(0), element.get())
+    }
+}
+
+fn assemble(
+    fields: &[(JsStr<'_>, &RawValue)],
+    messages: &[&RawValue],
+    spans: Vec<Span>,
+    mut faults: Faults,
+) -> Loaded {
+    let text = |key: &JsStr<'_>| String::from_utf8_lossy(key).into_owned();
+    faults.used += messages.len() as u64;
+    let read: Vec<_> = messages
+        .iter()
+        .map(|element| record::in_document(element))
+        .collect();
+    let mut users = read.iter().flatten().filter(|message| message.is_user);
+    Loaded {
+        accepted: false,
+        form: Form::Document,
+        fields: fields
+            .iter()
+            .filter(|(key, _)| **key != *b"messages")
+            .map(|(key, value)| (text(key), (*value).to_owned()))
+            .collect(),
+        user_messages: users.clone().count(),
+        first_user_message: users
+            .find(|message| message.resumable == Ok(true))
+            .and_then(record::Message::first_text),
+        resumable: read
+            .iter()
+            .flatten()
+            .any(|message| message.resumable == Ok(true)),
+        messages: spans,
+        scratchpad_is_stale: None,
+        faults,
+    }
+}

@@ -1,0 +1,242 @@
+//! A session log, record by record, with repairs for lines that are not JSON as they stand.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+use super::content::is_js_space;
+use super::record::Record;
+use crate::fault::Repair;
+use crate::read::json::Malformed;
+use crate::read::lines::{Line, Lines, Position};
+
+/// Where the text of a message stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+    /// These bytes of the file.
+    File { offset: u64, length: u64 },
+    /// Text that the file does not hold in this form (repaired, or decoded from invalid UTF-8).
+    Inline(Box<str>),
+}
+
+/// What stands on one line.
+pub(super) struct Entry<'a> {
+    pub(super) line: u64,
+    pub(super) record: Result<Record<'a>, Malformed>,
+    /// Set when only a repair made the line readable; the loader does not see such a record.
+    pub(super) repair: Option<Repair>,
+    text: &'a str,
+    /// The offset of `text` in the file, when it stands there to the letter.
+    offset: Option<u64>,
+}
+
+impl<'a> Entry<'a> {
+    /// The place of `part`, which must be a piece of this entry's text.
+    pub(super) fn span(&self, part: &'a str) -> Span {
+        span(self.text, self.offset, part)
+    }
+}
+
+/// The place of `part` in a file where `text` begins at `offset`.
+pub(super) fn span(text: &str, offset: Option<u64>, part: &str) -> Span {
+    match offset {
+        Some(offset) => {
+            let inside = part.as_ptr() as usize - text.as_ptr() as usize;
+            Span::File {
+                offset: offset + inside as u64,
+                length: part.len() as u64,
+            }
+        }
+        None => Span::Inline(part.into()),
+    }
+}
+
+/// The unfinished last line of a log. It is used when it happens to be whole, but the log can only
+/// be continued from its beginning.
+#[derive(Debug, Clone)]
+pub struct Tail {
+    line: u64,
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl Tail {
+    pub(super) fn read(&self, sink: &mut impl FnMut(Entry<'_>)) {
+        let Self {
+            line,
+            offset,
+            bytes,
+        } = self;
+        entry(
+            Line {
+                number: *line,
+                offset: *offset,
+                bytes,
+                terminated: false,
+            },
+            sink,
+        );
+    }
+}
+
+/// Reads the whole lines of a log from `position` on, which it moves behind them.
+pub(super) fn read(
+    input: impl Read,
+    position: &mut Position,
+    mut sink: impl FnMut(Entry<'_>),
+) -> io::Result<Option<Tail>> {
+    let mut lines = Lines::new(input, *position);
+    while let Some(line) = lines.next()? {
+        if !line.terminated {
+            let Line {
+                number,
+                offset,
+                bytes,
+                ..
+            } = line;
+            return Ok(Some(Tail {
+                line: number,
+                offset,
+                bytes: bytes.to_vec(),
+            }));
+        }
+        entry(line, &mut sink);
+        *position = lines.position();
+    }
+    Ok(None)
+}
+
+pub(super) fn entry(line: Line<'_>, sink: &mut impl FnMut(Entry<'_>)) {
+    let text = String::from_utf8_lossy(line.bytes);
+    if text.trim_matches(is_js_space).is_empty() {
+        return;
+    }
+    let offset = matches!(text, Cow::Borrowed(_)).then_some(line.offset);
+    let mut entry = Entry {
+        line: line.number,
+        record: Record::new(&text),
+        repair: None,
+        text: &text,
+        offset,
+    };
+    let repaired;
+    if entry.record.is_err()
+        && let Some((repair, better)) = repair(&text)
+    {
+        repaired = better;
+        if let Ok(record) = Record::new(&repaired) {
+            entry = Entry {
+                repair: Some(repair),
+                record: Ok(record),
+                text: &repaired,
+                offset: None,
+                ..entry
+            };
+            sink(entry);
+            return;
+        }
+        entry.record = Record::new(&text);
+    }
+    sink(entry);
+}
+
+/// Makes JSON of a line that is none, where the damage is of a known kind.
+fn repair(text: &str) -> Option<(Repair, String)> {
+    let mut kind = Repair::Padding;
+    if text.starts_with('\u{FEFF}') {
+        kind = Repair::ByteOrderMark;
+    }
+    let core = text.trim_matches(|c| is_js_space(c) || c == '\0');
+    let mut better = escape_controls(core);
+    if better.len() != core.len() {
+        kind = Repair::ControlCharacters;
+    }
+    if Record::new(&better).is_err() {
+        better = after_torn(&better)?.to_owned();
+        kind = Repair::AfterTorn;
+    }
+    Some((kind, better))
+}
+
+/// Writes the control characters inside strings as JSON wants them.
+fn escape_controls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for c in text.chars() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if in_string => escaped = true,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+        if in_string && c < ' ' {
+            out.push_str(&format!("\\u{:04x}", c as u32));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The whole record at the end of a line that begins with a torn one: the agent died in the middle
+/// of a write, and the next start appended to the same line.
+fn after_torn(text: &str) -> Option<&str> {
+    const STARTS: [&str; 4] = [
+        r#"{"id":""#,
+        r#"{"$set":{"#,
+        r#"{"sessionId":""#,
+        r#"{"$rewindTo":""#,
+    ];
+    // The innermost such place would do; a bound keeps a hostile line from costing its square.
+    const TRIES: usize = 16;
+    let mut starts: Vec<usize> = STARTS
+        .iter()
+        .flat_map(|start| text.match_indices(start).map(|(at, _)| at))
+        .collect();
+    starts.sort_unstable();
+    let late = starts.len().saturating_sub(TRIES);
+    let candidates = starts.iter().take(TRIES).chain(starts[late..].iter());
+    candidates
+        .filter(|at| **at > 0)
+        .map(|at| &text[*at..])
+        .find(
+            |rest| matches!(Record::new(rest), Ok(record) if !matches!(record, Record::Unknown(_))),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repaired(bytes: &[u8]) -> Option<Repair> {
+        let mut got = None;
+        let line = Line {
+            number: 1,
+            offset: 0,
+            bytes,
+            terminated: true,
+        };
+        entry(line, &mut |entry| {
+            got = entry.record.is_ok().then_some(entry.repair).flatten()
+        });
+        got
+    }
+
+    #[test]
+    fn repairs() {
+        assert_eq!(repaired(b"{\"id\":\"a\"}"), None);
+        assert_eq!(
+            repaired(b"\xef\xbb\xbf{\"id\":\"a\"}"),
+            Some(Repair::ByteOrderMark)
+        );
+        assert_eq!(
+            repaired(b"{\"id\":\"a\tb\"}"),
+            Some(Repair::ControlCharacters)
+        );
+        assert_eq!(repaired(b"{\"id\":\"a\"}\0\0"), Some(Repair::Padding));
+        assert_eq!(
+            repaired(br#"{"id":"a","x":"to{"id":"b","type":"user"}"#),
+            Some(Repair::AfterTorn)
+        );
+        assert_eq!(repaired(br#"{"id":"a","toolCalls":[{"id":"c"}],}"#), None);
+    }
+}

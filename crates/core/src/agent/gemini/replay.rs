@@ -1,0 +1,216 @@
+//! The current view: the list of messages and the metadata that Gemini CLI's loader would hold.
+//!
+//! Equal to `loadConversationRecord` of 0.61, oddities included; `conformance/` proves it against
+//! the real thing. The full view must not be built from this: what left the list is gone here.
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+
+use super::log::{Entry, Span};
+use super::record::{self, Message, Record, Set};
+use crate::fault::{Faults, What};
+use crate::read::json::{self, JsStr};
+
+/// How to treat what the loader would not take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// As the loader does.
+    Strict,
+    /// Keep all that can be read; for files that the loader refuses as a whole.
+    Kind,
+}
+
+/// The state after some records.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    manner: Manner,
+    messages: IndexMap<Box<[u8]>, Live>,
+    fields: IndexMap<Box<[u8]>, Box<RawValue>>,
+    first_user_message: Option<String>,
+    /// Whether a memory scratchpad is being followed, and whether a message came after it.
+    scratchpad_is_stale: Option<bool>,
+    pub(super) faults: Faults,
+}
+
+#[derive(Debug, Clone)]
+struct Live {
+    span: Span,
+    is_user: bool,
+    resumable: bool,
+}
+
+/// What a replay comes to.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) fields: IndexMap<Box<[u8]>, Box<RawValue>>,
+    pub(super) messages: Vec<Span>,
+    pub(super) user_messages: usize,
+    pub(super) first_user_message: Option<String>,
+    pub(super) scratchpad_is_stale: Option<bool>,
+    pub(super) resumable: bool,
+    pub(super) faults: Faults,
+}
+
+impl Replay {
+    pub fn new(manner: Manner) -> Self {
+        Self {
+            manner,
+            messages: IndexMap::new(),
+            fields: IndexMap::new(),
+            first_user_message: None,
+            scratchpad_is_stale: None,
+            faults: Faults::default(),
+        }
+    }
+
+    /// Whether the loader would take the file so far: it needs a session id and a project hash.
+    pub(super) fn has_header(&self) -> bool {
+        let truthy = |key: &[u8]| {
+            self.fields
+                .get(key)
+                .is_some_and(|value| json::is_truthy(value))
+        };
+        truthy(b"sessionId") && truthy(b"projectHash")
+    }
+
+    pub(super) fn apply(&mut self, entry: &Entry<'_>) {
+        let line = Some(entry.line);
+        let record = match &entry.record {
+            Ok(record) => record,
+            Err(malformed) => {
+                self.faults.unusable += 1;
+                self.faults
+                    .push(line, None, What::Malformed(malformed.clone()));
+                return;
+            }
+        };
+        if let Record::Unknown(what) = record {
+            self.faults.unusable += 1;
+            self.faults.push(line, None, What::Unknown(what.clone()));
+            return;
+        }
+        self.faults.used += 1;
+        if let Some(repair) = entry.repair {
+            self.faults.push(line, None, What::Repaired(repair));
+            if self.manner == Manner::Strict {
+                return;
+            }
+        }
+        match record {
+            Record::Rewind(to) => self.rewind(to),
+            Record::Message(message) if message.header && self.manner == Manner::Kind => {
+                if let Ok(set) = Set::new(message.raw) {
+                    self.spread(&set);
+                }
+            }
+            Record::Message(message) => {
+                self.touch_scratchpad();
+                self.store(message, entry);
+            }
+            Record::Set(set) => self.set(set, entry),
+            Record::Header(set) => {
+                self.spread(set);
+                if let Some(messages) = &set.messages {
+                    self.store_list(messages, entry);
+                }
+            }
+            Record::Unknown(_) => {}
+        }
+    }
+
+    fn rewind(&mut self, to: &JsStr<'_>) {
+        self.touch_scratchpad();
+        // An id that is not in the list clears it: upstream's own rule.
+        let keep = self.messages.get_index_of(&**to).unwrap_or(0);
+        self.messages.truncate(keep);
+    }
+
+    fn set(&mut self, set: &Set<'_>, entry: &Entry<'_>) {
+        if let Some((_, pad)) = set
+            .fields
+            .iter()
+            .rfind(|(key, _)| **key == *b"memoryScratchpad")
+        {
+            self.scratchpad_is_stale = json::is_truthy(pad).then_some(false);
+        }
+        if let Some(messages) = &set.messages {
+            self.messages.clear();
+            // An exception in the middle of the list ends the record: its other keys are lost.
+            if !self.store_list(messages, entry) && self.manner == Manner::Strict {
+                return;
+            }
+        }
+        self.spread(set);
+    }
+
+    fn touch_scratchpad(&mut self) {
+        if let Some(stale) = &mut self.scratchpad_is_stale {
+            *stale = true;
+        }
+    }
+
+    /// False when an exception cut the list short.
+    fn store_list(&mut self, messages: &[&RawValue], entry: &Entry<'_>) -> bool {
+        for element in messages {
+            match record::listed(element) {
+                Some(message) => {
+                    if !self.store(&message, entry) && self.manner == Manner::Strict {
+                        return false;
+                    }
+                }
+                None => self.faults.push(Some(entry.line), None, What::NoId),
+            }
+        }
+        true
+    }
+
+    /// Last record wins, first place is kept. False when the loader would throw.
+    fn store(&mut self, message: &Message<'_>, entry: &Entry<'_>) -> bool {
+        if message.resumable.is_err() {
+            let id = String::from_utf8_lossy(&message.id).into_owned();
+            self.faults
+                .push(Some(entry.line), Some(id), What::LoaderDrops);
+            if self.manner == Manner::Strict {
+                return false;
+            }
+        }
+        let resumable = message.resumable == Ok(true);
+        let is_first = self
+            .first_user_message
+            .as_deref()
+            .unwrap_or_default()
+            .is_empty();
+        if is_first && message.is_user && resumable {
+            if let Some(text) = message.first_text() {
+                self.first_user_message = Some(text);
+            }
+        }
+        let live = Live {
+            span: entry.span(message.raw),
+            is_user: message.is_user,
+            resumable,
+        };
+        self.messages.insert((*message.id).into(), live);
+        message.resumable.is_ok()
+    }
+
+    fn spread(&mut self, set: &Set<'_>) {
+        for (key, value) in &set.fields {
+            if **key != *b"messages" {
+                self.fields.insert((**key).into(), (*value).to_owned());
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Outcome {
+        Outcome {
+            user_messages: self.messages.values().filter(|live| live.is_user).count(),
+            resumable: self.messages.values().any(|live| live.resumable),
+            messages: self.messages.into_values().map(|live| live.span).collect(),
+            fields: self.fields,
+            first_user_message: self.first_user_message,
+            scratchpad_is_stale: self.scratchpad_is_stale,
+            faults: self.faults,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! All that is specific to one agent, a folder each.
+
+pub mod gemini;

@@ -1,0 +1,125 @@
+//! Gemini CLI's own form: the document `/export-session` writes and `--session-file` reads.
+//!
+//! The metadata and messages are exactly those its loader holds. Messages are copied byte for byte
+//! from the source, so a session of any size goes through without being held in memory.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+
+use crate::agent::gemini::{Form, Loaded, Span};
+
+/// What to put where a file that the loader refuses does not say.
+#[derive(Debug, Default)]
+pub struct Fallback {
+    pub session_id: String,
+    pub project_hash: Option<String>,
+}
+
+/// The order in which the loader lists its metadata.
+const KEYS: [&str; 8] = [
+    "sessionId",
+    "projectHash",
+    "startTime",
+    "lastUpdated",
+    "summary",
+    "memoryScratchpad",
+    "directories",
+    "kind",
+];
+
+/// Writes what was loaded from `source`.
+pub fn write(
+    loaded: &Loaded,
+    fallback: &Fallback,
+    source: &mut (impl Read + Seek),
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut object = Object { out, comma: "" };
+    for (key, value) in metadata(loaded, fallback)? {
+        object.field(&key, &value)?;
+    }
+    object.key("messages")?;
+    messages(&loaded.messages, source, object.out)?;
+    if loaded.form == Form::Log {
+        object.field("messageCount", &loaded.messages.len().to_string())?;
+    }
+    object.field("userMessageCount", &loaded.user_messages.to_string())?;
+    if let Some(stale) = loaded.scratchpad_is_stale {
+        object.field("memoryScratchpadIsStale", &stale.to_string())?;
+    }
+    if let Some(text) = &loaded.first_user_message {
+        object.field("firstUserMessage", &serde_json::to_string(text)?)?;
+    }
+    object.field("hasResumableContent", &loaded.resumable.to_string())?;
+    object.out.write_all(b"\n}\n")
+}
+
+/// Keys and values. A log gives the keys the loader names; a document goes through as it is.
+fn metadata(loaded: &Loaded, fallback: &Fallback) -> io::Result<Vec<(String, String)>> {
+    let mut out = Vec::new();
+    let keys: Vec<&str> = if loaded.form == Form::Document && loaded.accepted {
+        loaded.fields.keys().map(String::as_str).collect()
+    } else {
+        KEYS.to_vec()
+    };
+    for key in keys {
+        let value = match loaded.fields.get(key) {
+            Some(value) => value.get().to_owned(),
+            None if loaded.accepted => continue,
+            None => match key {
+                "sessionId" => serde_json::to_string(&fallback.session_id)?,
+                "projectHash" => match &fallback.project_hash {
+                    Some(hash) => serde_json::to_string(hash)?,
+                    None => continue,
+                },
+                _ => continue,
+            },
+        };
+        out.push((key.to_owned(), value));
+    }
+    Ok(out)
+}
+
+fn messages(
+    spans: &[Span],
+    source: &mut (impl Read + Seek),
+    out: &mut impl Write,
+) -> io::Result<()> {
+    out.write_all(b"[")?;
+    for (n, span) in spans.iter().enumerate() {
+        out.write_all(if n == 0 { b"\n    " } else { b",\n    " })?;
+        match span {
+            Span::Inline(text) => out.write_all(text.as_bytes())?,
+            Span::File { offset, length } => {
+                source.seek(SeekFrom::Start(*offset))?;
+                let copied = io::copy(&mut source.take(*length), out)?;
+                if copied != *length {
+                    let what = "the session file shrank while it was being exported";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+                }
+            }
+        }
+    }
+    out.write_all(if spans.is_empty() { b"]" } else { b"\n  ]" })
+}
+
+struct Object<'a, W> {
+    out: &'a mut W,
+    comma: &'static str,
+}
+
+impl<W: Write> Object<'_, W> {
+    fn key(&mut self, key: &str) -> io::Result<()> {
+        let opening = if self.comma.is_empty() {
+            "{"
+        } else {
+            self.comma
+        };
+        self.comma = ",";
+        write!(self.out, "{opening}\n  {}: ", serde_json::to_string(key)?)
+    }
+
+    fn field(&mut self, key: &str, json: &str) -> io::Result<()> {
+        self.key(key)?;
+        self.out.write_all(json.as_bytes())
+    }
+}

@@ -1,0 +1,3 @@
+//! Sessions written for others, a file a format.
+
+pub mod gemini;

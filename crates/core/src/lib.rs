@@ -1,0 +1,6 @@
+//! Reads the sessions that coding agents leave on disk.
+
+pub mod agent;
+pub mod export;
+pub mod fault;
+pub mod read;

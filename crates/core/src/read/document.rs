@@ -1,0 +1,139 @@
+//! A JSON document as far as it goes: all of it, or what stands before the place it was cut off.
+//!
+//! Old agents rewrote the whole file at each change; a full disk or a crash leaves its beginning.
+
+use serde_json::value::RawValue;
+
+use super::json::{self, JsStr};
+
+/// The whole values at the beginning of a document.
+#[derive(Debug, Default)]
+pub struct Recovered<'a> {
+    /// The fields of the outermost object that are complete.
+    pub fields: Vec<(JsStr<'a>, &'a RawValue)>,
+    /// The array in which the text ends.
+    pub cut: Option<CutArray<'a>>,
+}
+
+#[derive(Debug)]
+pub struct CutArray<'a> {
+    /// None when the document itself is that array.
+    pub key: Option<JsStr<'a>>,
+    /// The complete elements.
+    pub elements: Vec<&'a RawValue>,
+    /// The complete fields of the object in which the text ends, closed again.
+    pub last: Option<Box<RawValue>>,
+}
+
+/// Reads what is whole in `text`; `None` when it is neither an object nor an array.
+pub fn recover(text: &str) -> Option<Recovered<'_>> {
+    let mut cursor = Cursor { text, at: 0 };
+    let mut out = Recovered::default();
+    if cursor.take(b'[') {
+        out.cut = Some(cursor.cut_array(None));
+        return Some(out);
+    }
+    if !cursor.take(b'{') {
+        return None;
+    }
+    while let Some(key) = cursor.value().and_then(json::js_string) {
+        if !cursor.take(b':') {
+            break;
+        }
+        let before = cursor.at;
+        if let Some(value) = cursor.value() {
+            out.fields.push((key, value));
+        } else {
+            cursor.at = before;
+            if cursor.take(b'[') {
+                out.cut = Some(cursor.cut_array(Some(key)));
+            }
+            break;
+        }
+        if !cursor.take(b',') {
+            break;
+        }
+    }
+    Some(out)
+}
+
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, byte: u8) -> bool {
+        let rest = self.text[self.at..].trim_start();
+        let found = rest.as_bytes().first() == Some(&byte);
+        if found {
+            self.at = self.text.len() - rest.len() + 1;
+        }
+        found
+    }
+
+    /// The next value, when it is whole.
+    fn value(&mut self) -> Option<&'a RawValue> {
+        let rest = &self.text[self.at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let value = values.next()?.ok()?;
+        self.at += values.byte_offset();
+        Some(value)
+    }
+
+    fn cut_array(&mut self, key: Option<JsStr<'a>>) -> CutArray<'a> {
+        let mut elements = Vec::new();
+        let mut more = true;
+        while more && let Some(element) = self.value() {
+            elements.push(element);
+            more = self.take(b',');
+        }
+        let last = more.then(|| close(&self.text[self.at..])).flatten();
+        CutArray {
+            key,
+            elements,
+            last,
+        }
+    }
+}
+
+/// The complete fields of an object that is cut off, as an object.
+fn close(text: &str) -> Option<Box<RawValue>> {
+    let fields = recover(text)
+        .filter(|_| text.trim_start().starts_with('{'))?
+        .fields;
+    // The text up to the end of the last field that is whole, and a brace.
+    let (_, last) = fields.last()?;
+    let end = last.get().as_ptr() as usize + last.get().len() - text.as_ptr() as usize;
+    RawValue::from_string(format!("{}}}", text[..end].trim_start())).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cut_gives_a_prefix_of_the_whole() {
+        let whole =
+            r#"{"sessionId":"s","messages":[{"id":"a"},{"id":"b","x":[1,2]},{"id":"c"}],"z":1}"#;
+        let mut most = 0;
+        for cut in 1..whole.len() {
+            let got = recover(&whole[..cut]).unwrap();
+            let messages = got.cut.map_or(0, |cut| cut.elements.len());
+            let all = if got.fields.len() >= 2 { 3 } else { messages };
+            assert!(all >= most, "cut at {cut} lost a message");
+            most = all;
+        }
+        assert_eq!(most, 3);
+    }
+
+    #[test]
+    fn a_cut_array_and_no_document() {
+        let got = recover(r#"[{"role":"user"}, {"role":"model","parts":[{"te"#).unwrap();
+        let cut = got.cut.unwrap();
+        assert!(cut.key.is_none());
+        assert_eq!(cut.elements.len(), 1);
+        assert_eq!(cut.last.unwrap().get(), r#"{"role":"model"}"#);
+        assert!(recover("hello").is_none());
+    }
+}

@@ -1,0 +1,258 @@
+//! JSON as JavaScript's `JSON.parse` understands it, borrowed.
+//!
+//! serde's derived types refuse what JavaScript accepts (duplicate keys, lone surrogates, a number
+//! where a string was expected), and one refused field would cost the whole record. So a record is
+//! read as its raw fields first, last duplicate winning, and each field is looked at on its own.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{Deserialize, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A JavaScript string: UTF-8, except that lone surrogates keep their own three bytes, so that two
+/// different ids never become one.
+pub type JsStr<'a> = Cow<'a, [u8]>;
+
+/// Where and why a text is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    pub column: usize,
+    pub reason: String,
+}
+
+impl From<serde_json::Error> for Malformed {
+    fn from(error: serde_json::Error) -> Self {
+        let text = error.to_string();
+        let reason = text.split(" at line ").next().unwrap_or(&text).to_owned();
+        Self {
+            column: error.column(),
+            reason,
+        }
+    }
+}
+
+/// Checks that `text` is one JSON value, however deep it nests.
+pub fn check(text: &str) -> Result<(), Malformed> {
+    Ok(serde_json::from_str::<IgnoredAny>(text).map(|_| ())?)
+}
+
+/// Calls `field` with each key and value of the object `text`, in order, duplicates included.
+pub fn each_field<'a>(
+    text: &'a str,
+    field: impl FnMut(JsStr<'a>, &'a RawValue),
+) -> Result<(), Malformed> {
+    struct Fields<F>(F);
+    impl<'a, F: FnMut(JsStr<'a>, &'a RawValue)> Visitor<'a> for Fields<F> {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<(), A::Error> {
+            while let Some(Bytes(key)) = map.next_key()? {
+                (self.0)(key, map.next_value()?);
+            }
+            Ok(())
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.deserialize_map(Fields(field))?;
+    Ok(deserializer.end()?)
+}
+
+/// Calls `element` with each element of the array `text`.
+pub fn each_element<'a>(text: &'a str, element: impl FnMut(&'a RawValue)) -> Result<(), Malformed> {
+    struct Elements<F>(F);
+    impl<'a, F: FnMut(&'a RawValue)> Visitor<'a> for Elements<F> {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("an array")
+        }
+        fn visit_seq<A: SeqAccess<'a>>(mut self, mut seq: A) -> Result<(), A::Error> {
+            while let Some(value) = seq.next_element()? {
+                (self.0)(value);
+            }
+            Ok(())
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.deserialize_seq(Elements(element))?;
+    Ok(deserializer.end()?)
+}
+
+/// The string that `raw` is, or `None` when it is another kind of value.
+pub fn js_string(raw: &RawValue) -> Option<JsStr<'_>> {
+    let text = raw.get();
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner.as_bytes()));
+    }
+    let Bytes(unescaped) = serde_json::from_str(text).ok()?;
+    Some(unescaped)
+}
+
+/// The same as text; a lone surrogate becomes U+FFFD.
+pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    js_string(raw).map(to_text)
+}
+
+/// How many characters [`lead`] promises.
+pub const LEAD: usize = 32;
+
+/// The beginning of the string that `raw` is: all of it, or at least [`LEAD`] characters from the
+/// first that is not white space. A long text is not unescaped for a look at its first words.
+pub fn lead(raw: &RawValue) -> Option<Cow<'_, str>> {
+    const ENOUGH: usize = 512;
+    let text = raw.get();
+    if !text.starts_with('"') {
+        return None;
+    }
+    if text.len() > ENOUGH {
+        let mut cut = text.floor_char_boundary(ENOUGH);
+        // Not inside an escape sequence; a surrogate pair is twelve bytes long.
+        if let Some(escape) = memchr::memrchr(b'\\', &text.as_bytes()[cut - 13..cut]) {
+            cut = cut - 13 + escape;
+            while text.as_bytes()[cut - 1] == b'\\' {
+                cut -= 1;
+            }
+        }
+        let beginning = RawValue::from_string(format!("{}\"", &text[..cut])).ok();
+        let words = beginning.as_deref().and_then(string).map(Cow::into_owned);
+        if let Some(words) = words.filter(|words| words.trim_start().chars().count() >= LEAD) {
+            return Some(Cow::Owned(words));
+        }
+    }
+    string(raw)
+}
+
+pub fn to_text(string: JsStr<'_>) -> Cow<'_, str> {
+    match string {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Cow::Owned(text),
+            // A lone surrogate is three bytes here; JavaScript holds it as one unit.
+            Err(error) => Cow::Owned(replace_surrogates(error.as_bytes())),
+        },
+    }
+}
+
+fn replace_surrogates(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).replace("\u{FFFD}\u{FFFD}\u{FFFD}", "\u{FFFD}")
+}
+
+/// What JavaScript's `Boolean(value)` says.
+pub fn is_truthy(raw: &RawValue) -> bool {
+    match raw.get() {
+        "null" | "false" | "\"\"" => false,
+        text if text.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) => {
+            number(text).is_some_and(|n| n != 0.0)
+        }
+        _ => true,
+    }
+}
+
+/// A JSON number as JavaScript reads it: out of range is infinite, not an error.
+pub fn number(text: &str) -> Option<f64> {
+    text.parse().ok()
+}
+
+/// A JSON string's bytes. Unlike `str` this takes lone surrogates.
+struct Bytes<'a>(Cow<'a, [u8]>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Bytes<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct BytesVisitor;
+        impl<'de> Visitor<'de> for BytesVisitor {
+            type Value = Bytes<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+                Ok(Bytes(Cow::Borrowed(bytes)))
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(Bytes(Cow::Owned(bytes.to_vec())))
+            }
+        }
+        deserializer.deserialize_bytes(BytesVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(text: &str) -> Result<Vec<(String, String)>, Malformed> {
+        let mut out = Vec::new();
+        each_field(text, |key, value| {
+            out.push((to_text(key).into_owned(), value.get().to_owned()));
+        })?;
+        Ok(out)
+    }
+
+    #[test]
+    fn fields_in_order_with_duplicates_and_escaped_keys() {
+        let got = fields(r#"{"a":1,"\u0061":[2],"\ud800":"x"}"#).unwrap();
+        let got: Vec<_> = got.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
+        assert_eq!(got, [("a", "1"), ("a", "[2]"), ("\u{FFFD}", "\"x\"")]);
+    }
+
+    #[test]
+    fn what_json_parse_refuses() {
+        for bad in [
+            "{\"a\":1}x",
+            "{\"a\":\"\t\"}",
+            "\u{FEFF}{}",
+            "\u{A0}{}",
+            "{a:1}",
+            "{\"a\":01}",
+            "{",
+            "[1,]",
+        ] {
+            assert!(check(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn deep_nesting_is_no_error() {
+        let deep = format!("{{\"x\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(fields(&deep).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn lone_surrogates_stay_apart() {
+        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+        let (a, b) = (raw(r#""\ud800""#), raw(r#""\ud801""#));
+        assert_ne!(js_string(&a), js_string(&b));
+        assert_eq!(string(&a).unwrap(), "\u{FFFD}");
+        assert_eq!(string(&raw(r#""\ud83e\udd5b""#)).unwrap(), "🥛");
+    }
+
+    #[test]
+    fn the_lead_of_a_long_text() {
+        for filler in ["x", "\\n", "\\\\", "é", "\\ud83e\\udd5b", "\\ud83d", "🥛"] {
+            for shift in 0..14 {
+                let text = format!("\"{}{}\"", "y".repeat(shift), filler.repeat(400));
+                let raw = serde_json::value::RawValue::from_string(text).unwrap();
+                let (lead, whole) = (lead(&raw).unwrap(), string(&raw).unwrap());
+                let n = lead.chars().count().min(LEAD);
+                assert!(
+                    whole.chars().take(n).eq(lead.chars().take(n)),
+                    "{filler} {shift}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn truth_as_javascript_has_it() {
+        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+        for falsy in ["null", "false", "\"\"", "0", "-0", "0.0", "0e9", "1e-999"] {
+            assert!(!is_truthy(&raw(falsy)), "{falsy}");
+        }
+        for truthy in ["true", "\"0\"", "[]", "{}", "1e999", "-1", "\"\\u0000\""] {
+            assert!(is_truthy(&raw(truthy)), "{truthy}");
+        }
+    }
+}

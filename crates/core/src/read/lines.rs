@@ -1,0 +1,227 @@
+//! Splits a stream into lines without ever holding more than one of them.
+//!
+//! A session log is live: the agent appends to it while we read, and it can be a gigabyte long. So
+//! there is no memory map (a truncation under it is fatal) and no whole-file buffer, only a window
+//! that grows to the longest line. Lines end at `\n`, `\r\n` or a lone `\r`, as Node's `readline`
+//! ends them with `crlfDelay: Infinity`; never at U+2028 or U+2029.
+
+use std::io::{self, Read};
+
+const WINDOW: usize = 256 * 1024;
+
+/// One line, without its line ending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line<'b> {
+    /// Counted from 1.
+    pub number: u64,
+    /// Where its first byte stands in the file.
+    pub offset: u64,
+    pub bytes: &'b [u8],
+    /// False for a last line that has no line ending yet: its writer may still be at it. A last
+    /// `\r` does not end a line either, because a `\n` may follow.
+    pub terminated: bool,
+}
+
+/// A place between two lines from which reading can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    pub offset: u64,
+    /// The number of the next line.
+    pub line: u64,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self { offset: 0, line: 1 }
+    }
+}
+
+pub struct Lines<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// The unread bytes are `buffer[start..end]`; no line ending stands before `scanned`.
+    start: usize,
+    end: usize,
+    scanned: usize,
+    at: Position,
+    exhausted: bool,
+}
+
+impl<R: Read> Lines<R> {
+    /// Reads lines from `input`, which must stand at `from`.
+    pub fn new(input: R, from: Position) -> Self {
+        let buffer = vec![0; WINDOW];
+        Self {
+            input,
+            buffer,
+            start: 0,
+            end: 0,
+            scanned: 0,
+            at: from,
+            exhausted: false,
+        }
+    }
+
+    /// The next line, or `None` at the end of the input.
+    #[expect(clippy::should_implement_trait, reason = "a line borrows the window")]
+    pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        let Some((length, ending)) = self.find_line()? else {
+            return Ok(None);
+        };
+        let first = self.start;
+        let here = self.at;
+        self.start += length + ending;
+        self.scanned = self.start;
+        self.at.offset += (length + ending) as u64;
+        self.at.line += 1;
+        Ok(Some(Line {
+            number: here.line,
+            offset: here.offset,
+            bytes: &self.buffer[first..first + length],
+            // An unterminated `\r` is counted into `ending` only at the end of the input.
+            terminated: ending > 0 && !(self.exhausted && self.is_last_cr(first + length, ending)),
+        }))
+    }
+
+    /// Behind the line that was given last.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    fn is_last_cr(&self, at: usize, ending: usize) -> bool {
+        ending == 1 && self.buffer[at] == b'\r' && at + 1 == self.end
+    }
+
+    /// The length of the next line and of its ending.
+    fn find_line(&mut self) -> io::Result<Option<(usize, usize)>> {
+        loop {
+            let unread = &self.buffer[self.scanned..self.end];
+            if let Some(found) = memchr::memchr2(b'\n', b'\r', unread) {
+                let at = self.scanned + found;
+                let length = at - self.start;
+                if self.buffer[at] == b'\n' {
+                    return Ok(Some((length, 1)));
+                }
+                if at + 1 < self.end {
+                    return Ok(Some((
+                        length,
+                        if self.buffer[at + 1] == b'\n' { 2 } else { 1 },
+                    )));
+                }
+                self.scanned = at;
+                if !self.fill()? {
+                    return Ok(Some((length, 1)));
+                }
+            } else {
+                self.scanned = self.end;
+                if !self.fill()? {
+                    let length = self.end - self.start;
+                    return Ok((length > 0).then_some((length, 0)));
+                }
+            }
+        }
+    }
+
+    /// Reads more bytes behind the unread ones; false at the end of the input.
+    fn fill(&mut self) -> io::Result<bool> {
+        if self.exhausted {
+            return Ok(false);
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.scanned -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        loop {
+            match self.input.read(&mut self.buffer[self.end..]) {
+                Ok(0) => {
+                    self.exhausted = true;
+                    return Ok(false);
+                }
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(true);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives out one byte at a time, the hardest case for endings that straddle two reads.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let Some((first, rest)) = self.0.split_first() else {
+                return Ok(0);
+            };
+            out[0] = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    fn split(bytes: &[u8]) -> Vec<(u64, u64, String, bool)> {
+        let mut lines = Lines::new(Trickle(bytes), Position::default());
+        let mut out = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            let text = String::from_utf8_lossy(line.bytes).into_owned();
+            out.push((line.number, line.offset, text, line.terminated));
+        }
+        out
+    }
+
+    #[test]
+    fn every_kind_of_ending() {
+        let got = split(b"a\nbb\r\nc\rd\r\r\ne");
+        let want = [
+            (1, 0, "a", true),
+            (2, 2, "bb", true),
+            (3, 6, "c", true),
+            (4, 8, "d", true),
+            (5, 10, "", true),
+            (6, 12, "e", false),
+        ];
+        let got: Vec<_> = got
+            .iter()
+            .map(|(n, o, t, e)| (*n, *o, t.as_str(), *e))
+            .collect();
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn a_last_carriage_return_may_be_half_an_ending() {
+        assert_eq!(split(b"a\r"), [(1, 0, "a".to_owned(), false)]);
+        assert_eq!(split(b"a\r\n"), [(1, 0, "a".to_owned(), true)]);
+    }
+
+    #[test]
+    fn paragraph_separators_do_not_end_a_line() {
+        assert_eq!(split("a\u{2028}b\u{2029}c".as_bytes()).len(), 1);
+    }
+
+    #[test]
+    fn a_line_longer_than_the_window() {
+        let long = vec![b'x'; WINDOW * 5 + 3];
+        let mut bytes = long.clone();
+        bytes.extend_from_slice(b"\ny\n");
+        let mut lines = Lines::new(bytes.as_slice(), Position::default());
+        assert_eq!(lines.next().unwrap().unwrap().bytes, long);
+        let second = lines.next().unwrap().unwrap();
+        assert_eq!(
+            (second.bytes, second.offset),
+            (&b"y"[..], long.len() as u64 + 1)
+        );
+        assert_eq!(lines.next().unwrap(), None);
+    }
+}

@@ -1,0 +1,6 @@
+//! The library from outside, one binary for all.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
+
+mod conformance;
+mod current_view;
+mod support;

@@ -1,0 +1,84 @@
+//! What several tests need.
+
+use std::fs::File;
+use std::io::{Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use backstory_core::agent::gemini;
+use backstory_core::export::gemini::{Fallback, write};
+use serde_json::Value;
+
+pub(crate) fn testdata(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata")
+        .join(path)
+}
+
+/// The `gemini` export of a file, and whether Gemini CLI's loader would accept it.
+pub(crate) fn export(input: &mut (impl Read + Seek)) -> (Value, bool) {
+    let (text, accepted) = export_text(input);
+    (
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}")),
+        accepted,
+    )
+}
+
+fn export_text(input: &mut (impl Read + Seek)) -> (String, bool) {
+    let loaded = gemini::load(input).unwrap();
+    let mut out = Vec::new();
+    write(&loaded, &Fallback::default(), input, &mut out).unwrap();
+    (String::from_utf8(out).unwrap(), loaded.accepted)
+}
+
+pub(crate) fn export_file(path: &Path) -> (Value, bool) {
+    export(&mut File::open(path).unwrap())
+}
+
+pub(crate) fn export_bytes(bytes: &[u8]) -> (String, bool) {
+    export_text(&mut Cursor::new(bytes))
+}
+
+/// Every file below `folder`, sorted.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(files_below(&path));
+        } else {
+            out.push(path);
+        }
+    }
+    out.sort();
+    out
+}
+
+/// The fields interfaces.md promises, and the counts Gemini CLI adds. Times that a file does not
+/// have are the moment of loading for Gemini CLI, so `absent_times` leaves them out.
+pub(crate) fn compare(name: &str, ours: &Value, theirs: &Value, absent_times: Option<&str>) {
+    for key in [
+        "sessionId",
+        "projectHash",
+        "kind",
+        "summary",
+        "directories",
+        "memoryScratchpad",
+        "startTime",
+        "lastUpdated",
+        "messageCount",
+        "userMessageCount",
+        "memoryScratchpadIsStale",
+        "firstUserMessage",
+        "hasResumableContent",
+    ] {
+        let theirs = theirs.get(key);
+        if absent_times.is_some() && theirs.and_then(Value::as_str) == absent_times {
+            continue;
+        }
+        assert_eq!(ours.get(key), theirs, "{name}: {key}");
+    }
+    let list = |value: &Value| value.get("messages").cloned().filter(|m| !m.is_null());
+    let (ours, theirs) = (list(ours).unwrap_or_default(), list(theirs));
+    let theirs = theirs.unwrap_or(Value::Array(Vec::new()));
+    assert_eq!(ours, theirs, "{name}: messages");
+}
