@@ -51,10 +51,7 @@ pub enum Repair {
 impl What {
     /// Whether the record was used in spite of it.
     pub fn is_kept(&self) -> bool {
-        matches!(
-            self,
-            Self::LoaderDrops | Self::Repaired(_) | Self::CutOff(_) | Self::Refused(_)
-        )
+        matches!(self, Self::LoaderDrops | Self::Repaired(_) | Self::CutOff(_) | Self::Refused(_))
     }
 
     /// Whether it is only a file in the middle of being written.

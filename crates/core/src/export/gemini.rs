@@ -6,6 +6,7 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use crate::agent::gemini::{Form, Loaded, Span};
+use crate::read::json::is_truthy;
 
 /// What to put where a file that the loader refuses does not say.
 #[derive(Debug, Default)]
@@ -25,6 +26,8 @@ const KEYS: [&str; 8] = [
     "directories",
     "kind",
 ];
+
+const TIMES: [&str; 2] = ["startTime", "lastUpdated"];
 
 /// Writes what was loaded from `source`.
 pub fn write(
@@ -47,7 +50,7 @@ pub fn write(
         object.field("memoryScratchpadIsStale", &stale.to_string())?;
     }
     if let Some(text) = &loaded.first_user_message {
-        object.field("firstUserMessage", &serde_json::to_string(text)?)?;
+        object.field("firstUserMessage", text)?;
     }
     object.field("hasResumableContent", &loaded.resumable.to_string())?;
     object.out.write_all(b"\n}\n")
@@ -56,13 +59,16 @@ pub fn write(
 /// Keys and values. A log gives the keys the loader names; a document goes through as it is.
 fn metadata(loaded: &Loaded, fallback: &Fallback) -> io::Result<Vec<(String, String)>> {
     let mut out = Vec::new();
-    let keys: Vec<&str> = if loaded.form == Form::Document && loaded.accepted {
+    let is_log = loaded.form == Form::Log;
+    let keys: Vec<&str> = if !is_log && loaded.accepted {
         loaded.fields.keys().map(String::as_str).collect()
     } else {
         KEYS.to_vec()
     };
     for key in keys {
         let value = match loaded.fields.get(key) {
+            // An empty time is none to the loader, which then puts the moment of loading.
+            Some(value) if is_log && TIMES.contains(&key) && !is_truthy(value) => continue,
             Some(value) => value.get().to_owned(),
             None if loaded.accepted => continue,
             None => match key {
@@ -109,11 +115,7 @@ struct Object<'a, W> {
 
 impl<W: Write> Object<'_, W> {
     fn key(&mut self, key: &str) -> io::Result<()> {
-        let opening = if self.comma.is_empty() {
-            "{"
-        } else {
-            self.comma
-        };
+        let opening = if self.comma.is_empty() { "{" } else { self.comma };
         self.comma = ",";
         write!(self.out, "{opening}\n  {}: ", serde_json::to_string(key)?)
     }

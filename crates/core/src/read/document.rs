@@ -28,33 +28,18 @@ pub struct CutArray<'a> {
 /// Reads what is whole in `text`; `None` when it is neither an object nor an array.
 pub fn recover(text: &str) -> Option<Recovered<'_>> {
     let mut cursor = Cursor { text, at: 0 };
-    let mut out = Recovered::default();
     if cursor.take(b'[') {
-        out.cut = Some(cursor.cut_array(None));
-        return Some(out);
+        return Some(Recovered { cut: Some(cursor.cut_array(None)), ..Recovered::default() });
     }
     if !cursor.take(b'{') {
         return None;
     }
-    while let Some(key) = cursor.value().and_then(json::js_string) {
-        if !cursor.take(b':') {
-            break;
-        }
-        let before = cursor.at;
-        if let Some(value) = cursor.value() {
-            out.fields.push((key, value));
-        } else {
-            cursor.at = before;
-            if cursor.take(b'[') {
-                out.cut = Some(cursor.cut_array(Some(key)));
-            }
-            break;
-        }
-        if !cursor.take(b',') {
-            break;
-        }
-    }
-    Some(out)
+    let (fields, unfinished) = cursor.fields();
+    let cut = match unfinished {
+        Some(key) if cursor.take(b'[') => Some(cursor.cut_array(Some(key))),
+        _ => None,
+    };
+    Some(Recovered { fields, cut })
 }
 
 struct Cursor<'a> {
@@ -81,6 +66,23 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
+    /// The complete fields from here on, and the key of one whose value is not.
+    fn fields(&mut self) -> (Vec<(JsStr<'a>, &'a RawValue)>, Option<JsStr<'a>>) {
+        let mut fields = Vec::new();
+        while let Some(key) = self.value().and_then(json::js_string)
+            && self.take(b':')
+        {
+            match self.value() {
+                Some(value) => fields.push((key, value)),
+                None => return (fields, Some(key)),
+            }
+            if !self.take(b',') {
+                break;
+            }
+        }
+        (fields, None)
+    }
+
     fn cut_array(&mut self, key: Option<JsStr<'a>>) -> CutArray<'a> {
         let mut elements = Vec::new();
         let mut more = true;
@@ -88,24 +90,21 @@ impl<'a> Cursor<'a> {
             elements.push(element);
             more = self.take(b',');
         }
-        let last = more.then(|| close(&self.text[self.at..])).flatten();
-        CutArray {
-            key,
-            elements,
-            last,
-        }
+        let last = if more { self.closed_object() } else { None };
+        CutArray { key, elements, last }
     }
-}
 
-/// The complete fields of an object that is cut off, as an object.
-fn close(text: &str) -> Option<Box<RawValue>> {
-    let fields = recover(text)
-        .filter(|_| text.trim_start().starts_with('{'))?
-        .fields;
-    // The text up to the end of the last field that is whole, and a brace.
-    let (_, last) = fields.last()?;
-    let end = last.get().as_ptr() as usize + last.get().len() - text.as_ptr() as usize;
-    RawValue::from_string(format!("{}}}", text[..end].trim_start())).ok()
+    /// The complete fields of an object that is cut off, closed again.
+    fn closed_object(&mut self) -> Option<Box<RawValue>> {
+        let first = self.at;
+        if !self.take(b'{') {
+            return None;
+        }
+        let (fields, _) = self.fields();
+        let last = fields.last()?.1.get();
+        let end = last.as_ptr() as usize + last.len() - self.text.as_ptr() as usize;
+        RawValue::from_string(format!("{}}}", self.text[first..end].trim_start())).ok()
+    }
 }
 
 #[cfg(test)]

@@ -26,10 +26,7 @@ impl From<serde_json::Error> for Malformed {
     fn from(error: serde_json::Error) -> Self {
         let text = error.to_string();
         let reason = text.split(" at line ").next().unwrap_or(&text).to_owned();
-        Self {
-            column: error.column(),
-            reason,
-        }
+        Self { column: error.column(), reason }
     }
 }
 
@@ -41,24 +38,78 @@ pub fn check(text: &str) -> Result<(), Malformed> {
 /// Calls `field` with each key and value of the object `text`, in order, duplicates included.
 pub fn each_field<'a>(
     text: &'a str,
-    field: impl FnMut(JsStr<'a>, &'a RawValue),
+    mut field: impl FnMut(JsStr<'a>, &'a RawValue),
 ) -> Result<(), Malformed> {
-    struct Fields<F>(F);
-    impl<'a, F: FnMut(JsStr<'a>, &'a RawValue)> Visitor<'a> for Fields<F> {
-        type Value = ();
+    fields(text, None, |key, value| {
+        if let Field::Raw(value) = value {
+            field(key, value);
+        }
+    })
+}
+
+/// A value of an object.
+pub enum Field<'a> {
+    Raw(&'a RawValue),
+    /// The elements of the array under the key that was asked for.
+    List(Vec<&'a RawValue>),
+}
+
+/// The same, and takes the array under the key `list` apart on the way, for it may be most of the
+/// text. A list that is no array is a raw value like the others.
+pub fn each_field_and_list<'a>(
+    text: &'a str,
+    list: &[u8],
+    mut field: impl FnMut(JsStr<'a>, Field<'a>),
+) -> Result<(), Malformed> {
+    let mut seen = Vec::new();
+    if fields(text, Some(list), |key, value| seen.push((key, value))).is_err() {
+        seen.clear();
+        fields(text, None, |key, value| seen.push((key, value)))?;
+    }
+    for (key, value) in seen {
+        match value {
+            Field::Raw(value) if *key == *list && value.get().starts_with('[') => {
+                let mut elements = Vec::new();
+                each_element(value.get(), |element| elements.push(element))?;
+                field(key, Field::List(elements));
+            }
+            value => field(key, value),
+        }
+    }
+    Ok(())
+}
+
+fn fields<'a>(
+    text: &'a str,
+    list: Option<&[u8]>,
+    field: impl FnMut(JsStr<'a>, Field<'a>),
+) -> Result<(), Malformed> {
+    struct Fields<'l, F>(F, Option<&'l [u8]>);
+    impl<'a, F: FnMut(JsStr<'a>, Field<'a>)> Visitor<'a> for Fields<'_, F> {
+        /// Whether a key holds a control character, which may stand there raw: our way of reading
+        /// keys lets that pass.
+        type Value = bool;
         fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
             f.write_str("an object")
         }
-        fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<(), A::Error> {
+        fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<bool, A::Error> {
+            let mut doubtful = false;
             while let Some(Bytes(key)) = map.next_key()? {
-                (self.0)(key, map.next_value()?);
+                doubtful |= key.iter().any(|byte| *byte < b' ');
+                let value = if self.1 == Some(&*key) {
+                    Field::List(map.next_value()?)
+                } else {
+                    Field::Raw(map.next_value()?)
+                };
+                (self.0)(key, value);
             }
-            Ok(())
+            Ok(doubtful)
         }
     }
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_map(Fields(field))?;
-    Ok(deserializer.end()?)
+    let doubtful = deserializer.deserialize_map(Fields(field, list))?;
+    deserializer.end()?;
+    if doubtful { check(text) } else { Ok(()) }
 }
 
 /// Calls `element` with each element of the array `text`.
@@ -97,33 +148,44 @@ pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
     js_string(raw).map(to_text)
 }
 
-/// How many characters [`lead`] promises.
-pub const LEAD: usize = 32;
-
-/// The beginning of the string that `raw` is: all of it, or at least [`LEAD`] characters from the
-/// first that is not white space. A long text is not unescaped for a look at its first words.
-pub fn lead(raw: &RawValue) -> Option<Cow<'_, str>> {
-    const ENOUGH: usize = 512;
-    let text = raw.get();
-    if !text.starts_with('"') {
-        return None;
-    }
-    if text.len() > ENOUGH {
-        let mut cut = text.floor_char_boundary(ENOUGH);
-        // Not inside an escape sequence; a surrogate pair is twelve bytes long.
-        if let Some(escape) = memchr::memrchr(b'\\', &text.as_bytes()[cut - 13..cut]) {
-            cut = cut - 13 + escape;
-            while text.as_bytes()[cut - 1] == b'\\' {
-                cut -= 1;
+/// The characters of the string that `raw` is, unescaped one by one: for a look at the first words
+/// of a long text. A lone surrogate becomes U+FFFD.
+pub fn chars(raw: &RawValue) -> Option<impl Iterator<Item = char>> {
+    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    let mut rest = inner.chars();
+    let hex = |rest: &mut std::str::Chars<'_>| {
+        let digits = rest.as_str().get(..4)?;
+        let unit = u32::from_str_radix(digits, 16).ok()?;
+        *rest = rest.as_str()[4..].chars();
+        Some(unit)
+    };
+    Some(std::iter::from_fn(move || {
+        let c = rest.next()?;
+        if c != '\\' {
+            return Some(c);
+        }
+        Some(match rest.next()? {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'u' => {
+                let mut unit = hex(&mut rest)?;
+                let mut ahead = rest.clone();
+                if (0xD800..0xDC00).contains(&unit)
+                    && ahead.next() == Some('\\')
+                    && ahead.next() == Some('u')
+                    && let Some(low @ 0xDC00..0xE000) = hex(&mut ahead)
+                {
+                    unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+                    rest = ahead;
+                }
+                char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
-        }
-        let beginning = RawValue::from_string(format!("{}\"", &text[..cut])).ok();
-        let words = beginning.as_deref().and_then(string).map(Cow::into_owned);
-        if let Some(words) = words.filter(|words| words.trim_start().chars().count() >= LEAD) {
-            return Some(Cow::Owned(words));
-        }
-    }
-    string(raw)
+            other => other,
+        })
+    }))
 }
 
 pub fn to_text(string: JsStr<'_>) -> Cow<'_, str> {
@@ -196,6 +258,8 @@ mod tests {
         let got = fields(r#"{"a":1,"\u0061":[2],"\ud800":"x"}"#).unwrap();
         let got: Vec<_> = got.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         assert_eq!(got, [("a", "1"), ("a", "[2]"), ("\u{FFFD}", "\"x\"")]);
+        assert!(fields("{\"a\\n\":1}").is_ok());
+        assert!(fields("{\"a\n\":1}").is_err());
     }
 
     #[test]
@@ -230,18 +294,18 @@ mod tests {
     }
 
     #[test]
-    fn the_lead_of_a_long_text() {
-        for filler in ["x", "\\n", "\\\\", "é", "\\ud83e\\udd5b", "\\ud83d", "🥛"] {
-            for shift in 0..14 {
-                let text = format!("\"{}{}\"", "y".repeat(shift), filler.repeat(400));
-                let raw = serde_json::value::RawValue::from_string(text).unwrap();
-                let (lead, whole) = (lead(&raw).unwrap(), string(&raw).unwrap());
-                let n = lead.chars().count().min(LEAD);
-                assert!(
-                    whole.chars().take(n).eq(lead.chars().take(n)),
-                    "{filler} {shift}"
-                );
-            }
+    fn characters_one_by_one() {
+        for text in [
+            r#""""#,
+            r#""a\n\t\"\\\/\b\f\r""#,
+            r#""é🥛\u00e9""#,
+            r#""\ud83e\udd5b x""#,
+            r#""\ud83d""#,
+            r#""\ud83d\n""#,
+            r#""\ude00\ud83d\ud83e\udd5b""#,
+        ] {
+            let raw = serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+            assert_eq!(chars(&raw).unwrap().collect::<String>(), string(&raw).unwrap(), "{text}");
         }
     }
 

@@ -51,15 +51,7 @@ impl<R: Read> Lines<R> {
     /// Reads lines from `input`, which must stand at `from`.
     pub fn new(input: R, from: Position) -> Self {
         let buffer = vec![0; WINDOW];
-        Self {
-            input,
-            buffer,
-            start: 0,
-            end: 0,
-            scanned: 0,
-            at: from,
-            exhausted: false,
-        }
+        Self { input, buffer, start: 0, end: 0, scanned: 0, at: from, exhausted: false }
     }
 
     /// The next line, or `None` at the end of the input.
@@ -103,10 +95,7 @@ impl<R: Read> Lines<R> {
                     return Ok(Some((length, 1)));
                 }
                 if at + 1 < self.end {
-                    return Ok(Some((
-                        length,
-                        if self.buffer[at + 1] == b'\n' { 2 } else { 1 },
-                    )));
+                    return Ok(Some((length, if self.buffer[at + 1] == b'\n' { 2 } else { 1 })));
                 }
                 self.scanned = at;
                 if !self.fill()? {
@@ -192,10 +181,7 @@ mod tests {
             (5, 10, "", true),
             (6, 12, "e", false),
         ];
-        let got: Vec<_> = got
-            .iter()
-            .map(|(n, o, t, e)| (*n, *o, t.as_str(), *e))
-            .collect();
+        let got: Vec<_> = got.iter().map(|(n, o, t, e)| (*n, *o, t.as_str(), *e)).collect();
         assert_eq!(got, want);
     }
 
@@ -218,10 +204,7 @@ mod tests {
         let mut lines = Lines::new(bytes.as_slice(), Position::default());
         assert_eq!(lines.next().unwrap().unwrap().bytes, long);
         let second = lines.next().unwrap().unwrap();
-        assert_eq!(
-            (second.bytes, second.offset),
-            (&b"y"[..], long.len() as u64 + 1)
-        );
+        assert_eq!((second.bytes, second.offset), (&b"y"[..], long.len() as u64 + 1));
         assert_eq!(lines.next().unwrap(), None);
     }
 }

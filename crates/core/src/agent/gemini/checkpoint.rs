@@ -16,8 +16,5 @@ pub(super) fn as_message(index: usize, turn: &RawValue) -> Option<String> {
     .ok()?;
     let kind = if role? == "user" { "user" } else { "gemini" };
     let parts = parts.map_or("[]", RawValue::get);
-    Some(format!(
-        r#"{{"id":"{}","type":"{kind}","content":{parts}}}"#,
-        index + 1
-    ))
+    Some(format!(r#"{{"id":"{}","type":"{kind}","content":{parts}}}"#, index + 1))
 }

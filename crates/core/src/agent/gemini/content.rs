@@ -19,14 +19,18 @@ pub(super) struct Throws;
 /// moment its functions are compiled; below this it never did).
 const DEEPEST: usize = 2000;
 
-/// The outcome of the conversion: a string, or some other value that passed through.
+/// The outcome of the conversion.
 enum Shown<'a> {
-    Text(Cow<'a, str>),
+    /// A JSON string.
+    Text(&'a RawValue),
+    /// Upstream's words for a part that is no text (their beginning, nobody looks further).
+    Label(&'static str),
     /// A bare part whose `text` is not a string is returned as it is.
     Other(&'a RawValue),
 }
 
-/// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
+/// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed. Only the
+/// beginning of the text is given: enough to tell the kinds of content apart.
 ///
 /// `trims` is whether the caller goes on to trim the result, which only a string survives.
 pub(super) fn leading_text(content: Option<&RawValue>, trims: bool) -> Result<String, Throws> {
@@ -36,35 +40,45 @@ pub(super) fn leading_text(content: Option<&RawValue>, trims: bool) -> Result<St
     let mut text = Prefix::default();
     if content.get().starts_with('[') {
         walk(content.get(), |step| {
-            match step {
-                Step::Leaf(leaf) if json::is_truthy(leaf) => text.push(&joined(part(leaf)?)?),
-                _ => {}
+            if let Step::Leaf(leaf) = step
+                && json::is_truthy(leaf)
+            {
+                match part(leaf)? {
+                    Shown::Other(value) => text.extend(to_string(value)?.chars()),
+                    shown => text.show(&shown),
+                }
             }
             Ok(())
         })?;
     } else {
         match part(content)? {
-            Shown::Text(shown) => text.push(&shown),
             Shown::Other(_) if trims => return Err(Throws),
-            Shown::Other(_) => {}
+            shown => text.show(&shown),
         }
     }
     Ok(text.0)
 }
 
-/// The beginning of a text from its first character that is not white space; enough of it to tell
-/// the kinds of content apart, so that a long text is not copied.
+/// The beginning of a text from its first character that is not white space.
 #[derive(Default)]
 struct Prefix(String);
 
 impl Prefix {
-    fn push(&mut self, text: &str) {
-        let mut text = text;
-        if self.0.is_empty() {
-            text = text.trim_start_matches(is_js_space);
+    /// More than the longest beginning that anybody asks for.
+    const LENGTH: usize = 32;
+
+    fn show(&mut self, shown: &Shown<'_>) {
+        match shown {
+            Shown::Text(raw) => self.extend(json::chars(raw).into_iter().flatten()),
+            Shown::Label(label) => self.extend(label.chars()),
+            Shown::Other(_) => {}
         }
-        let room = json::LEAD.saturating_sub(self.0.chars().count());
-        self.0.extend(text.chars().take(room));
+    }
+
+    fn extend(&mut self, text: impl Iterator<Item = char>) {
+        let room = Self::LENGTH.saturating_sub(self.0.chars().count());
+        let blank = self.0.is_empty();
+        self.0.extend(text.skip_while(|c| blank && is_js_space(*c)).take(room));
     }
 }
 
@@ -75,9 +89,9 @@ pub(super) fn is_js_space(c: char) -> bool {
 
 /// One value of a part list.
 fn part(raw: &RawValue) -> Result<Shown<'_>, Throws> {
-    let none = Ok(Shown::Text(Cow::Borrowed("")));
-    if let Some(text) = json::lead(raw) {
-        return Ok(Shown::Text(text));
+    let none = Ok(Shown::Label(""));
+    if raw.get().starts_with('"') {
+        return Ok(Shown::Text(raw));
     }
     if !raw.get().starts_with('{') {
         return none; // a number or a boolean has no `text`
@@ -104,18 +118,8 @@ fn part(raw: &RawValue) -> Result<Shown<'_>, Throws> {
     if fields.is_err() {
         return none; // cannot happen: the value was taken out of valid JSON
     }
-    let [
-        video,
-        thought,
-        result,
-        code,
-        file,
-        call,
-        response,
-        inline,
-        text,
-    ] = keys;
-    let placeholder = |label: &'static str| Ok(Shown::Text(Cow::Borrowed(label)));
+    let [video, thought, result, code, file, call, response, inline, text] = keys;
+    let placeholder = |label: &'static str| Ok(Shown::Label(label));
     if video.is_some() {
         return placeholder("[Video Metadata]");
     }
@@ -143,10 +147,8 @@ fn part(raw: &RawValue) -> Result<Shown<'_>, Throws> {
         return placeholder("[Media …]");
     }
     match text {
-        Some(text) if text.get() != "null" => match json::lead(text) {
-            Some(text) => Ok(Shown::Text(text)),
-            None => Ok(Shown::Other(text)),
-        },
+        Some(text) if text.get().starts_with('"') => Ok(Shown::Text(text)),
+        Some(text) if text.get() != "null" => Ok(Shown::Other(text)),
         _ => none,
     }
 }
@@ -223,14 +225,6 @@ fn walk<'a>(
     Ok(())
 }
 
-/// An element as `Array.prototype.join` sees it.
-fn joined<'a>(shown: Shown<'a>) -> Result<Cow<'a, str>, Throws> {
-    match shown {
-        Shown::Text(text) => Ok(text),
-        Shown::Other(raw) => to_string(raw),
-    }
-}
-
 /// `String(value)`. Only its beginning is ever looked at, so an object is not spelled out.
 fn to_string(raw: &RawValue) -> Result<Cow<'_, str>, Throws> {
     if let Some(text) = json::string(raw) {
@@ -268,11 +262,7 @@ fn to_number(raw: &RawValue) -> Result<f64, Throws> {
         Some(b'"' | b'[' | b'{') => {
             let text = to_string(raw)?;
             let text = text.trim_matches(is_js_space);
-            Ok(if text.is_empty() {
-                0.0
-            } else {
-                string_to_number(text)
-            })
+            Ok(if text.is_empty() { 0.0 } else { string_to_number(text) })
         }
         Some(b't') => Ok(1.0),
         Some(b'f' | b'n') => Ok(0.0),
@@ -291,11 +281,7 @@ fn string_to_number(text: &str) -> f64 {
             [b'0', b'o' | b'O', ..] => radix(&text[2..], 8),
             [b'0', b'b' | b'B', ..] => radix(&text[2..], 2),
             // Rust also reads "inf" and "nan", JavaScript does not.
-            bytes
-                if bytes
-                    .iter()
-                    .all(|b| b.is_ascii_digit() || b".eE+-".contains(b)) =>
-            {
+            bytes if bytes.iter().all(|b| b.is_ascii_digit() || b".eE+-".contains(b)) => {
                 text.parse().unwrap_or(f64::NAN)
             }
             _ => f64::NAN,
@@ -319,31 +305,28 @@ pub(super) fn has_length(value: Option<&RawValue>) -> Result<bool, Throws> {
     }
 }
 
-/// The loader's first user message: the text parts of an array, or the string itself.
+/// The loader's first user message: the text parts of an array, or the string itself. As a JSON
+/// string, for JavaScript strings can hold what Rust's cannot.
 pub(super) fn first_message(content: &RawValue) -> Option<String> {
-    if let Some(text) = json::string(content) {
-        return Some(text.into_owned());
+    let inner = |text: &'_ str| text.starts_with('"').then(|| text[1..text.len() - 1].to_owned());
+    if let Some(text) = inner(content.get()) {
+        return Some(format!("\"{text}\""));
     }
     if !content.get().starts_with('[') {
         return None;
     }
-    let mut out = String::new();
+    let mut out = String::from("\"");
     let _ = json::each_element(content.get(), |element| {
         if let Ok(Some(text)) = member_of_object(element, b"text") {
-            if let Some(text) = json::string(text) {
-                out.push_str(&text);
-            }
+            out.extend(inner(text.get()));
         }
     });
+    out.push('"');
     Some(out)
 }
 
 fn member_of_object<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, Throws> {
-    if value.get().starts_with('{') {
-        member(value, key)
-    } else {
-        Ok(None)
-    }
+    if value.get().starts_with('{') { member(value, key) } else { Ok(None) }
 }
 
 #[cfg(test)]
@@ -398,10 +381,7 @@ mod tests {
         ] {
             assert_eq!(lead(content), Err(Throws), "{content}");
         }
-        assert_eq!(
-            leading_text(Some(&raw(r#"{"text":5}"#)), false).as_deref(),
-            Ok("")
-        );
+        assert_eq!(leading_text(Some(&raw(r#"{"text":5}"#)), false).as_deref(), Ok(""));
     }
 
     #[test]
@@ -431,9 +411,6 @@ mod tests {
         ] {
             assert_eq!(has_length(Some(&raw(value))), Ok(want), "{value}");
         }
-        assert_eq!(
-            has_length(Some(&raw(r#"{"length":{"toString":1}}"#))),
-            Err(Throws)
-        );
+        assert_eq!(has_length(Some(&raw(r#"{"length":{"toString":1}}"#))), Err(Throws));
     }
 }

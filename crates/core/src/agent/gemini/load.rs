@@ -1,5 +1,6 @@
 //! One session file to what Gemini CLI would load from it, and more kindly where it loads nothing.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use indexmap::IndexMap;
@@ -7,12 +8,12 @@ use serde_json::value::RawValue;
 
 use super::checkpoint;
 use super::log::{self, Span, Tail};
-use super::record::{self, Set};
+use super::record::{self, Listed, Set};
 use super::replay::{Manner, Outcome, Replay};
 use crate::fault::{Faults, What};
-use crate::read::document;
 use crate::read::json::{self, JsStr, Malformed};
 use crate::read::lines::{Lines, Position};
+use crate::read::{decode, document};
 
 /// The current view of one file.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct Loaded {
     pub fields: IndexMap<String, Box<RawValue>>,
     pub messages: Vec<Span>,
     pub user_messages: usize,
+    /// What Gemini CLI would show as the session's first prompt, as a JSON string.
     pub first_user_message: Option<String>,
     /// Whether a message came after the last memory scratchpad; none when there is no scratchpad.
     pub scratchpad_is_stale: Option<bool>,
@@ -42,10 +44,7 @@ pub enum Form {
 impl Loaded {
     /// A metadata value that is a string.
     pub fn text(&self, key: &str) -> Option<String> {
-        self.fields
-            .get(key)
-            .and_then(|raw| json::string(raw))
-            .map(std::borrow::Cow::into_owned)
+        self.fields.get(key).and_then(|raw| json::string(raw)).map(Cow::into_owned)
     }
 
     fn new(form: Form, accepted: bool, outcome: Outcome) -> Self {
@@ -53,11 +52,7 @@ impl Loaded {
         Self {
             accepted,
             form,
-            fields: outcome
-                .fields
-                .into_iter()
-                .map(|(key, value)| (text(key), value))
-                .collect(),
+            fields: outcome.fields.into_iter().map(|(key, value)| (text(key), value)).collect(),
             messages: outcome.messages,
             user_messages: outcome.user_messages,
             first_user_message: outcome.first_user_message,
@@ -77,10 +72,7 @@ pub struct LogReader {
 
 impl LogReader {
     pub fn new(manner: Manner) -> Self {
-        Self {
-            replay: Replay::new(manner),
-            position: Position::default(),
-        }
+        Self { replay: Replay::new(manner), position: Position::default() }
     }
 
     /// Behind the last whole line that was read.
@@ -141,10 +133,7 @@ pub fn load(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
 }
 
 fn refused(mut loaded: Loaded) -> Loaded {
-    let why = match (
-        loaded.fields.contains_key("sessionId"),
-        loaded.messages.is_empty(),
-    ) {
+    let why = match (loaded.fields.contains_key("sessionId"), loaded.messages.is_empty()) {
         (false, true) => "there is no session in it",
         (false, false) => "it has no header",
         (true, _) => "its header is damaged or incomplete",
@@ -167,10 +156,7 @@ fn is_pretty(input: &mut (impl Read + Seek)) -> io::Result<bool> {
     input.seek(SeekFrom::Start(0))?;
     let mut head = Vec::new();
     input.take(1024).read_to_end(&mut head)?;
-    let head = head
-        .strip_prefix("\u{FEFF}".as_bytes())
-        .unwrap_or(&head)
-        .trim_ascii_start();
+    let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&head).trim_ascii_start();
     let Some((b'{' | b'[', rest)) = head.split_first() else {
         return Ok(false);
     };
@@ -202,9 +188,7 @@ fn could_be_document(input: &mut (impl Read + Seek)) -> io::Result<bool> {
 
 /// A whole file in memory.
 struct Document {
-    text: String,
-    /// Whether the text stands in the file to the letter, which invalid UTF-8 does not.
-    exact: bool,
+    bytes: Vec<u8>,
 }
 
 impl Document {
@@ -212,20 +196,14 @@ impl Document {
         input.seek(SeekFrom::Start(0))?;
         let mut bytes = Vec::new();
         input.read_to_end(&mut bytes)?;
-        Ok(match String::from_utf8(bytes) {
-            Ok(text) => Self { text, exact: true },
-            Err(error) => Self {
-                text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
-                exact: false,
-            },
-        })
+        Ok(Self { bytes })
     }
 
     /// Whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
     /// line that is a header; the loader then takes the file for a log, and so must we.
     fn has_header_line(&self) -> io::Result<bool> {
         let mut replay = Replay::new(Manner::Strict);
-        let mut lines = Lines::new(self.text.as_bytes(), Position::default());
+        let mut lines = Lines::new(self.bytes.as_slice(), Position::default());
         while let Some(line) = lines.next()? {
             if let [b'{', .., b'}'] = line.bytes.trim_ascii() {
                 log::entry(line, &mut |entry| replay.apply(&entry));
@@ -236,112 +214,87 @@ impl Document {
 
     /// The loader's last resort: one JSON object with a `sessionId`, taken as it is.
     fn strict(&self) -> Result<Loaded, Malformed> {
-        let none = |reason: &str| Malformed {
-            column: 0,
-            reason: reason.to_owned(),
-        };
-        json::check(&self.text)?;
-        let mut set = Set::default();
-        if self.text.trim_start().starts_with('{') {
-            set = Set::new(&self.text)?;
+        let none = |reason: &str| Malformed { column: 0, reason: reason.to_owned() };
+        let text = decode(&self.bytes);
+        if !text.trim_start().starts_with('{') {
+            json::check(&text)?;
+            return Err(none("it is no object"));
         }
+        let set = Set::new(&text)?;
         if !set.fields.iter().any(|(key, _)| **key == *b"sessionId") {
             return Err(none("it has no `sessionId`"));
         }
-        let mut messages = Vec::new();
-        match set.fields.iter().rfind(|(key, _)| **key == *b"messages") {
-            None => {}
-            Some((_, value)) if value.get() == "null" => {}
-            Some(_) => match &set.messages {
-                Some(list) => messages.clone_from(list),
-                None => return Err(none("its `messages` are no list")),
-            },
-        }
+        let messages = match set.messages {
+            Listed::Nothing => Vec::new(),
+            Listed::Messages(messages) => messages,
+            Listed::Other => return Err(none("its `messages` are no list")),
+        };
         if messages.iter().any(|element| element.get() == "null") {
             return Err(none("an element of `messages` is null"));
         }
-        let mut resumable = Ok(false);
-        for message in messages
-            .iter()
-            .filter_map(|element| record::in_document(element))
-        {
-            // Upstream asks until one says yes; an exception before that ends it all.
-            resumable = message.resumable;
-            if resumable != Ok(false) {
-                break;
-            }
-        }
-        let Ok(resumable) = resumable else {
+        let read = messages.iter().filter_map(|element| record::in_document(element));
+        let read: Vec<_> = read.collect();
+        // Upstream asks until one says yes; an exception before that ends it all.
+        let first = read.iter().map(|message| message.resumable).find(|r| *r != Ok(false));
+        let Ok(resumable) = first.unwrap_or(Ok(false)) else {
             return Err(none("odd content in a message"));
         };
-        let spans = messages.iter().map(|element| self.span(element)).collect();
-        let mut loaded = assemble(&set.fields, &messages, spans, Faults::default());
+        let spans = messages.iter().map(|element| place(&text, element)).collect();
+        let mut loaded = assemble(&set.fields, &read, spans, Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
-        // The loader spreads the document, whatever it holds, and sets only what it counts itself.
+        // The loader takes the document as it is and adds only what it counts itself.
         loaded.first_user_message = None;
         Ok(loaded)
     }
 
     /// What is whole in a damaged document, and histories, which the loader does not know.
     fn kindly(&self, damage: Malformed) -> Loaded {
-        let text = self.text.trim_start_matches('\u{FEFF}');
+        let whole_text = decode(&self.bytes);
+        let text = whole_text.trim_start_matches('\u{FEFF}');
         let mut faults = Faults::default();
-        faults.push(
-            None,
-            None,
-            What::CutOff(json::check(text).err().unwrap_or(damage)),
-        );
+        faults.push(None, None, What::CutOff(json::check(text).err().unwrap_or(damage)));
         let recovered = document::recover(text).unwrap_or_default();
         let is_list = |key: &[u8]| matches!(key, b"messages" | b"history" | b"clientHistory");
         let whole = recovered.fields.iter().rfind(|(key, _)| is_list(key));
         let cut = recovered.cut.as_ref();
         let cut = cut.filter(|cut| cut.key.as_deref().is_none_or(is_list));
         let messages = match (whole, cut) {
-            (_, Some(cut)) => cut
-                .elements
-                .iter()
-                .copied()
-                .chain(cut.last.as_deref())
-                .collect(),
+            (_, Some(cut)) => cut.elements.iter().copied().chain(cut.last.as_deref()).collect(),
             (Some((_, list)), None) if list.get().starts_with('[') => record::elements(list.get()),
             _ => Vec::new(),
         };
         // The last element was closed by us and stands nowhere in the file.
         let is_cut = |element: &RawValue| {
             cut.is_some_and(|cut| {
-                cut.last
-                    .as_deref()
-                    .is_some_and(|last| std::ptr::eq(last, element))
+                cut.last.as_deref().is_some_and(|last| std::ptr::eq(last, element))
             })
         };
         let turn = |(n, element): (usize, &&RawValue)| match checkpoint::as_message(n, element) {
             Some(turn) => Span::Inline(turn.into()),
             None if is_cut(element) => Span::Inline(element.get().into()),
-            None => self.span(element),
+            None => place(&whole_text, element),
         };
         let spans = messages.iter().enumerate().map(turn).collect();
-        refused(assemble(&recovered.fields, &messages, spans, faults))
+        let read = messages.iter().filter_map(|element| record::in_document(element));
+        refused(assemble(&recovered.fields, &read.collect::<Vec<_>>(), spans, faults))
     }
+}
 
-    fn span(&self, element: &RawValue) -> Span {
-        log::span(&self.text, self.exact.then_some(0), element.get())
-    }
+/// Where an element of a document stands. Text that had to be decoded stands nowhere in the file.
+fn place(text: &Cow<'_, str>, element: &RawValue) -> Span {
+    log::span(text, matches!(text, Cow::Borrowed(_)).then_some(0), element.get())
 }
 
 fn assemble(
     fields: &[(JsStr<'_>, &RawValue)],
-    messages: &[&RawValue],
+    messages: &[record::Message<'_>],
     spans: Vec<Span>,
     mut faults: Faults,
 ) -> Loaded {
     let text = |key: &JsStr<'_>| String::from_utf8_lossy(key).into_owned();
-    faults.used += messages.len() as u64;
-    let read: Vec<_> = messages
-        .iter()
-        .map(|element| record::in_document(element))
-        .collect();
-    let mut users = read.iter().flatten().filter(|message| message.is_user);
+    faults.used += spans.len() as u64;
+    let mut users = messages.iter().filter(|message| message.is_user);
     Loaded {
         accepted: false,
         form: Form::Document,
@@ -354,10 +307,7 @@ fn assemble(
         first_user_message: users
             .find(|message| message.resumable == Ok(true))
             .and_then(record::Message::first_text),
-        resumable: read
-            .iter()
-            .flatten()
-            .any(|message| message.resumable == Ok(true)),
+        resumable: messages.iter().any(|message| message.resumable == Ok(true)),
         messages: spans,
         scratchpad_is_stale: None,
         faults,

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use super::content::is_js_space;
 use super::record::Record;
 use crate::fault::Repair;
+use crate::read::decode;
 use crate::read::json::Malformed;
 use crate::read::lines::{Line, Lines, Position};
 
@@ -41,10 +42,7 @@ pub(super) fn span(text: &str, offset: Option<u64>, part: &str) -> Span {
     match offset {
         Some(offset) => {
             let inside = part.as_ptr() as usize - text.as_ptr() as usize;
-            Span::File {
-                offset: offset + inside as u64,
-                length: part.len() as u64,
-            }
+            Span::File { offset: offset + inside as u64, length: part.len() as u64 }
         }
         None => Span::Inline(part.into()),
     }
@@ -61,20 +59,8 @@ pub struct Tail {
 
 impl Tail {
     pub(super) fn read(&self, sink: &mut impl FnMut(Entry<'_>)) {
-        let Self {
-            line,
-            offset,
-            bytes,
-        } = self;
-        entry(
-            Line {
-                number: *line,
-                offset: *offset,
-                bytes,
-                terminated: false,
-            },
-            sink,
-        );
+        let Self { line, offset, bytes } = self;
+        entry(Line { number: *line, offset: *offset, bytes, terminated: false }, sink);
     }
 }
 
@@ -87,17 +73,8 @@ pub(super) fn read(
     let mut lines = Lines::new(input, *position);
     while let Some(line) = lines.next()? {
         if !line.terminated {
-            let Line {
-                number,
-                offset,
-                bytes,
-                ..
-            } = line;
-            return Ok(Some(Tail {
-                line: number,
-                offset,
-                bytes: bytes.to_vec(),
-            }));
+            let Line { number, offset, bytes, .. } = line;
+            return Ok(Some(Tail { line: number, offset, bytes: bytes.to_vec() }));
         }
         entry(line, &mut sink);
         *position = lines.position();
@@ -106,18 +83,13 @@ pub(super) fn read(
 }
 
 pub(super) fn entry(line: Line<'_>, sink: &mut impl FnMut(Entry<'_>)) {
-    let text = String::from_utf8_lossy(line.bytes);
+    let text = decode(line.bytes);
     if text.trim_matches(is_js_space).is_empty() {
         return;
     }
     let offset = matches!(text, Cow::Borrowed(_)).then_some(line.offset);
-    let mut entry = Entry {
-        line: line.number,
-        record: Record::new(&text),
-        repair: None,
-        text: &text,
-        offset,
-    };
+    let mut entry =
+        Entry { line: line.number, record: Record::new(&text), repair: None, text: &text, offset };
     let repaired;
     if entry.record.is_err()
         && let Some((repair, better)) = repair(&text)
@@ -180,27 +152,18 @@ fn escape_controls(text: &str) -> String {
 /// The whole record at the end of a line that begins with a torn one: the agent died in the middle
 /// of a write, and the next start appended to the same line.
 fn after_torn(text: &str) -> Option<&str> {
-    const STARTS: [&str; 4] = [
-        r#"{"id":""#,
-        r#"{"$set":{"#,
-        r#"{"sessionId":""#,
-        r#"{"$rewindTo":""#,
-    ];
+    const STARTS: [&str; 4] =
+        [r#"{"id":""#, r#"{"$set":{"#, r#"{"sessionId":""#, r#"{"$rewindTo":""#];
     // The innermost such place would do; a bound keeps a hostile line from costing its square.
     const TRIES: usize = 16;
-    let mut starts: Vec<usize> = STARTS
-        .iter()
-        .flat_map(|start| text.match_indices(start).map(|(at, _)| at))
-        .collect();
+    let mut starts: Vec<usize> =
+        STARTS.iter().flat_map(|start| text.match_indices(start).map(|(at, _)| at)).collect();
     starts.sort_unstable();
     let late = starts.len().saturating_sub(TRIES);
     let candidates = starts.iter().take(TRIES).chain(starts[late..].iter());
-    candidates
-        .filter(|at| **at > 0)
-        .map(|at| &text[*at..])
-        .find(
-            |rest| matches!(Record::new(rest), Ok(record) if !matches!(record, Record::Unknown(_))),
-        )
+    candidates.filter(|at| **at > 0).map(|at| &text[*at..]).find(
+        |rest| matches!(Record::new(rest), Ok(record) if !matches!(record, Record::Unknown(_))),
+    )
 }
 
 #[cfg(test)]
@@ -209,29 +172,16 @@ mod tests {
 
     fn repaired(bytes: &[u8]) -> Option<Repair> {
         let mut got = None;
-        let line = Line {
-            number: 1,
-            offset: 0,
-            bytes,
-            terminated: true,
-        };
-        entry(line, &mut |entry| {
-            got = entry.record.is_ok().then_some(entry.repair).flatten()
-        });
+        let line = Line { number: 1, offset: 0, bytes, terminated: true };
+        entry(line, &mut |entry| got = entry.record.is_ok().then_some(entry.repair).flatten());
         got
     }
 
     #[test]
     fn repairs() {
         assert_eq!(repaired(b"{\"id\":\"a\"}"), None);
-        assert_eq!(
-            repaired(b"\xef\xbb\xbf{\"id\":\"a\"}"),
-            Some(Repair::ByteOrderMark)
-        );
-        assert_eq!(
-            repaired(b"{\"id\":\"a\tb\"}"),
-            Some(Repair::ControlCharacters)
-        );
+        assert_eq!(repaired(b"\xef\xbb\xbf{\"id\":\"a\"}"), Some(Repair::ByteOrderMark));
+        assert_eq!(repaired(b"{\"id\":\"a\tb\"}"), Some(Repair::ControlCharacters));
         assert_eq!(repaired(b"{\"id\":\"a\"}\0\0"), Some(Repair::Padding));
         assert_eq!(
             repaired(br#"{"id":"a","x":"to{"id":"b","type":"user"}"#),

@@ -6,7 +6,7 @@
 use serde_json::value::RawValue;
 
 use super::content::{self, Throws};
-use crate::read::json::{self, JsStr, Malformed};
+use crate::read::json::{self, Field, JsStr, Malformed};
 
 /// A record, its values still in the agent's own words.
 #[derive(Debug)]
@@ -41,11 +41,22 @@ impl Message<'_> {
     }
 }
 
-/// Metadata, and messages where the record has an array of them.
+/// Metadata, and the list of messages that may come with it.
 #[derive(Debug, Default)]
 pub(super) struct Set<'a> {
+    /// All keys but `messages`.
     pub(super) fields: Vec<(JsStr<'a>, &'a RawValue)>,
-    pub(super) messages: Option<Vec<&'a RawValue>>,
+    pub(super) messages: Listed<'a>,
+}
+
+/// What a record holds under `messages`.
+#[derive(Debug, Default)]
+pub(super) enum Listed<'a> {
+    #[default]
+    Nothing,
+    Messages(Vec<&'a RawValue>),
+    /// Something that is no list.
+    Other,
 }
 
 impl<'a> Set<'a> {
@@ -54,12 +65,12 @@ impl<'a> Set<'a> {
         if text.starts_with('[') {
             return Ok(set); // an array is an object to JavaScript, but has no keys of interest
         }
-        json::each_field(text, |key, value| {
-            if *key == *b"messages" {
-                let list = Some(value.get()).filter(|text| text.starts_with('['));
-                set.messages = list.map(elements);
+        json::each_field_and_list(text, b"messages", |key, value| match value {
+            Field::List(elements) => set.messages = Listed::Messages(elements),
+            Field::Raw(value) if *key == *b"messages" => {
+                set.messages = if value.get() == "null" { Listed::Nothing } else { Listed::Other };
             }
-            set.fields.push((key, value));
+            Field::Raw(value) => set.fields.push((key, value)),
         })?;
         Ok(set)
     }
@@ -222,14 +233,8 @@ mod tests {
             (r#"{"$rewindTo":1,"id":"b"}"#, "message"),
             (r#"{"id":"b","$set":{}}"#, "message"),
             (r#"{"id":"b","sessionId":"s","projectHash":"h"}"#, "message"),
-            (
-                r#"{"id":1,"$set":{},"sessionId":"s","projectHash":"h"}"#,
-                "set",
-            ),
-            (
-                r#"{"$set":null,"sessionId":"s","projectHash":"h"}"#,
-                "header",
-            ),
+            (r#"{"id":1,"$set":{},"sessionId":"s","projectHash":"h"}"#, "set"),
+            (r#"{"$set":null,"sessionId":"s","projectHash":"h"}"#, "header"),
             (r#"{"$set":[]}"#, "set"),
             (r#"{"sessionId":"s"}"#, "unknown"),
             (r#"{"sessionId":"s","projectHash":5}"#, "unknown"),

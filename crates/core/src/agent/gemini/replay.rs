@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::log::{Entry, Span};
-use super::record::{self, Message, Record, Set};
+use super::record::{self, Listed, Message, Record, Set};
 use crate::fault::{Faults, What};
 use crate::read::json::{self, JsStr};
 
@@ -65,11 +65,7 @@ impl Replay {
 
     /// Whether the loader would take the file so far: it needs a session id and a project hash.
     pub(super) fn has_header(&self) -> bool {
-        let truthy = |key: &[u8]| {
-            self.fields
-                .get(key)
-                .is_some_and(|value| json::is_truthy(value))
-        };
+        let truthy = |key: &[u8]| self.fields.get(key).is_some_and(|value| json::is_truthy(value));
         truthy(b"sessionId") && truthy(b"projectHash")
     }
 
@@ -79,8 +75,7 @@ impl Replay {
             Ok(record) => record,
             Err(malformed) => {
                 self.faults.unusable += 1;
-                self.faults
-                    .push(line, None, What::Malformed(malformed.clone()));
+                self.faults.push(line, None, What::Malformed(malformed.clone()));
                 return;
             }
         };
@@ -110,7 +105,7 @@ impl Replay {
             Record::Set(set) => self.set(set, entry),
             Record::Header(set) => {
                 self.spread(set);
-                if let Some(messages) = &set.messages {
+                if let Listed::Messages(messages) = &set.messages {
                     self.store_list(messages, entry);
                 }
             }
@@ -126,14 +121,10 @@ impl Replay {
     }
 
     fn set(&mut self, set: &Set<'_>, entry: &Entry<'_>) {
-        if let Some((_, pad)) = set
-            .fields
-            .iter()
-            .rfind(|(key, _)| **key == *b"memoryScratchpad")
-        {
+        if let Some((_, pad)) = set.fields.iter().rfind(|(key, _)| **key == *b"memoryScratchpad") {
             self.scratchpad_is_stale = json::is_truthy(pad).then_some(false);
         }
-        if let Some(messages) = &set.messages {
+        if let Listed::Messages(messages) = &set.messages {
             self.messages.clear();
             // An exception in the middle of the list ends the record: its other keys are lost.
             if !self.store_list(messages, entry) && self.manner == Manner::Strict {
@@ -168,37 +159,27 @@ impl Replay {
     fn store(&mut self, message: &Message<'_>, entry: &Entry<'_>) -> bool {
         if message.resumable.is_err() {
             let id = String::from_utf8_lossy(&message.id).into_owned();
-            self.faults
-                .push(Some(entry.line), Some(id), What::LoaderDrops);
+            self.faults.push(Some(entry.line), Some(id), What::LoaderDrops);
             if self.manner == Manner::Strict {
                 return false;
             }
         }
         let resumable = message.resumable == Ok(true);
-        let is_first = self
-            .first_user_message
-            .as_deref()
-            .unwrap_or_default()
-            .is_empty();
+        // An empty text does not count, and a later one takes its place.
+        let is_first = matches!(self.first_user_message.as_deref(), None | Some("\"\""));
         if is_first && message.is_user && resumable {
             if let Some(text) = message.first_text() {
                 self.first_user_message = Some(text);
             }
         }
-        let live = Live {
-            span: entry.span(message.raw),
-            is_user: message.is_user,
-            resumable,
-        };
+        let live = Live { span: entry.span(message.raw), is_user: message.is_user, resumable };
         self.messages.insert((*message.id).into(), live);
         message.resumable.is_ok()
     }
 
     fn spread(&mut self, set: &Set<'_>) {
         for (key, value) in &set.fields {
-            if **key != *b"messages" {
-                self.fields.insert((**key).into(), (*value).to_owned());
-            }
+            self.fields.insert((**key).into(), (*value).to_owned());
         }
     }
 
