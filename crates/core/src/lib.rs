@@ -1,6 +1,8 @@
 //! Reads the sessions that coding agents leave on disk.
 
 pub mod agent;
+pub mod discover;
+pub mod env;
 pub mod export;
 pub mod fault;
 pub mod read;
