@@ -5,4 +5,6 @@ pub mod discover;
 pub mod env;
 pub mod export;
 pub mod fault;
+pub mod model;
+pub mod project;
 pub mod read;

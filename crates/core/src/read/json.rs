@@ -94,7 +94,7 @@ fn fields<'a>(
         }
         fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<bool, A::Error> {
             let mut doubtful = false;
-            while let Some(Bytes(key)) = map.next_key()? {
+            while let Some(JsKey(key)) = map.next_key()? {
                 doubtful |= key.iter().any(|byte| *byte < b' ');
                 let value = if self.1 == Some(&*key) {
                     Field::List(map.next_value()?)
@@ -139,7 +139,7 @@ pub fn js_string(raw: &RawValue) -> Option<JsStr<'_>> {
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner.as_bytes()));
     }
-    let Bytes(unescaped) = serde_json::from_str(text).ok()?;
+    let JsKey(unescaped) = serde_json::from_str(text).ok()?;
     Some(unescaped)
 }
 
@@ -219,22 +219,23 @@ pub fn number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// A JSON string's bytes. Unlike `str` this takes lone surrogates.
-struct Bytes<'a>(Cow<'a, [u8]>);
+/// A JSON string as its bytes. Unlike `str` this takes lone surrogates; it also takes raw control
+/// characters, so its users must look for those.
+pub struct JsKey<'a>(pub Cow<'a, [u8]>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Bytes<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsKey<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct BytesVisitor;
         impl<'de> Visitor<'de> for BytesVisitor {
-            type Value = Bytes<'de>;
+            type Value = JsKey<'de>;
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
                 f.write_str("a string")
             }
             fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-                Ok(Bytes(Cow::Borrowed(bytes)))
+                Ok(JsKey(Cow::Borrowed(bytes)))
             }
             fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(Bytes(Cow::Owned(bytes.to_vec())))
+                Ok(JsKey(Cow::Owned(bytes.to_vec())))
             }
         }
         deserializer.deserialize_bytes(BytesVisitor)

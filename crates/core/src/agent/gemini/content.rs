@@ -29,43 +29,79 @@ enum Shown<'a> {
     Other(&'a RawValue),
 }
 
-/// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed. Only the
-/// beginning of the text is given: enough to tell the kinds of content apart.
+/// What tells one part of a content from another, whatever record holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// The first words of a text.
+    Text(Box<str>),
+    /// A function call: its id, or its name where it has none.
+    Call(Box<str>),
+    /// The id of the call that a function response answers.
+    Response(Box<str>),
+}
+
+/// What there is to know of a content at a glance.
+#[derive(Debug, Default)]
+pub(super) struct Glance {
+    /// What the loader makes of it, from the first character that is not white space; only as much
+    /// as it takes to tell the kinds of content apart.
+    pub(super) lead: String,
+    pub(super) keys: Vec<Key>,
+}
+
+/// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
 ///
 /// `trims` is whether the caller goes on to trim the result, which only a string survives.
-pub(super) fn leading_text(content: Option<&RawValue>, trims: bool) -> Result<String, Throws> {
-    let Some(content) = content.filter(|raw| json::is_truthy(raw)) else {
-        return Ok(String::new());
-    };
-    let mut text = Prefix::default();
+pub(super) fn glance(content: Option<&RawValue>, trims: bool) -> (Glance, Result<(), Throws>) {
+    let mut out = Glance::default();
+    let result = look(content, trims, &mut out);
+    (out, result)
+}
+
+fn look(content: Option<&RawValue>, trims: bool, out: &mut Glance) -> Result<(), Throws> {
+    let Some(content) = content.filter(|raw| json::is_truthy(raw)) else { return Ok(()) };
+    let mut text = Prefix(&mut out.lead);
+    let keys = &mut out.keys;
     if content.get().starts_with('[') {
-        walk(content.get(), |step| {
+        return walk(content.get(), |step| {
             if let Step::Leaf(leaf) = step
                 && json::is_truthy(leaf)
             {
-                match part(leaf)? {
+                match part(leaf, keys)? {
                     Shown::Other(value) => text.extend(to_string(value)?.chars()),
                     shown => text.show(&shown),
                 }
             }
             Ok(())
-        })?;
-    } else {
-        match part(content)? {
-            Shown::Other(_) if trims => return Err(Throws),
-            shown => text.show(&shown),
+        });
+    }
+    match part(content, keys)? {
+        Shown::Other(_) if trims => Err(Throws),
+        shown => {
+            text.show(&shown);
+            Ok(())
         }
     }
-    Ok(text.0)
+}
+
+fn text_key(raw: &RawValue) -> Option<Key> {
+    let mut lead = String::new();
+    Prefix(&mut lead).extend(json::chars(raw)?);
+    let words: Vec<&str> = lead.split_whitespace().collect();
+    (!words.is_empty()).then(|| Key::Text(words.join(" ").into()))
+}
+
+fn call_key(function: &RawValue, key: fn(Box<str>) -> Key) -> Option<Key> {
+    let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
+    Some(key(text(b"id").or_else(|| text(b"name"))?.into()))
 }
 
 /// The beginning of a text from its first character that is not white space.
-#[derive(Default)]
-struct Prefix(String);
+struct Prefix<'a>(&'a mut String);
 
-impl Prefix {
-    /// More than the longest beginning that anybody asks for.
-    const LENGTH: usize = 32;
+impl Prefix<'_> {
+    /// Enough to know a text again.
+    const LENGTH: usize = 64;
 
     fn show(&mut self, shown: &Shown<'_>) {
         match shown {
@@ -88,9 +124,10 @@ pub(super) fn is_js_space(c: char) -> bool {
 }
 
 /// One value of a part list.
-fn part(raw: &RawValue) -> Result<Shown<'_>, Throws> {
+fn part<'a>(raw: &'a RawValue, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws> {
     let none = Ok(Shown::Label(""));
     if raw.get().starts_with('"') {
+        known.extend(text_key(raw));
         return Ok(Shown::Text(raw));
     }
     if !raw.get().starts_with('{') {
@@ -119,6 +156,11 @@ fn part(raw: &RawValue) -> Result<Shown<'_>, Throws> {
         return none; // cannot happen: the value was taken out of valid JSON
     }
     let [video, thought, result, code, file, call, response, inline, text] = keys;
+    if thought.is_none() {
+        known.extend(text.and_then(text_key));
+    }
+    known.extend(call.and_then(|call| call_key(call, Key::Call)));
+    known.extend(response.and_then(|response| call_key(response, Key::Response)));
     let placeholder = |label: &'static str| Ok(Shown::Label(label));
     if video.is_some() {
         return placeholder("[Video Metadata]");
@@ -338,7 +380,8 @@ mod tests {
     }
 
     fn lead(text: &str) -> Result<String, Throws> {
-        leading_text(Some(&raw(text)), true)
+        let (glance, result) = glance(Some(&raw(text)), true);
+        result.map(|()| glance.lead)
     }
 
     #[test]
@@ -360,7 +403,7 @@ mod tests {
         ] {
             assert_eq!(lead(content).as_deref(), Ok(want), "{content}");
         }
-        assert_eq!(leading_text(None, true).as_deref(), Ok(""));
+        assert_eq!(glance(None, true).0.lead, "");
     }
 
     #[test]
@@ -381,7 +424,7 @@ mod tests {
         ] {
             assert_eq!(lead(content), Err(Throws), "{content}");
         }
-        assert_eq!(leading_text(Some(&raw(r#"{"text":5}"#)), false).as_deref(), Ok(""));
+        assert_eq!(glance(Some(&raw(r#"{"text":5}"#)), false).1, Ok(()));
     }
 
     #[test]
@@ -390,6 +433,18 @@ mod tests {
             let text = format!("{}\"x\"{}", "[".repeat(depth), "]".repeat(depth));
             assert_eq!(lead(&text), want, "{depth}");
         }
+    }
+
+    #[test]
+    fn keys_of_parts() {
+        let content = raw(
+            r#"[{"text":" a  b"},{"thought":true,"text":"t"},{"functionCall":{"id":"c1","name":"n"}},
+                {"functionCall":{"name":"n"}},{"functionResponse":{"id":"c1"}},"a b"]"#,
+        );
+        let text = |words: &str| Key::Text(words.into());
+        let call = |id: &str| Key::Call(id.into());
+        let want = [text("a b"), call("c1"), call("n"), Key::Response("c1".into()), text("a b")];
+        assert_eq!(glance(Some(&content), true).0.keys, want);
     }
 
     #[test]

@@ -7,9 +7,10 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::checkpoint;
-use super::log::{self, Span, Tail};
-use super::record::{self, Listed, Set};
+use super::log::{self, Base, Span, Tail};
+use super::record::{self, Element, Listed, Set};
 use super::replay::{Manner, Outcome, Replay};
+use super::segment::{Segment, Segments};
 use crate::fault::{Faults, What};
 use crate::read::json::{self, JsStr, Malformed};
 use crate::read::lines::{Lines, Position};
@@ -24,6 +25,8 @@ pub struct Loaded {
     /// Every metadata key of the file, in the agent's own JSON; unknown ones are kept.
     pub fields: IndexMap<String, Box<RawValue>>,
     pub messages: Vec<Span>,
+    /// The ids of those messages; empty where one has none.
+    pub ids: Vec<String>,
     pub user_messages: usize,
     /// What Gemini CLI would show as the session's first prompt, as a JSON string.
     pub first_user_message: Option<String>,
@@ -31,6 +34,8 @@ pub struct Loaded {
     pub scratchpad_is_stale: Option<bool>,
     /// Whether there is anything in it that Gemini CLI would resume.
     pub resumable: bool,
+    /// The full view: what the file holds of each session.
+    pub segments: Vec<Segment>,
     pub faults: Faults,
 }
 
@@ -47,13 +52,16 @@ impl Loaded {
         self.fields.get(key).and_then(|raw| json::string(raw)).map(Cow::into_owned)
     }
 
-    fn new(form: Form, accepted: bool, outcome: Outcome) -> Self {
+    fn new(form: Form, accepted: bool, outcome: Outcome, segments: Vec<Segment>) -> Self {
         let text = |key: Box<[u8]>| String::from_utf8_lossy(&key).into_owned();
+        let (ids, messages) = outcome.messages.into_iter().map(|(id, at)| (text(id), at)).unzip();
         Self {
             accepted,
             form,
             fields: outcome.fields.into_iter().map(|(key, value)| (text(key), value)).collect(),
-            messages: outcome.messages,
+            messages,
+            ids,
+            segments,
             user_messages: outcome.user_messages,
             first_user_message: outcome.first_user_message,
             scratchpad_is_stale: outcome.scratchpad_is_stale,
@@ -67,12 +75,17 @@ impl Loaded {
 #[derive(Debug, Clone)]
 pub struct LogReader {
     replay: Replay,
+    segments: Segments,
     position: Position,
 }
 
 impl LogReader {
     pub fn new(manner: Manner) -> Self {
-        Self { replay: Replay::new(manner), position: Position::default() }
+        Self {
+            replay: Replay::new(manner),
+            segments: Segments::default(),
+            position: Position::default(),
+        }
     }
 
     /// Behind the last whole line that was read.
@@ -82,24 +95,28 @@ impl LogReader {
 
     /// Reads on; `input` must stand at [`Self::offset`]. Gives the unfinished last line.
     pub fn feed(&mut self, input: impl Read) -> io::Result<Option<Tail>> {
-        let replay = &mut self.replay;
-        log::read(input, &mut self.position, |entry| replay.apply(&entry))
+        let Self { replay, segments, position } = self;
+        log::read(input, position, |entry| {
+            replay.apply(&entry);
+            segments.apply(&entry);
+        })
     }
 
     /// The view, with an unfinished last line that happens to be a whole record.
     pub fn finish(mut self, tail: Option<&Tail>) -> Loaded {
         if let Some(tail) = tail {
-            let replay = &mut self.replay;
-            tail.read(&mut |entry| match &entry.record {
-                Err(_) => replay.faults.push(Some(entry.line), None, What::Torn),
-                Ok(_) if entry.repair.is_some() => {
+            let Self { replay, segments, .. } = &mut self;
+            tail.read(&mut |entry| {
+                if entry.record.is_err() || entry.repair.is_some() {
                     replay.faults.push(Some(entry.line), None, What::Torn);
+                } else {
+                    replay.apply(&entry);
+                    segments.apply(&entry);
                 }
-                Ok(_) => replay.apply(&entry),
             });
         }
         let accepted = self.replay.has_header();
-        Loaded::new(Form::Log, accepted, self.replay.finish())
+        Loaded::new(Form::Log, accepted, self.replay.finish(), self.segments.finish())
     }
 }
 
@@ -224,23 +241,25 @@ impl Document {
         if !set.fields.iter().any(|(key, _)| **key == *b"sessionId") {
             return Err(none("it has no `sessionId`"));
         }
-        let messages = match set.messages {
-            Listed::Nothing => Vec::new(),
-            Listed::Messages(messages) => messages,
+        let messages = match &set.messages {
+            Listed::Nothing => &[],
+            Listed::Messages(messages) => messages.as_slice(),
             Listed::Other => return Err(none("its `messages` are no list")),
         };
-        if messages.iter().any(|element| element.get() == "null") {
+        if messages.iter().any(|element| element.raw.get() == "null") {
             return Err(none("an element of `messages` is null"));
         }
-        let read = messages.iter().filter_map(|element| record::in_document(element));
-        let read: Vec<_> = read.collect();
+        let asked = messages.iter().filter_map(|element| Some(element.message.as_ref()?.resumable));
         // Upstream asks until one says yes; an exception before that ends it all.
-        let first = read.iter().map(|message| message.resumable).find(|r| *r != Ok(false));
-        let Ok(resumable) = first.unwrap_or(Ok(false)) else {
+        let Ok(resumable) =
+            asked.skip_while(|answer| *answer == Ok(false)).next().unwrap_or(Ok(false))
+        else {
             return Err(none("odd content in a message"));
         };
-        let spans = messages.iter().map(|element| place(&text, element)).collect();
-        let mut loaded = assemble(&set.fields, &read, spans, Faults::default());
+        let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
+        let base = Base { text: &text, offset };
+        let mut loaded =
+            assemble(&set, |_, element| base.place(element.raw.get()), Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
         // The loader takes the document as it is and adds only what it counts itself.
@@ -259,55 +278,65 @@ impl Document {
         let whole = recovered.fields.iter().rfind(|(key, _)| is_list(key));
         let cut = recovered.cut.as_ref();
         let cut = cut.filter(|cut| cut.key.as_deref().is_none_or(is_list));
-        let messages = match (whole, cut) {
+        let messages: Vec<&RawValue> = match (whole, cut) {
             (_, Some(cut)) => cut.elements.iter().copied().chain(cut.last.as_deref()).collect(),
             (Some((_, list)), None) if list.get().starts_with('[') => record::elements(list.get()),
             _ => Vec::new(),
         };
-        // The last element was closed by us and stands nowhere in the file.
-        let is_cut = |element: &RawValue| {
-            cut.is_some_and(|cut| {
-                cut.last.as_deref().is_some_and(|last| std::ptr::eq(last, element))
-            })
+        let turns: Vec<Option<Box<RawValue>>> = messages
+            .iter()
+            .enumerate()
+            .map(|(n, raw)| RawValue::from_string(checkpoint::as_message(n, raw)?).ok())
+            .collect();
+        let elements = messages.iter().zip(&turns);
+        let elements = elements.map(|(raw, turn)| Element::new(turn.as_deref().unwrap_or(raw)));
+        let set = Set {
+            messages: Listed::Messages(elements.collect()),
+            fields: recovered.fields.into_iter().filter(|(key, _)| !is_list(key)).collect(),
         };
-        let turn = |(n, element): (usize, &&RawValue)| match checkpoint::as_message(n, element) {
-            Some(turn) => Span::Inline(turn.into()),
-            None if is_cut(element) => Span::Inline(element.get().into()),
-            None => place(&whole_text, element),
+        // A turn was put into words by us, and the last element closed: they stand nowhere.
+        let offset = matches!(whole_text, Cow::Borrowed(_)).then_some(0);
+        let base = Base { text: &whole_text, offset };
+        let closed = cut.and_then(|cut| cut.last.as_deref());
+        let place = |n: usize, element: &Element<'_>| {
+            if turns[n].is_some() || closed.is_some_and(|last| std::ptr::eq(last, element.raw)) {
+                Span::Inline(element.raw.get().into())
+            } else {
+                base.place(element.raw.get())
+            }
         };
-        let spans = messages.iter().enumerate().map(turn).collect();
-        let read = messages.iter().filter_map(|element| record::in_document(element));
-        refused(assemble(&recovered.fields, &read.collect::<Vec<_>>(), spans, faults))
+        refused(assemble(&set, place, faults))
     }
 }
 
-/// Where an element of a document stands. Text that had to be decoded stands nowhere in the file.
-fn place(text: &Cow<'_, str>, element: &RawValue) -> Span {
-    log::span(text, matches!(text, Cow::Borrowed(_)).then_some(0), element.get())
-}
-
 fn assemble(
-    fields: &[(JsStr<'_>, &RawValue)],
-    messages: &[record::Message<'_>],
-    spans: Vec<Span>,
+    set: &Set<'_>,
+    place: impl Fn(usize, &Element<'_>) -> Span,
     mut faults: Faults,
 ) -> Loaded {
     let text = |key: &JsStr<'_>| String::from_utf8_lossy(key).into_owned();
+    let elements = match &set.messages {
+        Listed::Messages(elements) => elements.as_slice(),
+        _ => &[],
+    };
+    let spans: Vec<Span> = elements.iter().enumerate().map(|(n, e)| place(n, e)).collect();
     faults.used += spans.len() as u64;
-    let mut users = messages.iter().filter(|message| message.is_user);
+    let messages = || elements.iter().filter_map(|element| element.message.as_ref());
+    let users = || messages().filter(|message| message.is_user());
     Loaded {
         accepted: false,
         form: Form::Document,
-        fields: fields
-            .iter()
-            .filter(|(key, _)| **key != *b"messages")
-            .map(|(key, value)| (text(key), (*value).to_owned()))
-            .collect(),
-        user_messages: users.clone().count(),
-        first_user_message: users
+        fields: set.fields.iter().map(|(key, value)| (text(key), (*value).to_owned())).collect(),
+        user_messages: users().count(),
+        first_user_message: users()
             .find(|message| message.resumable == Ok(true))
             .and_then(record::Message::first_text),
-        resumable: messages.iter().any(|message| message.resumable == Ok(true)),
+        resumable: messages().any(|message| message.resumable == Ok(true)),
+        ids: elements
+            .iter()
+            .map(|element| element.message.as_ref().map(|m| text(&m.id)).unwrap_or_default())
+            .collect(),
+        segments: vec![Segment::of_document(set, elements.iter().zip(&spans))],
         messages: spans,
         scratchpad_is_stale: None,
         faults,

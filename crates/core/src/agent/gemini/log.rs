@@ -25,26 +25,27 @@ pub(super) struct Entry<'a> {
     pub(super) record: Result<Record<'a>, Malformed>,
     /// Set when only a repair made the line readable; the loader does not see such a record.
     pub(super) repair: Option<Repair>,
-    text: &'a str,
-    /// The offset of `text` in the file, when it stands there to the letter.
-    offset: Option<u64>,
+    pub(super) base: Base<'a>,
 }
 
-impl<'a> Entry<'a> {
-    /// The place of `part`, which must be a piece of this entry's text.
-    pub(super) fn span(&self, part: &'a str) -> Span {
-        span(self.text, self.offset, part)
-    }
+/// A text that records are pieces of, and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Base<'a> {
+    pub(super) text: &'a str,
+    /// Its offset in the file, when it stands there to the letter.
+    pub(super) offset: Option<u64>,
 }
 
-/// The place of `part` in a file where `text` begins at `offset`.
-pub(super) fn span(text: &str, offset: Option<u64>, part: &str) -> Span {
-    match offset {
-        Some(offset) => {
-            let inside = part.as_ptr() as usize - text.as_ptr() as usize;
-            Span::File { offset: offset + inside as u64, length: part.len() as u64 }
+impl Base<'_> {
+    /// The place of `part`, which must be a piece of this text.
+    pub(super) fn place(&self, part: &str) -> Span {
+        match self.offset {
+            Some(offset) => {
+                let inside = part.as_ptr() as usize - self.text.as_ptr() as usize;
+                Span::File { offset: offset + inside as u64, length: part.len() as u64 }
+            }
+            None => Span::Inline(part.into()),
         }
-        None => Span::Inline(part.into()),
     }
 }
 
@@ -88,27 +89,16 @@ pub(super) fn entry(line: Line<'_>, sink: &mut impl FnMut(Entry<'_>)) {
         return;
     }
     let offset = matches!(text, Cow::Borrowed(_)).then_some(line.offset);
-    let mut entry =
-        Entry { line: line.number, record: Record::new(&text), repair: None, text: &text, offset };
-    let repaired;
-    if entry.record.is_err()
+    let record = Record::new(&text);
+    if record.is_err()
         && let Some((repair, better)) = repair(&text)
+        && let Ok(record) = Record::new(&better)
     {
-        repaired = better;
-        if let Ok(record) = Record::new(&repaired) {
-            entry = Entry {
-                repair: Some(repair),
-                record: Ok(record),
-                text: &repaired,
-                offset: None,
-                ..entry
-            };
-            sink(entry);
-            return;
-        }
-        entry.record = Record::new(&text);
+        let base = Base { text: &better, offset: None };
+        sink(Entry { line: line.number, record: Ok(record), repair: Some(repair), base });
+        return;
     }
-    sink(entry);
+    sink(Entry { line: line.number, record, repair: None, base: Base { text: &text, offset } });
 }
 
 /// Makes JSON of a line that is none, where the damage is of a known kind.

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::log::{Entry, Span};
-use super::record::{self, Listed, Message, Record, Set};
+use super::record::{Element, Listed, Message, Record, Set};
 use crate::fault::{Faults, What};
 use crate::read::json::{self, JsStr};
 
@@ -43,7 +43,8 @@ struct Live {
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) fields: IndexMap<Box<[u8]>, Box<RawValue>>,
-    pub(super) messages: Vec<Span>,
+    /// Ids and places.
+    pub(super) messages: Vec<(Box<[u8]>, Span)>,
     pub(super) user_messages: usize,
     pub(super) first_user_message: Option<String>,
     pub(super) scratchpad_is_stale: Option<bool>,
@@ -141,11 +142,11 @@ impl Replay {
     }
 
     /// False when an exception cut the list short.
-    fn store_list(&mut self, messages: &[&RawValue], entry: &Entry<'_>) -> bool {
+    fn store_list(&mut self, messages: &[Element<'_>], entry: &Entry<'_>) -> bool {
         for element in messages {
-            match record::listed(element) {
+            match element.listed() {
                 Some(message) => {
-                    if !self.store(&message, entry) && self.manner == Manner::Strict {
+                    if !self.store(message, entry) && self.manner == Manner::Strict {
                         return false;
                     }
                 }
@@ -167,12 +168,13 @@ impl Replay {
         let resumable = message.resumable == Ok(true);
         // An empty text does not count, and a later one takes its place.
         let is_first = matches!(self.first_user_message.as_deref(), None | Some("\"\""));
-        if is_first && message.is_user && resumable {
+        if is_first && message.is_user() && resumable {
             if let Some(text) = message.first_text() {
                 self.first_user_message = Some(text);
             }
         }
-        let live = Live { span: entry.span(message.raw), is_user: message.is_user, resumable };
+        let live =
+            Live { span: entry.base.place(message.raw), is_user: message.is_user(), resumable };
         self.messages.insert((*message.id).into(), live);
         message.resumable.is_ok()
     }
@@ -187,7 +189,7 @@ impl Replay {
         Outcome {
             user_messages: self.messages.values().filter(|live| live.is_user).count(),
             resumable: self.messages.values().any(|live| live.resumable),
-            messages: self.messages.into_values().map(|live| live.span).collect(),
+            messages: self.messages.into_iter().map(|(id, live)| (id, live.span)).collect(),
             fields: self.fields,
             first_user_message: self.first_user_message,
             scratchpad_is_stale: self.scratchpad_is_stale,

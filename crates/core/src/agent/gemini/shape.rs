@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use serde_json::value::RawValue;
 
-use super::record::{self, Record};
+use super::record::Record;
 use crate::read::json;
 use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
@@ -144,7 +144,7 @@ fn of_array(first: Option<&RawValue>) -> Shape {
         Shape::History
     } else if has("messageId") && has("message") {
         Shape::PromptLog
-    } else if record::listed(first).is_some() && has("type") {
+    } else if has("id") && has("type") {
         Shape::Session
     } else {
         Shape::OtherJson

@@ -1,0 +1,177 @@
+//! What a message record says without its text: the light half of reading, done for every message
+//! of every file, so that lists and sums need not hold what was said.
+
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+
+use super::content::Key;
+use super::prompt;
+use super::record::{Message, ToolCallFields, ToolCalls};
+use crate::model::{MessageKind, Usage};
+use crate::read::json;
+
+/// Tokens as recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Tokens {
+    pub input: f64,
+    pub output: f64,
+    pub cached: f64,
+    pub thoughts: f64,
+    pub tool: f64,
+    pub total: Option<f64>,
+}
+
+impl Tokens {
+    fn new(raw: &RawValue) -> Option<Self> {
+        if !raw.get().starts_with('{') {
+            return None;
+        }
+        let mut tokens = Self::default();
+        json::each_field(raw.get(), |key, value| {
+            let number = count(value);
+            match &*key {
+                b"input" => tokens.input = number.unwrap_or(0.0),
+                b"output" => tokens.output = number.unwrap_or(0.0),
+                b"cached" => tokens.cached = number.unwrap_or(0.0),
+                b"thoughts" => tokens.thoughts = number.unwrap_or(0.0),
+                b"tool" => tokens.tool = number.unwrap_or(0.0),
+                b"total" => tokens.total = number,
+                _ => {}
+            }
+        })
+        .ok()?;
+        Some(tokens)
+    }
+
+    /// Our buckets: `cached` is a part of the recorded input, and never more than it.
+    pub fn usage(&self) -> Usage {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates at 0"
+        )]
+        let whole = |number: f64| number.round() as u64;
+        let (prompt, cached) = (whole(self.input), whole(self.cached));
+        let cached = cached.min(prompt);
+        let mut usage = Usage {
+            input: prompt - cached,
+            cached,
+            output: whole(self.output),
+            thoughts: whole(self.thoughts),
+            tool: whole(self.tool),
+            other: 0,
+        };
+        usage.other = self.total.map_or(0, whole).saturating_sub(usage.total());
+        usage
+    }
+}
+
+/// A number, also one that was written as a string.
+fn count(raw: &RawValue) -> Option<f64> {
+    let number = match json::string(raw) {
+        Some(text) => text.trim().parse().ok(),
+        None => json::number(raw.get()),
+    };
+    number.filter(|number: &f64| number.is_finite())
+}
+
+/// One tool call at a glance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolFact {
+    /// None where the record has no id for it.
+    pub id: Option<Box<str>>,
+    pub name: Box<str>,
+    /// The session of the agent it started.
+    pub agent_id: Option<Box<str>>,
+}
+
+impl ToolFact {
+    fn new(call: &ToolCallFields<'_>) -> Self {
+        let text = |raw: Option<&RawValue>| raw.and_then(json::string).map(Box::from);
+        Self {
+            id: text(call.id),
+            name: text(call.name).unwrap_or_default(),
+            agent_id: text(call.agent_id),
+        }
+    }
+}
+
+/// What one record says of a message.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) at: Option<Timestamp>,
+    pub(super) kind: MessageKind,
+    /// What was typed, for prompts and commands; and whether the record told it apart itself.
+    pub(super) typed: Option<(String, bool)>,
+    pub(super) tokens: Option<Tokens>,
+    pub(super) model: Option<Box<str>>,
+    pub(super) tools: Vec<ToolFact>,
+    pub(super) keys: Vec<Key>,
+    pub(super) lead: String,
+}
+
+impl Facts {
+    pub(super) fn new(message: &Message<'_>) -> Self {
+        let kind = kind(message);
+        let fields = &message.fields;
+        let typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash)
+            .then(|| prompt::typed(fields.content, fields.display));
+        let tools = match &fields.tool_calls {
+            ToolCalls::Calls(calls) => calls.iter().map(ToolFact::new).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            at: fields.timestamp.and_then(time),
+            kind,
+            typed,
+            tokens: fields.tokens.and_then(Tokens::new),
+            model: fields.model.and_then(json::string).filter(|m| !m.is_empty()).map(Box::from),
+            tools,
+            keys: message.glance.keys.clone(),
+            lead: message.glance.lead.clone(),
+        }
+    }
+}
+
+/// An ISO time.
+pub(super) fn time(raw: &RawValue) -> Option<Timestamp> {
+    json::string(raw)?.parse().ok()
+}
+
+/// The kind that the record alone tells; its neighbours may know better.
+fn kind(message: &Message<'_>) -> MessageKind {
+    let lead = message.glance.lead.as_str();
+    match message.kind.as_deref().unwrap_or_default() {
+        b"gemini" | b"model" | b"assistant" => MessageKind::Reply,
+        b"user" => user_kind(message, lead),
+        b"error" => MessageKind::Error,
+        b"warning" => MessageKind::Warning,
+        // Only a compression writes an empty notice.
+        b"info" if lead.is_empty() => MessageKind::Compress,
+        _ => MessageKind::Info,
+    }
+}
+
+fn user_kind(message: &Message<'_>, lead: &str) -> MessageKind {
+    let keys = &message.glance.keys;
+    if keys.iter().any(|key| matches!(key, Key::Response(_))) {
+        return MessageKind::ToolResult;
+    }
+    if lead.is_empty() {
+        return MessageKind::Injected;
+    }
+    for (start, kind) in [
+        ("<session_context>", MessageKind::Injected),
+        ("<hook_context>", MessageKind::Injected),
+        ("User has manually exited Plan Mode", MessageKind::Injected),
+        ("<state_snapshot>", MessageKind::CompressSummary),
+        ("I ran the following shell command:", MessageKind::Shell),
+        ("/", MessageKind::Slash),
+        ("?", MessageKind::Slash),
+    ] {
+        if lead.starts_with(start) {
+            return kind;
+        }
+    }
+    MessageKind::Prompt
+}

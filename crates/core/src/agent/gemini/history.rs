@@ -1,0 +1,344 @@
+//! The full view of one file: every message it ever held, and what became of each.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use jiff::Timestamp;
+
+use super::content::Key;
+use super::facts::{Facts, Tokens, ToolFact};
+use super::log::Span;
+use super::record::Message;
+use super::tools;
+use crate::model::{Fate, MessageKind};
+
+/// A message without its text, merged from all records of its id.
+#[derive(Debug, Clone)]
+pub struct Said {
+    pub id: String,
+    pub at: Option<Timestamp>,
+    pub kind: MessageKind,
+    /// What was typed, for prompts and slash commands.
+    pub typed: Option<String>,
+    typed_is_sure: bool,
+    pub tokens: Option<Tokens>,
+    pub model: Option<Box<str>>,
+    pub tools: Vec<ToolFact>,
+    /// Every record of it, in order.
+    pub spans: Vec<Span>,
+    pub fate: Fate,
+    /// Whether no rule but the last explained why it left the list.
+    pub unexplained: bool,
+    /// It only repeats other messages.
+    pub is_copy: bool,
+    pub(super) lead: String,
+    keys: Vec<Key>,
+    live: bool,
+    /// The later messages that repeat this one.
+    copies: Vec<usize>,
+}
+
+/// The messages of a file in the order of their first appearance.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    said: IndexMap<Box<[u8]>, Said>,
+    /// The list as the agent has it after the last record.
+    list: Vec<usize>,
+}
+
+impl History {
+    /// A message record: inserted, or merged with what is known of its id.
+    pub(super) fn store(&mut self, message: &Message<'_>, span: Span) {
+        let key: Box<[u8]> = (*message.id).into();
+        let at = self.merge(key, Facts::new(message), span);
+        self.enlist(at);
+    }
+
+    /// The same for the `n`-th message of a document, which may have no id.
+    pub(super) fn store_at(&mut self, n: usize, message: &Message<'_>, span: Span) {
+        if message.has_id {
+            return self.store(message, span);
+        }
+        let key = format!("#{}", n + 1).into_bytes().into();
+        let at = self.merge(key, Facts::new(message), span);
+        self.enlist(at);
+    }
+
+    fn enlist(&mut self, at: usize) {
+        let said = &mut self.said[at];
+        if !said.live {
+            (said.live, said.fate, said.unexplained) = (true, Fate::Kept, false);
+            self.list.push(at);
+        }
+    }
+
+    pub(super) fn rewind(&mut self, to: &[u8]) {
+        let to = self.said.get_index_of(to);
+        let keep = self.list.iter().position(|at| Some(*at) == to).unwrap_or(0);
+        for at in self.list.split_off(keep) {
+            self.said[at].remove(Fate::Rewound, false);
+        }
+    }
+
+    /// A whole new list.
+    pub(super) fn replace<'a, 'm: 'a>(
+        &mut self,
+        messages: impl Iterator<Item = (&'a Message<'m>, Span)>,
+    ) {
+        let before = std::mem::take(&mut self.list);
+        for at in &before {
+            self.said[*at].live = false;
+        }
+        let first_new = self.said.len();
+        for (message, span) in messages {
+            let at = self.merge((*message.id).into(), Facts::new(message), span);
+            self.enlist(at);
+        }
+        let removed: Vec<usize> =
+            before.iter().copied().filter(|at| !self.said[*at].live).collect();
+        self.match_copies(&removed);
+        let snapshot = self
+            .list
+            .iter()
+            .any(|at| *at >= first_new && self.said[*at].kind == MessageKind::CompressSummary);
+        let tail = self.failed_tail(&before, &removed);
+        for at in removed {
+            let said = &mut self.said[at];
+            let (fate, unexplained) = if snapshot {
+                (Fate::Compressed, false)
+            } else if tail {
+                (Fate::Failed, false)
+            } else if said.kind.is_notice() || said.kind == MessageKind::Injected {
+                (Fate::Kept, false)
+            } else {
+                (Fate::Compressed, true)
+            };
+            said.remove(fate, unexplained);
+        }
+    }
+
+    /// Whether the new list ends before the last prompt: a prompt that failed or was cancelled, or a
+    /// refused tool call, is rolled back with all that followed it.
+    fn failed_tail(&self, before: &[usize], removed: &[usize]) -> bool {
+        let is_prompt = |at: &usize| {
+            matches!(
+                self.said[*at].kind,
+                MessageKind::Prompt | MessageKind::Shell | MessageKind::Slash
+            )
+        };
+        let Some(prompt) = before.iter().rposition(is_prompt) else { return false };
+        let mut place = vec![0; self.said.len()];
+        for (n, at) in before.iter().enumerate() {
+            place[*at] = n;
+        }
+        let mut lost = removed.iter().filter(|at| self.said[**at].is_missed()).peekable();
+        lost.peek().is_some() && lost.all(|at| place[*at] >= prompt)
+    }
+
+    /// Finds the messages of the new list that only repeat removed ones, part by part and in order.
+    /// After a cancel Gemini CLI records its whole history again under new ids.
+    fn match_copies(&mut self, removed: &[usize]) {
+        if removed.is_empty() {
+            return;
+        }
+        // The parts that are gone, in order.
+        let mut gone: Vec<(usize, PartKey)> = Vec::new();
+        for at in removed {
+            gone.extend(self.said[*at].parts().into_iter().map(|key| (*at, key)));
+        }
+        let mut from = 0;
+        for copy in self.list.clone() {
+            let keys = &self.said[copy].keys;
+            if keys.is_empty() || self.said[copy].tokens.is_some() {
+                continue;
+            }
+            let mut next = from;
+            let mut originals = Vec::new();
+            let all = keys.iter().all(|key| {
+                let found = gone[next..].iter().position(|(at, part)| *at < copy && part.is(key));
+                if let Some(found) = found {
+                    originals.push(gone[next + found].0);
+                    next += found + 1;
+                }
+                found.is_some()
+            });
+            if all {
+                from = next;
+                self.said[copy].is_copy = true;
+                for original in originals {
+                    self.said[original].copies.push(copy);
+                }
+            }
+        }
+        // A call that was moved into the content of another message lives on there.
+        for at in removed {
+            let said = &self.said[*at];
+            if said.tools.is_empty() || !said.keys.is_empty() {
+                continue;
+            }
+            let calls = said.parts();
+            let holds = |other: &&usize| {
+                let keys = &self.said[**other].keys;
+                calls.iter().all(|call| keys.iter().any(|key| call.is(key)))
+            };
+            if let Some(holder) = self.list.iter().find(holds).copied() {
+                self.said[*at].copies.push(holder);
+            }
+        }
+    }
+
+    fn merge(&mut self, key: Box<[u8]>, facts: Facts, span: Span) -> usize {
+        let born = self.said.len();
+        match self.said.entry(key) {
+            indexmap::map::Entry::Occupied(mut known) => {
+                known.get_mut().merge(facts, span);
+                known.index()
+            }
+            indexmap::map::Entry::Vacant(new) => {
+                let id = String::from_utf8_lossy(new.key()).into_owned();
+                new.insert(Said::new(id, facts, span));
+                born
+            }
+        }
+    }
+
+    /// The messages with their last fates.
+    pub(super) fn finish(mut self) -> Vec<Said> {
+        self.mark_repeated_results();
+        let mut fates: Vec<Fate> = self.said.values().map(|said| said.fate).collect();
+        // A copy is later than its original, so going backwards each one's fate is settled first.
+        for at in (0..self.said.len()).rev() {
+            let said = &self.said[at];
+            if !said.live && !said.copies.is_empty() {
+                let kept = said.copies.iter().find(|copy| fates[**copy] == Fate::Kept);
+                fates[at] = fates[*kept.unwrap_or(&said.copies[said.copies.len() - 1])];
+                self.said[at].unexplained = false;
+            }
+        }
+        let mut out: Vec<Said> = self.said.into_values().collect();
+        for (said, fate) in out.iter_mut().zip(fates) {
+            said.fate = fate;
+        }
+        settle_kinds(&mut out);
+        out
+    }
+
+    /// A resume adds `<id>_response` beside the tool result that is already there.
+    fn mark_repeated_results(&mut self) {
+        let mut answered = HashSet::new();
+        for said in self.said.values_mut().filter(|said| said.kind == MessageKind::ToolResult) {
+            let mut fresh = false;
+            for key in said.keys.iter().filter(|key| matches!(key, Key::Response(_))) {
+                fresh |= answered.insert(key.clone());
+            }
+            said.is_copy |= !fresh;
+        }
+    }
+}
+
+impl Said {
+    fn new(id: String, facts: Facts, span: Span) -> Self {
+        let (typed, typed_is_sure) = facts.typed.map_or((None, false), |(t, sure)| (Some(t), sure));
+        Self {
+            id,
+            at: facts.at,
+            kind: facts.kind,
+            typed,
+            typed_is_sure,
+            tokens: facts.tokens,
+            model: facts.model,
+            tools: facts.tools,
+            spans: vec![span],
+            fate: Fate::Kept,
+            unexplained: false,
+            is_copy: false,
+            lead: facts.lead,
+            keys: facts.keys,
+            live: false,
+            copies: Vec::new(),
+        }
+    }
+
+    /// The later record wins, except that what it lacks is kept.
+    fn merge(&mut self, facts: Facts, span: Span) {
+        self.spans.push(span);
+        self.at = self.at.or(facts.at);
+        self.kind = facts.kind;
+        if let Some((typed, sure)) = facts.typed
+            && (sure || !self.typed_is_sure)
+        {
+            self.typed = Some(typed);
+            self.typed_is_sure = sure;
+        }
+        self.tokens = facts.tokens.or(self.tokens);
+        if facts.model.is_some() {
+            self.model = facts.model;
+        }
+        if !facts.tools.is_empty() {
+            self.tools = facts.tools;
+        }
+        self.lead = facts.lead;
+        self.keys = facts.keys;
+    }
+
+    fn remove(&mut self, fate: Fate, unexplained: bool) {
+        self.live = false;
+        self.fate = fate;
+        self.unexplained = unexplained;
+    }
+
+    /// Whether its absence from the model's history means anything.
+    fn is_missed(&self) -> bool {
+        self.copies.is_empty() && !self.kind.is_notice() && self.kind != MessageKind::Injected
+    }
+
+    /// Its text and calls, in the order in which a copy holds them.
+    fn parts(&self) -> Vec<PartKey> {
+        let mut parts: Vec<PartKey> =
+            self.keys.iter().map(|key| PartKey { key: key.clone(), name: None }).collect();
+        for tool in &self.tools {
+            let key = Key::Call(tool.id.clone().unwrap_or_else(|| tool.name.clone()));
+            match parts.iter_mut().find(|part| part.key == key) {
+                Some(part) => part.name = Some(tool.name.clone()),
+                None => parts.push(PartKey { key, name: Some(tool.name.clone()) }),
+            }
+        }
+        parts
+    }
+}
+
+/// A part of an original. A copy of a call may lack the id and have only the name.
+struct PartKey {
+    key: Key,
+    name: Option<Box<str>>,
+}
+
+impl PartKey {
+    fn is(&self, key: &Key) -> bool {
+        self.key == *key
+            || matches!((key, &self.name), (Key::Call(call), Some(name)) if call == name)
+    }
+}
+
+/// What only the neighbours of a message tell: the acknowledgement after a summary, and the task of
+/// a subagent that wrote into its parent's file (0.20).
+fn settle_kinds(said: &mut [Said]) {
+    let starts_agent = |said: &Said| said.tools.iter().any(|tool| tools::is_agent(&tool.name));
+    for at in 0..said.len() {
+        let before = at.checked_sub(1).map(|before| &said[before]);
+        let after = said.get(at + 1);
+        let this = &said[at];
+        let is_thanks = this.kind == MessageKind::Reply
+            && this.tokens.is_none()
+            && this.lead.starts_with("Got it. Thanks for the additional context!")
+            && before.is_some_and(|before| before.kind == MessageKind::CompressSummary);
+        let is_task = this.kind == MessageKind::Prompt
+            && this.lead.starts_with("Your task is to")
+            && (before.is_some_and(starts_agent) || after.is_some_and(starts_agent));
+        if is_thanks {
+            said[at].kind = MessageKind::CompressSummary;
+        } else if is_task {
+            said[at].kind = MessageKind::Injected;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a person typed, told apart from the files that Gemini CLI put behind it.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::model::Reference;
+use crate::read::json;
+
+/// Before 0.28 in the middle of the text, since then a part of its own.
+const REFERENCES: &str = "--- Content from referenced files ---";
+const END: &str = "--- End of content ---";
+
+/// The typed text of a user record, and whether the record itself tells it apart.
+pub(super) fn typed(content: Option<&RawValue>, display: Option<&RawValue>) -> (String, bool) {
+    // `displayContent` has been seen to hold a function response beside a typed content.
+    if let Some(shown) = display.map(text).filter(|text| !text.trim().is_empty()) {
+        return (shown.trim().to_owned(), true);
+    }
+    let all = content.map(text).unwrap_or_default();
+    let typed = all.split(REFERENCES).next().unwrap_or_default();
+    (typed.trim().to_owned(), false)
+}
+
+/// All the text of a content: a string, a part or a list of them; thoughts are not text.
+pub(super) fn text(content: &RawValue) -> String {
+    let mut out = String::new();
+    each_text(content, &mut |text| out.push_str(&text));
+    out
+}
+
+fn each_text(content: &RawValue, sink: &mut dyn FnMut(Cow<'_, str>)) {
+    match content.get().as_bytes().first() {
+        Some(b'"') => sink(json::string(content).unwrap_or_default()),
+        Some(b'[') => {
+            let _ = json::each_element(content.get(), |part| {
+                if !part.get().starts_with('[') {
+                    each_text(part, sink);
+                }
+            });
+        }
+        Some(b'{') => {
+            let (mut text, mut thought) = (None, false);
+            let _ = json::each_field(content.get(), |key, value| match &*key {
+                b"text" => text = json::string(value),
+                b"thought" => thought = json::is_truthy(value),
+                _ => {}
+            });
+            if let Some(text) = text.filter(|_| !thought) {
+                sink(text);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The files whose content stands behind the prompt.
+pub(super) fn references(text: &str) -> Vec<Reference> {
+    let Some((_, behind)) = text.split_once(REFERENCES) else { return Vec::new() };
+    let behind = behind.rsplit_once(END).map_or(behind, |(inside, _)| inside);
+    let mut out = Vec::new();
+    let mut rest = behind;
+    while let Some((path, after)) = next_reference(rest) {
+        let end = next_start(after).unwrap_or(after.len());
+        out.push(Reference { path: path.to_owned(), bytes: after[..end].trim().len() as u64 });
+        rest = &after[end..];
+    }
+    out
+}
+
+const START: &str = "Content from @";
+
+fn next_start(text: &str) -> Option<usize> {
+    text.match_indices(START).map(|(at, _)| at).find(|at| {
+        let begins_a_line = *at == 0 || text.as_bytes()[at - 1] == b'\n';
+        let line = text[*at..].lines().next().unwrap_or_default();
+        begins_a_line && line.trim_end().ends_with(':')
+    })
+}
+
+/// The path of the next reference and what follows its line.
+fn next_reference(text: &str) -> Option<(&str, &str)> {
+    let from = next_start(text)?;
+    let line = text[from..].lines().next()?;
+    let path = line.trim_end().strip_prefix(START)?.strip_suffix(':')?;
+    Some((path, text[from + line.len()..].trim_start_matches(['\r', '\n'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Box<RawValue> {
+        RawValue::from_string(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn both_eras_of_file_references() {
+        let old = raw(
+            r#""look at @a.md and @b.md\n--- Content from referenced files ---\nContent from @a.md:\n# A\nContent from @b.md:\nbee\n--- End of content ---""#,
+        );
+        let new = raw(
+            r##"[{"text":"look at @a.md and @b.md"},{"text":"\n--- Content from referenced files ---"},
+                {"text":"\nContent from @a.md:\n"},{"text":"# A"},{"text":"\nContent from @b.md:\n"},
+                {"text":"bee"},{"text":"\n--- End of content ---"}]"##,
+        );
+        for content in [old, new] {
+            assert_eq!(typed(Some(&content), None), ("look at @a.md and @b.md".to_owned(), false));
+            let reference = |path: &str, bytes| Reference { path: path.to_owned(), bytes };
+            assert_eq!(references(&text(&content)), [reference("a.md", 3), reference("b.md", 3)]);
+        }
+    }
+
+    #[test]
+    fn display_content_has_the_word_unless_it_has_none() {
+        let content = raw(r#"[{"text":"typed\n<hook_context>x</hook_context>"}]"#);
+        let display = raw(r#"[{"text":"typed"}]"#);
+        let response = raw(r#"[{"functionResponse":{"id":"c"}}]"#);
+        assert_eq!(typed(Some(&content), Some(&display)), ("typed".to_owned(), true));
+        assert!(typed(Some(&content), Some(&response)).0.starts_with("typed\n<hook"));
+        assert_eq!(typed(None, None).0, "");
+        let thinking = raw(r#"[{"text":"hm","thought":true},{"text":"yes"},["no"]]"#);
+        assert_eq!(text(&thinking), "yes");
+    }
+}

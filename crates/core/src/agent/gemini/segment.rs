@@ -1,0 +1,146 @@
+//! A file cut into sessions: two starts in one minute share a file, and each header with an id of
+//! its own begins anew.
+
+use jiff::Timestamp;
+
+use super::facts::time;
+use super::history::{History, Said};
+use super::log::{Base, Entry, Span};
+use super::record::{Element, Listed, Message, Record, Set, elements};
+use crate::read::json;
+
+/// What one file holds of one session.
+#[derive(Debug, Clone, Default)]
+pub struct Segment {
+    /// None when no record names it.
+    pub session_id: Option<String>,
+    pub project_hash: Option<String>,
+    /// `main` or `subagent`, since 0.31.
+    pub kind: Option<String>,
+    /// The first header's.
+    pub started: Option<Timestamp>,
+    pub updated: Option<Timestamp>,
+    pub summary: Option<String>,
+    pub directories: Vec<String>,
+    pub said: Vec<Said>,
+}
+
+/// Collects the segments of a file, record by record.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Segments {
+    done: Vec<Segment>,
+    open: Segment,
+    history: History,
+}
+
+impl Segments {
+    pub(super) fn apply(&mut self, entry: &Entry<'_>) {
+        let base = &entry.base;
+        match &entry.record {
+            Ok(Record::Rewind(to)) => self.history.rewind(to),
+            Ok(Record::Message(message)) if message.header => {
+                if let Ok(set) = Set::new(message.raw) {
+                    self.header(&set);
+                }
+            }
+            Ok(Record::Message(message)) => self.history.store(message, base.place(message.raw)),
+            Ok(Record::Set(set)) => {
+                self.open.take(set);
+                if let Listed::Messages(messages) = &set.messages {
+                    self.history.replace(listed(messages, base));
+                }
+            }
+            Ok(Record::Header(set)) => {
+                self.header(set);
+                if let Listed::Messages(messages) = &set.messages {
+                    for (message, place) in listed(messages, base) {
+                        self.history.store(message, place);
+                    }
+                }
+            }
+            Ok(Record::Unknown(_)) | Err(_) => {}
+        }
+    }
+
+    /// A header continues the session it names, if its id can name only one.
+    fn header(&mut self, set: &Set<'_>) {
+        let id = set.get("sessionId").and_then(json::string);
+        let known = self.open.session_id.as_deref();
+        let continues = known.is_none() || (known == id.as_deref() && known.is_some_and(is_uuid));
+        if !continues {
+            self.close();
+        }
+        self.open.take(set);
+    }
+
+    fn close(&mut self) {
+        let mut segment = std::mem::take(&mut self.open);
+        segment.said = std::mem::take(&mut self.history).finish();
+        self.done.push(segment);
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Segment> {
+        self.close();
+        self.done
+    }
+}
+
+/// The messages of a list that have an id, and their places.
+fn listed<'a, 'm>(
+    messages: &'a [Element<'m>],
+    base: &'a Base<'_>,
+) -> impl Iterator<Item = (&'a Message<'m>, Span)> {
+    messages.iter().filter_map(|element| {
+        let message = element.listed()?;
+        Some((message, base.place(message.raw)))
+    })
+}
+
+impl Segment {
+    /// Takes metadata over; what it does not say stays.
+    fn take(&mut self, set: &Set<'_>) {
+        let text = |key: &str| set.get(key).and_then(json::string);
+        let owned = |key: &str| text(key).filter(|text| !text.is_empty()).map(|t| t.into_owned());
+        self.session_id = self.session_id.take().or_else(|| owned("sessionId"));
+        self.project_hash = self.project_hash.take().or_else(|| owned("projectHash"));
+        self.started = self.started.or_else(|| time(set.get("startTime")?));
+        let updated = set.get("lastUpdated").and_then(time);
+        self.updated = self.updated.max(updated);
+        if let Some(kind) = owned("kind") {
+            self.kind = Some(kind);
+        }
+        if let Some(summary) = owned("summary") {
+            self.summary = Some(summary);
+        }
+        if let Some(list) = set.get("directories").filter(|raw| raw.get().starts_with('[')) {
+            let paths = elements(list.get()).into_iter().filter_map(json::string);
+            self.directories = paths.map(|path| path.into_owned()).collect();
+        }
+    }
+
+    /// A whole document: what is in it is what the agent has.
+    pub(super) fn of_document<'a, 'm: 'a>(
+        set: &Set<'_>,
+        messages: impl Iterator<Item = (&'a Element<'m>, &'a Span)>,
+    ) -> Self {
+        let mut segment = Self::default();
+        segment.take(set);
+        let mut history = History::default();
+        for (n, (element, span)) in messages.enumerate() {
+            if let Some(message) = &element.message {
+                history.store_at(n, message, span.clone());
+            }
+        }
+        segment.said = history.finish();
+        segment
+    }
+}
+
+/// Whether an id can belong to one session only.
+pub(super) fn is_uuid(id: &str) -> bool {
+    id.len() == 36
+        && id.bytes().enumerate().all(|(n, byte)| match n {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}

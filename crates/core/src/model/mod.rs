@@ -1,0 +1,11 @@
+//! What sessions are made of, whatever agent wrote them. Plain data, no reading or writing.
+
+pub mod message;
+pub mod session;
+pub mod tool;
+pub mod usage;
+
+pub use message::{Attachment, Fate, Message, MessageKind, Reference, Role, Thought};
+pub use session::{Part, PartWhy, Session, SessionKind, State, TitleFrom};
+pub use tool::{ToolCall, ToolName, ToolStatus};
+pub use usage::Usage;

@@ -1,0 +1,162 @@
+//! One conversation, however many files it is spread over.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::usage::Usage;
+use crate::agent::AgentKind;
+use crate::project::Project;
+
+/// A session without the text of its messages.
+#[derive(Debug, Clone)]
+pub struct Session {
+    pub id: String,
+    pub agent: AgentKind,
+    pub kind: SessionKind,
+    /// The session that started this one.
+    pub parent: Option<String>,
+    pub project: Arc<Project>,
+    pub started: Option<Timestamp>,
+    pub updated: Option<Timestamp>,
+    /// The agent's own one-line summary.
+    pub summary: Option<String>,
+    pub first_prompt: Option<String>,
+    pub last_prompt: Option<String>,
+    /// Messages of kind prompt and slash, each once.
+    pub prompts: usize,
+    /// Prompts, slash commands, shell escapes and replies.
+    pub turns: usize,
+    pub messages_current: usize,
+    pub messages_full: usize,
+    pub calls: usize,
+    pub tool_calls: usize,
+    /// Sorted by name.
+    pub models: Vec<String>,
+    pub usage: Usage,
+    pub subagents: usize,
+    pub parts: Vec<Part>,
+    pub state: State,
+    pub faults: usize,
+}
+
+impl Session {
+    /// What to call it, and how that was chosen.
+    pub fn title(&self) -> (String, TitleFrom) {
+        if let Some(summary) = self.summary.as_deref().filter(|text| !text.trim().is_empty()) {
+            return (one_line(summary), TitleFrom::Summary);
+        }
+        if let Some(prompt) = self.first_prompt.as_deref().filter(|text| !text.trim().is_empty()) {
+            return (one_line(prompt), TitleFrom::Prompt);
+        }
+        (self.id.clone(), TitleFrom::Id)
+    }
+
+    /// Whether it belongs into a list that nobody narrowed: a conversation in which something was
+    /// said.
+    pub fn is_listed(&self) -> bool {
+        self.kind == SessionKind::Main && self.turns > 0
+    }
+}
+
+/// Text in one line, white space collapsed.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SessionKind {
+    Main,
+    Subagent,
+    /// A job that ran by itself.
+    Background,
+    /// A saved chat, a restore point or a shared history: it repeats what a session did.
+    Checkpoint,
+}
+
+impl SessionKind {
+    pub const ALL: [Self; 4] = [Self::Main, Self::Subagent, Self::Background, Self::Checkpoint];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Main => "main",
+            Self::Subagent => "subagent",
+            Self::Background => "background",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TitleFrom {
+    Summary,
+    Prompt,
+    Id,
+}
+
+impl TitleFrom {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Prompt => "prompt",
+            Self::Id => "id",
+        }
+    }
+}
+
+/// One file of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub file: PathBuf,
+    pub started: Option<Timestamp>,
+    pub updated: Option<Timestamp>,
+    pub why: PartWhy,
+}
+
+/// Why a file is part of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartWhy {
+    First,
+    /// It goes on after a compression that began a new file.
+    Compress,
+    /// It goes on after a resume.
+    Resume,
+    Continuation,
+    /// It repeats messages of another part.
+    Copy,
+    /// Nothing but injected context: what a resume leaves behind.
+    Stub,
+    /// It holds messages that were imported from another session.
+    Import,
+}
+
+impl PartWhy {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Compress => "compress",
+            Self::Resume => "resume",
+            Self::Continuation => "continuation",
+            Self::Copy => "copy",
+            Self::Stub => "stub",
+            Self::Import => "import",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Live,
+    /// Known only from the log of prompts: its own files are gone.
+    LogOnly,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::LogOnly => "log-only",
+        }
+    }
+}

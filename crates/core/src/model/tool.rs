@@ -1,0 +1,59 @@
+//! One tool use.
+
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: ToolName,
+    pub display_name: Option<String>,
+    pub description: Option<String>,
+    /// As the agent wrote them: usually an object.
+    pub args: Option<Box<RawValue>>,
+    pub status: ToolStatus,
+    pub at: Option<Timestamp>,
+    pub output: Option<String>,
+    pub error: Option<String>,
+    /// What the agent showed its user, in its own form.
+    pub result_display: Option<Box<RawValue>>,
+    /// Whether the output is meant as Markdown.
+    pub markdown: bool,
+    pub exit_code: Option<i32>,
+    pub lines_added: Option<u64>,
+    pub lines_removed: Option<u64>,
+    /// The session of the agent that this call started.
+    pub agent_session: Option<String>,
+}
+
+/// A tool's name, and what it is called in a world of many agents.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ToolName {
+    /// As recorded.
+    pub name: String,
+    pub label: String,
+    pub canonical: &'static str,
+    pub category: &'static str,
+    /// The MCP server it belongs to.
+    pub server: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ToolStatus {
+    Success,
+    Error,
+    Cancelled,
+    /// The record ends before the tool did.
+    Unfinished,
+}
+
+impl ToolStatus {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}

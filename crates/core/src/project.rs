@@ -1,0 +1,55 @@
+//! A project: the folder a session was about, as far as it is known.
+
+/// How a project's path is known, the surest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Proof {
+    /// The user said so.
+    Link,
+    /// The agent's own note in the folder.
+    ProjectRoot,
+    /// The agent's own list of projects.
+    Registry,
+    /// A session names it among its directories.
+    Directories,
+    /// The context that was put into a session names it.
+    SessionContext,
+    /// A folder whose hash is the one recorded.
+    Hash,
+    /// The paths that tools were called with have it in common.
+    ToolPaths,
+    None,
+}
+
+impl Proof {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::ProjectRoot => "project_root",
+            Self::Registry => "registry",
+            Self::Directories => "directories",
+            Self::SessionContext => "session_context",
+            Self::Hash => "hash",
+            Self::ToolPaths => "tool_paths",
+            Self::None => "none",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// What to call it: the last part of its path, else its label.
+    pub name: String,
+    pub path: Option<String>,
+    pub proof: Proof,
+    /// The agent's hash of the path.
+    pub hash: Option<String>,
+    /// The name of the agent's folder for it.
+    pub dir: Option<String>,
+}
+
+impl Project {
+    /// What stands for it where its path is asked for: the path, or the label.
+    pub fn key(&self) -> &str {
+        self.path.as_deref().unwrap_or(&self.name)
+    }
+}
