@@ -281,6 +281,50 @@ impl Said {
         self.keys = facts.keys;
     }
 
+    /// A line of the prompt log, where that is all there is.
+    pub(super) fn typed(number: usize, at: Option<Timestamp>, text: &str) -> Self {
+        let is_command = text.starts_with(['/', '?']);
+        let kind = match text.as_bytes().first() {
+            Some(b'!') => MessageKind::Shell,
+            _ if is_command => MessageKind::Slash,
+            _ => MessageKind::Prompt,
+        };
+        let facts = Facts {
+            at,
+            kind,
+            typed: Some((text.to_owned(), true)),
+            tokens: None,
+            model: None,
+            tools: Vec::new(),
+            keys: Vec::new(),
+            lead: String::new(),
+        };
+        let record = serde_json::json!({
+            "id": format!("log-{number}"), "type": "user", "content": text, "timestamp": at,
+        });
+        Self::new(format!("log-{number}"), facts, Span::Inline(record.to_string().into()))
+    }
+
+    /// Joins what another file says of the same message; `newer` is whether that file was updated
+    /// later, and so knows better what became of it.
+    pub(super) fn join(&mut self, other: &Self, newer: bool) {
+        self.at = self.at.min(other.at).or(self.at).or(other.at);
+        self.tokens = self.tokens.or(other.tokens);
+        if self.model.is_none() {
+            self.model.clone_from(&other.model);
+        }
+        if self.tools.len() < other.tools.len() {
+            self.tools.clone_from(&other.tools);
+        }
+        if self.typed.is_none() || (other.typed_is_sure && !self.typed_is_sure) {
+            self.typed.clone_from(&other.typed);
+        }
+        if newer {
+            (self.fate, self.unexplained) = (other.fate, other.unexplained);
+            self.is_copy = other.is_copy;
+        }
+    }
+
     fn remove(&mut self, fate: Fate, unexplained: bool) {
         self.live = false;
         self.fate = fate;

@@ -125,26 +125,24 @@ pub fn load(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
     if is_pretty(input)? {
         let text = Document::read(input)?;
         if !text.has_header_line()? {
-            return Ok(text.strict().unwrap_or_else(|damage| text.kindly(damage)));
+            return Ok(text.strict().unwrap_or_else(|_| text.kindly()));
         }
     }
     let log = read_log(input, Manner::Strict)?;
     if log.accepted {
         return Ok(log);
     }
-    let mut damage = None;
+    let mut document = None;
     if could_be_document(input)? {
         let text = Document::read(input)?;
-        match text.strict() {
-            Ok(loaded) => return Ok(loaded),
-            Err(error) => damage = Some((text, error)),
+        if let Ok(loaded) = text.strict() {
+            return Ok(loaded);
         }
+        document = Some(text);
     }
     let log = read_log(input, Manner::Kind)?;
-    match damage {
-        Some((text, error)) if log.messages.is_empty() && log.fields.is_empty() => {
-            Ok(text.kindly(error))
-        }
+    match document {
+        Some(text) if log.messages.is_empty() && log.fields.is_empty() => Ok(text.kindly()),
         _ => Ok(refused(log)),
     }
 }
@@ -268,11 +266,13 @@ impl Document {
     }
 
     /// What is whole in a damaged document, and histories, which the loader does not know.
-    fn kindly(&self, damage: Malformed) -> Loaded {
+    fn kindly(&self) -> Loaded {
         let whole_text = decode(&self.bytes);
         let text = whole_text.trim_start_matches('\u{FEFF}');
         let mut faults = Faults::default();
-        faults.push(None, None, What::CutOff(json::check(text).err().unwrap_or(damage)));
+        if let Err(at) = json::check(text) {
+            faults.push(None, None, What::CutOff(at));
+        }
         let recovered = document::recover(text).unwrap_or_default();
         let is_list = |key: &[u8]| matches!(key, b"messages" | b"history" | b"clientHistory");
         let whole = recovered.fields.iter().rfind(|(key, _)| is_list(key));
@@ -341,4 +341,20 @@ fn assemble(
         scratchpad_is_stale: None,
         faults,
     }
+}
+
+/// A session that no file holds in this form, such as a capture of the program's output.
+pub(super) fn of_messages(
+    header: serde_json::Map<String, serde_json::Value>,
+    messages: Vec<serde_json::Value>,
+) -> Loaded {
+    let raw = |value: &serde_json::Value| serde_json::value::to_raw_value(value).ok();
+    let fields: Vec<(String, Box<RawValue>)> =
+        header.iter().filter_map(|(key, value)| Some((key.clone(), raw(value)?))).collect();
+    let messages: Vec<Box<RawValue>> = messages.iter().filter_map(raw).collect();
+    let set = Set {
+        fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), &**value)).collect(),
+        messages: Listed::Messages(messages.iter().map(|raw| Element::new(raw)).collect()),
+    };
+    assemble(&set, |_, element| Span::Inline(element.raw.get().into()), Faults::default())
 }

@@ -1,77 +1,153 @@
 //! Which project a folder of Gemini CLI's belongs to, and how that is known.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-/// How a project's path is known, the surest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Proof {
-    /// The `.project_root` file in the folder.
-    ProjectRoot,
-    /// `projects.json`.
-    Registry,
-    None,
+use crate::project::{Project, Proof};
+
+/// What is known before any session is read: the user's word, and paths that may turn out to be
+/// projects when their hash is met.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    /// Hash (or the beginning of it) and path, as the user linked them.
+    pub links: Vec<(String, String)>,
+    /// Paths to try.
+    pub paths: Vec<PathBuf>,
 }
 
-impl Proof {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ProjectRoot => "project_root",
-            Self::Registry => "registry",
-            Self::None => "none",
+/// Finds the project of each folder. Folders of one path are one project.
+#[derive(Debug, Default)]
+pub struct Projects {
+    links: Vec<(String, String)>,
+    by_hash: HashMap<String, (String, Proof)>,
+    /// `projects.json` by its folder.
+    registries: HashMap<PathBuf, HashMap<String, String>>,
+    known: BTreeMap<(Option<PathBuf>, Option<String>), Arc<Project>>,
+}
+
+impl Projects {
+    pub fn new(candidates: &Candidates) -> Self {
+        let mut projects = Self { links: candidates.links.clone(), ..Self::default() };
+        for path in &candidates.paths {
+            projects.propose(&path.to_string_lossy(), Proof::Hash);
+        }
+        projects
+    }
+
+    /// Remembers a path that may explain a hash.
+    pub fn propose(&mut self, path: &str, proof: Proof) {
+        let known = self.by_hash.entry(hash_of(path)).or_insert_with(|| (path.to_owned(), proof));
+        known.1 = known.1.min(proof);
+    }
+
+    /// Takes over what a folder and the registry beside it say.
+    pub fn learn_folder(&mut self, folder: &Path) {
+        let Some(root) = folder.parent().and_then(Path::parent) else { return };
+        if !self.registries.contains_key(root) {
+            let registry = read_registry(&root.join("projects.json"));
+            for path in registry.values() {
+                self.propose(path, Proof::Registry);
+            }
+            for path in trusted_folders(&root.join("trustedFolders.json")) {
+                self.propose(&path, Proof::Hash);
+            }
+            self.registries.insert(root.to_owned(), registry);
+        }
+        if let Some(path) = marker(folder) {
+            self.propose(&path, Proof::ProjectRoot);
+        }
+    }
+
+    /// The project of sessions in `folder` that name `hash`.
+    pub fn resolve(&mut self, folder: Option<&Path>, hash: Option<&str>) -> Arc<Project> {
+        let key = (folder.map(Path::to_owned), hash.map(str::to_owned));
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let project = Arc::new(self.find(folder, hash));
+        self.known.insert(key, project.clone());
+        project
+    }
+
+    /// Forgets the answers, to be asked again after new proposals.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    fn find(&self, folder: Option<&Path>, hash: Option<&str>) -> Project {
+        let dir = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let dir_hash = dir.as_deref().filter(|dir| is_hash(dir));
+        let hash = dir_hash.or(hash).map(str::to_owned);
+        let (path, proof) = self.path(folder, dir.as_deref(), hash.as_deref());
+        // On POSIX the recorded hash is that of the path; on Windows it need not be.
+        let hash = hash.or_else(|| path.as_deref().map(hash_of));
+        let label = match (&dir, &hash) {
+            (Some(dir), _) if !is_hash(dir) => dir.clone(),
+            (_, Some(hash)) => hash.chars().take(8).collect(),
+            (Some(dir), None) => dir.clone(),
+            (None, None) => "unknown".to_owned(),
+        };
+        let name = path.as_deref().map_or(label, |path| base_name(path).to_owned());
+        Project { name, path, proof, hash, dir }
+    }
+
+    fn path(
+        &self,
+        folder: Option<&Path>,
+        dir: Option<&str>,
+        hash: Option<&str>,
+    ) -> (Option<String>, Proof) {
+        let linked = |(start, _): &&(String, String)| {
+            hash.is_some_and(|hash| hash.starts_with(start.as_str())) || dir == Some(start)
+        };
+        if let Some((_, path)) = self.links.iter().find(linked) {
+            return (Some(path.clone()), Proof::Link);
+        }
+        if let Some(path) = folder.and_then(marker) {
+            return (Some(path), Proof::ProjectRoot);
+        }
+        let registry = folder.and_then(Path::parent).and_then(Path::parent);
+        let registry = registry.and_then(|root| self.registries.get(root));
+        if let Some(path) = dir.and_then(|dir| registry?.get(dir)) {
+            return (Some(path.clone()), Proof::Registry);
+        }
+        match hash.and_then(|hash| self.by_hash.get(hash)) {
+            // The marker and the registry speak of their own folder; elsewhere the hash is the proof.
+            Some((path, Proof::ProjectRoot | Proof::Registry)) => (Some(path.clone()), Proof::Hash),
+            Some((path, proof)) => (Some(path.clone()), *proof),
+            None => (None, Proof::None),
         }
     }
 }
 
-/// A project as far as it is known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Project {
-    /// What to call it: the last part of its path, else the slug, else the beginning of the hash.
-    pub name: String,
-    pub path: Option<String>,
-    pub proof: Proof,
-    /// Gemini CLI's hash of the path.
-    pub hash: Option<String>,
-    /// The name of its folder below `tmp`.
-    pub dir: String,
+/// The path in the folder's `.project_root`.
+fn marker(folder: &Path) -> Option<String> {
+    let text = fs::read_to_string(folder.join(".project_root")).ok()?;
+    Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|path| !path.is_empty())
 }
 
-impl Project {
-    /// Asks the folder's marker, then the registry beside `tmp`.
-    pub fn of_folder(folder: &Path) -> Self {
-        let dir = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let marker = fs::read_to_string(folder.join(".project_root")).ok();
-        let marker = marker.map(|text| text.trim_end_matches(['\n', '\r']).to_owned());
-        let (path, proof) = match marker.filter(|path| !path.is_empty()) {
-            Some(path) => (Some(path), Proof::ProjectRoot),
-            None => match registry(folder, &dir) {
-                Some(path) => (Some(path), Proof::Registry),
-                None => (None, Proof::None),
-            },
-        };
-        let hash = if is_hash(&dir) { Some(dir.clone()) } else { path.as_deref().map(hash_of) };
-        let name = match &path {
-            Some(path) => base_name(path).to_owned(),
-            None if is_hash(&dir) => dir[..8].to_owned(),
-            None => dir.clone(),
-        };
-        Self { name, path, proof, hash, dir }
-    }
-}
-
-/// The path that `projects.json` gives a slug.
-fn registry(folder: &Path, slug: &str) -> Option<String> {
+/// Slug to path.
+fn read_registry(file: &Path) -> HashMap<String, String> {
     #[derive(Deserialize)]
     struct Registry {
-        projects: HashMap<String, String>,
+        projects: BTreeMap<String, String>,
     }
-    let file = folder.parent()?.parent()?.join("projects.json");
-    let registry: Registry = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
-    registry.projects.into_iter().find(|(_, known)| known == slug).map(|(path, _)| path)
+    let bytes = fs::read(file).unwrap_or_default();
+    let registry: Option<Registry> = serde_json::from_slice(&bytes).ok();
+    let projects = registry.map(|registry| registry.projects).unwrap_or_default();
+    projects.into_iter().map(|(path, slug)| (slug, path)).collect()
+}
+
+fn trusted_folders(file: &Path) -> Vec<String> {
+    let bytes = fs::read(file).unwrap_or_default();
+    let folders: BTreeMap<String, serde_json::Value> =
+        serde_json::from_slice(&bytes).unwrap_or_default();
+    folders.into_keys().collect()
 }
 
 /// Gemini CLI's hash of a project path.

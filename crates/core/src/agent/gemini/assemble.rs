@@ -1,0 +1,516 @@
+//! From piles of files to the sessions a person remembers.
+//!
+//! The result must not depend on the order of the files: everything is sorted before it is joined.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::history::Said;
+use super::identity::{self, Identity};
+use super::load::{Form, Loaded};
+use super::log::Span;
+use super::projects::{Candidates, Projects, is_hash};
+use super::prompts::{self, Typed};
+use super::scan::{Holds, Scanned};
+use super::segment::{Segment, is_uuid};
+use crate::agent::AgentKind;
+use crate::discover::SourceKind;
+use crate::model::{Fate, MessageKind, Part, PartWhy, Session, SessionKind, State, Usage};
+use crate::project::{Project, Proof};
+
+/// A session and the messages of its full view, still without their text.
+#[derive(Debug)]
+pub struct Assembled {
+    pub session: Session,
+    pub messages: Vec<Placed>,
+    /// The file Gemini CLI would load.
+    pub true_file: Option<PathBuf>,
+    /// The files that hold any of it, which [`Place::file`] counts.
+    pub files: Vec<PathBuf>,
+}
+
+/// A message and where its records stand.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    pub said: Said,
+    pub places: Vec<Place>,
+    /// Whether Gemini CLI would load it.
+    pub current: bool,
+    /// Whether its tokens and tool calls count here; not so when they were imported.
+    pub owned: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub file: usize,
+    pub span: Span,
+}
+
+/// What one file holds of one session.
+struct Piece<'a> {
+    scanned: &'a Scanned,
+    loaded: &'a Loaded,
+    segment: &'a Segment,
+    identity: Identity,
+    project: Arc<Project>,
+    /// Only one session is in the file.
+    alone: bool,
+}
+
+impl Piece<'_> {
+    fn path(&self) -> &Path {
+        &self.scanned.source.path
+    }
+
+    fn first_at(&self) -> Option<Timestamp> {
+        self.segment.said.iter().filter_map(|said| said.at).min()
+    }
+
+    fn last_at(&self) -> Option<Timestamp> {
+        self.segment.said.iter().filter_map(|said| said.at).max()
+    }
+
+    fn started(&self) -> Option<Timestamp> {
+        self.segment.started.or_else(|| self.first_at()).or_else(|| self.modified())
+    }
+
+    fn updated(&self) -> Option<Timestamp> {
+        self.segment.updated.max(self.last_at()).or_else(|| self.modified())
+    }
+
+    fn modified(&self) -> Option<Timestamp> {
+        Timestamp::try_from(self.scanned.source.modified?).ok()
+    }
+
+    fn is_stub(&self) -> bool {
+        self.segment.said.iter().all(|said| said.kind == MessageKind::Injected)
+    }
+
+    fn in_slug_folder(&self) -> bool {
+        let name = self.scanned.source.folder.as_deref().and_then(Path::file_name);
+        name.is_some_and(|name| !is_hash(&name.to_string_lossy()))
+    }
+
+    fn ids(&self) -> HashSet<&str> {
+        // The injected context has one fixed id everywhere: it proves nothing.
+        let telling = self.segment.said.iter().filter(|said| said.kind != MessageKind::Injected);
+        telling.map(|said| said.id.as_str()).collect()
+    }
+
+    /// By which the files of a session are put in order.
+    fn order(&self) -> (Option<Timestamp>, bool, &Path) {
+        (self.first_at().or_else(|| self.started()), !self.in_slug_folder(), self.path())
+    }
+}
+
+/// Joins what was read.
+pub fn assemble(scanned: &[Scanned], candidates: &Candidates) -> Vec<Assembled> {
+    let mut projects = Projects::new(candidates);
+    learn_projects(scanned, &mut projects);
+    let mut groups: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
+    for piece in pieces(scanned, &mut projects) {
+        groups.entry(piece.identity.id.clone()).or_default().push(piece);
+    }
+    split_unmarked_subagents(&mut groups);
+    let mut sessions: Vec<Assembled> =
+        groups.into_iter().map(|(id, pieces)| join(id, pieces)).collect();
+    settle_owners(&mut sessions);
+    sessions.extend(log_only(scanned, &sessions, &mut projects));
+    link_subagents(&mut sessions);
+    for assembled in &mut sessions {
+        assembled.count();
+    }
+    sessions.sort_by(|a, b| a.session.id.cmp(&b.session.id));
+    sessions
+}
+
+/// A path proved for one session of a folder is proved for all of them.
+fn learn_projects(scanned: &[Scanned], projects: &mut Projects) {
+    for scanned in scanned {
+        if let Some(folder) = &scanned.source.folder {
+            projects.learn_folder(folder);
+        }
+        if let Holds::Sessions(loaded) = &scanned.holds {
+            for path in loaded.segments.iter().flat_map(|segment| &segment.directories) {
+                projects.propose(path, Proof::Directories);
+            }
+        }
+    }
+}
+
+fn pieces<'a>(scanned: &'a [Scanned], projects: &mut Projects) -> Vec<Piece<'a>> {
+    let mut out = Vec::new();
+    for scanned in scanned {
+        let (loaded, is_history) = match &scanned.holds {
+            Holds::Sessions(loaded) => (loaded, false),
+            Holds::History(loaded) => (loaded, true),
+            _ => continue,
+        };
+        for (n, segment) in loaded.segments.iter().enumerate() {
+            let folder = scanned.source.folder.as_deref();
+            let project = projects.resolve(folder, segment.project_hash.as_deref());
+            let several = (loaded.segments.len() > 1).then_some(n + 1);
+            let identity = identity::of(&scanned.source, segment, &project, is_history, several);
+            let alone = several.is_none();
+            out.push(Piece { scanned, loaded, segment, identity, project, alone });
+        }
+    }
+    out.sort_by(|a, b| a.path().cmp(b.path()));
+    out
+}
+
+/// A file with its parent's id, no message in common, its time inside the parent's, and a first
+/// text that is a task: a subagent of versions that did not mark them.
+fn split_unmarked_subagents(groups: &mut BTreeMap<String, Vec<Piece<'_>>>) {
+    let mut found = Vec::new();
+    for (id, pieces) in groups.iter_mut().filter(|(_, pieces)| pieces.len() > 1) {
+        let is_child = |piece: &Piece<'_>, others: &[Piece<'_>]| {
+            piece.identity.kind == SessionKind::Main
+                && begins_with_task(piece.segment)
+                && others.iter().any(|other| {
+                    other.path() != piece.path()
+                        && !begins_with_task(other.segment)
+                        && other.first_at() <= piece.first_at()
+                        && piece.last_at() <= other.last_at()
+                        && piece.ids().is_disjoint(&other.ids())
+                })
+        };
+        let children: Vec<bool> = pieces.iter().map(|piece| is_child(piece, pieces)).collect();
+        let mut children = children.into_iter();
+        let (apart, rest) = pieces.drain(..).partition::<Vec<_>, _>(|_| children.next() == Some(true));
+        *pieces = rest;
+        for mut piece in apart {
+            piece.identity = Identity::child_of(id, &piece.scanned.source.stem());
+            found.push(piece);
+        }
+    }
+    for piece in found {
+        groups.entry(piece.identity.id.clone()).or_default().push(piece);
+    }
+}
+
+fn begins_with_task(segment: &Segment) -> bool {
+    let mut texts = segment.said.iter().filter(|said| said.kind.role() == crate::model::Role::User);
+    texts.next().is_some_and(|said| said.lead.starts_with("Your task is to"))
+}
+
+/// Joins the files of one session.
+fn join(id: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
+    pieces.sort_by(|a, b| a.order().cmp(&b.order()));
+    let true_piece = true_piece(&pieces);
+    let parts = parts(&pieces);
+    let files: Vec<PathBuf> = pieces.iter().map(|piece| piece.path().to_owned()).collect();
+    let current: HashSet<&str> = match true_piece {
+        Some(at) => pieces[at].loaded.ids.iter().map(String::as_str).collect(),
+        None => HashSet::new(),
+    };
+    let mut messages: Vec<Placed> = Vec::new();
+    let mut known: HashMap<&str, (usize, Option<Timestamp>)> = HashMap::new();
+    let all_stubs = parts.iter().all(|part| part.why == PartWhy::Stub);
+    for (file, piece) in pieces.iter().enumerate() {
+        if parts[file].why == PartWhy::Stub && !all_stubs && file != first_of(&parts) {
+            continue;
+        }
+        // The earlier part of a split is what the compression summed up.
+        let split = parts[file + 1..].iter().find(|part| part.why != PartWhy::Copy);
+        let was_split = split.is_some_and(|part| part.why == PartWhy::Compress);
+        for said in &piece.segment.said {
+            let places = said.spans.iter().map(|span| Place { file, span: span.clone() });
+            if let Some((at, newest)) = known.get_mut(said.id.as_str()) {
+                let placed = &mut messages[*at];
+                placed.places.extend(places);
+                let newer = piece.updated() > *newest;
+                placed.said.join(said, newer);
+                *newest = (*newest).max(piece.updated());
+                continue;
+            }
+            let mut said = said.clone();
+            if was_split && said.fate == Fate::Kept && !current.contains(said.id.as_str()) {
+                said.fate = Fate::Compressed;
+            }
+            if piece.identity.kind != SessionKind::Main && said.kind == MessageKind::Prompt {
+                // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
+                if piece.identity.kind != SessionKind::Checkpoint {
+                    said.kind = MessageKind::Injected;
+                }
+            }
+            let current = current.contains(said.id.as_str());
+            let placed = Placed { said, places: places.collect(), current, owned: true };
+            messages.push(placed);
+            let id = piece.segment.said.iter().find(|other| other.id == messages[messages.len() - 1].said.id);
+            if let Some(id) = id {
+                known.insert(&id.id, (messages.len() - 1, piece.updated()));
+            }
+        }
+    }
+    let identity = &pieces[0].identity;
+    let in_slug = pieces.iter().find(|piece| piece.in_slug_folder()).unwrap_or(&pieces[0]);
+    let session = Session {
+        id,
+        agent: AgentKind::Gemini,
+        kind: identity.kind,
+        parent: identity.parent.clone(),
+        project: in_slug.project.clone(),
+        started: pieces.iter().filter_map(Piece::started).min(),
+        updated: pieces.iter().filter_map(Piece::updated).max(),
+        summary: newest_summary(&pieces),
+        first_prompt: None,
+        last_prompt: None,
+        prompts: 0,
+        turns: 0,
+        messages_current: current_count(true_piece.map(|at| &pieces[at])),
+        messages_full: 0,
+        calls: 0,
+        tool_calls: 0,
+        models: Vec::new(),
+        usage: Usage::default(),
+        subagents: 0,
+        parts,
+        state: State::Live,
+        faults: pieces.iter().map(|piece| piece.scanned.faults.details.len()).sum(),
+    };
+    let true_file = true_piece.map(|at| pieces[at].path().to_owned());
+    Assembled { session, messages, true_file, files }
+}
+
+fn first_of(parts: &[Part]) -> usize {
+    parts.iter().position(|part| part.why == PartWhy::First).unwrap_or(0)
+}
+
+/// How many messages Gemini CLI would load; of a file with several sessions, those of this one.
+fn current_count(piece: Option<&Piece<'_>>) -> usize {
+    let Some(piece) = piece else { return 0 };
+    if piece.alone {
+        return piece.loaded.messages.len();
+    }
+    let live: HashSet<&str> = piece.loaded.ids.iter().map(String::as_str).collect();
+    piece.segment.said.iter().filter(|said| live.contains(said.id.as_str())).count()
+}
+
+/// The file Gemini CLI would resume: one it accepts, with something to resume, updated last.
+fn true_piece(pieces: &[Piece<'_>]) -> Option<usize> {
+    let updated = |piece: &Piece<'_>| piece.segment.updated.or_else(|| piece.updated());
+    let is_good = |piece: &Piece<'_>| {
+        let kind_fits = piece.identity.kind == SessionKind::Subagent
+            || piece.segment.kind.as_deref() != Some("subagent");
+        piece.loaded.accepted && piece.loaded.resumable && kind_fits
+    };
+    let best = |good: bool, slug: bool| {
+        let fitting = pieces.iter().enumerate().filter(|(_, piece)| {
+            (!good || is_good(piece)) && (!slug || piece.in_slug_folder())
+        });
+        let newest = fitting.clone().map(|(_, piece)| updated(piece)).max()?;
+        let mut newest: Vec<_> =
+            fitting.filter(|(_, piece)| updated(piece) == newest).collect();
+        newest.sort_by(|(_, a), (_, b)| a.path().file_name().cmp(&b.path().file_name()));
+        newest.first().map(|(at, _)| *at)
+    };
+    best(true, true).or_else(|| best(true, false)).or_else(|| best(false, false))
+}
+
+fn newest_summary(pieces: &[Piece<'_>]) -> Option<String> {
+    let with = pieces.iter().filter(|piece| piece.segment.summary.is_some());
+    with.max_by_key(|piece| (piece.updated(), std::cmp::Reverse(piece.path().to_owned())))?
+        .segment
+        .summary
+        .clone()
+}
+
+/// Why each file belongs to the session, in the order of the files.
+fn parts(pieces: &[Piece<'_>]) -> Vec<Part> {
+    let has_more = pieces.iter().any(|piece| !piece.is_stub());
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut had_first = false;
+    let mut last_form = Form::Log;
+    let mut out = Vec::new();
+    for piece in pieces {
+        let ids = piece.ids();
+        let imported = piece.segment.said.iter().any(|said| said.id.starts_with("import-"));
+        let why = if piece.is_stub() && (has_more || had_first) {
+            PartWhy::Stub
+        } else if !had_first {
+            if imported { PartWhy::Import } else { PartWhy::First }
+        } else if ids.is_disjoint(&seen) {
+            // While sessions were documents only a compression began a new one.
+            let documents = piece.loaded.form == Form::Document && last_form == Form::Document;
+            if documents { PartWhy::Compress } else { PartWhy::Continuation }
+        } else if ids.is_subset(&seen) {
+            PartWhy::Copy
+        } else {
+            PartWhy::Resume
+        };
+        if why != PartWhy::Stub {
+            had_first = true;
+            last_form = piece.loaded.form;
+            seen.extend(ids);
+        }
+        let (started, updated) = (piece.started(), piece.updated());
+        out.push(Part { file: piece.path().to_owned(), started, updated, why });
+    }
+    out
+}
+
+/// A call that several sessions hold was made in the one that started first; the others imported it.
+fn settle_owners(sessions: &mut [Assembled]) {
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by(|a, b| {
+        let key = |at: usize| {
+            let session = &sessions[at].session;
+            (session.kind == SessionKind::Checkpoint, session.started, session.id.clone())
+        };
+        key(*a).cmp(&key(*b))
+    });
+    let mut taken: HashSet<String> = HashSet::new();
+    for at in order {
+        for placed in &mut sessions[at].messages {
+            let said = &placed.said;
+            if is_uuid(&said.id) && (said.tokens.is_some() || !said.tools.is_empty()) {
+                placed.owned = taken.insert(said.id.clone());
+            }
+        }
+    }
+}
+
+/// Sessions of which only what was typed is left.
+fn log_only(
+    scanned: &[Scanned],
+    sessions: &[Assembled],
+    projects: &mut Projects,
+) -> Vec<Assembled> {
+    let known: HashSet<&str> = sessions.iter().map(|known| known.session.id.as_str()).collect();
+    let mut typed: Vec<Typed> = Vec::new();
+    let mut folders: HashMap<String, Arc<Path>> = HashMap::new();
+    let mut files: HashMap<String, Vec<PathBuf>> = HashMap::new();
+    for scanned in scanned {
+        let Holds::Prompts(entries) = &scanned.holds else { continue };
+        for entry in entries.iter().filter(|entry| !known.contains(entry.session.as_str())) {
+            if let Some(folder) = &scanned.source.folder {
+                // Of a hash folder and its copy, the copy is the one in use.
+                let slot = folders.entry(entry.session.clone()).or_insert_with(|| folder.clone());
+                if slot.file_name().is_some_and(|name| is_hash(&name.to_string_lossy())) {
+                    *slot = folder.clone();
+                }
+            }
+            let files = files.entry(entry.session.clone()).or_default();
+            if !files.contains(&scanned.source.path) {
+                files.push(scanned.source.path.clone());
+            }
+            typed.push(entry.clone());
+        }
+    }
+    let mut out = Vec::new();
+    for (id, entries) in prompts::by_session(typed) {
+        let folder = folders.get(&id).map(|folder| &**folder);
+        let project = projects.resolve(folder, None);
+        let files = files.remove(&id).unwrap_or_default();
+        out.push(Assembled::of_log(id, &entries, project, files));
+    }
+    out
+}
+
+/// Counts each session's subagents.
+fn link_subagents(sessions: &mut [Assembled]) {
+    let mut children: HashMap<String, usize> = HashMap::new();
+    for assembled in sessions.iter() {
+        if let Some(parent) = &assembled.session.parent {
+            *children.entry(parent.clone()).or_default() += 1;
+        }
+    }
+    for assembled in sessions {
+        assembled.session.subagents = children.get(&assembled.session.id).copied().unwrap_or(0);
+    }
+}
+
+impl Assembled {
+    fn of_log(id: String, typed: &[Typed], project: Arc<Project>, files: Vec<PathBuf>) -> Self {
+        let at = |typed: Option<&Typed>| typed.and_then(|typed| typed.at);
+        let (started, updated) = (at(typed.first()), at(typed.last()));
+        let part = |file: &PathBuf| Part { file: file.clone(), started, updated, why: PartWhy::First };
+        let session = Session {
+            id,
+            agent: AgentKind::Gemini,
+            kind: SessionKind::Main,
+            parent: None,
+            project,
+            started,
+            updated,
+            summary: None,
+            first_prompt: None,
+            last_prompt: None,
+            prompts: 0,
+            turns: 0,
+            messages_current: 0,
+            messages_full: 0,
+            calls: 0,
+            tool_calls: 0,
+            models: Vec::new(),
+            usage: Usage::default(),
+            subagents: 0,
+            parts: files.iter().map(part).collect(),
+            state: State::LogOnly,
+            faults: 0,
+        };
+        let messages = typed.iter().enumerate().map(|(n, typed)| Placed {
+            said: Said::typed(n, typed.at, &typed.text),
+            places: Vec::new(),
+            current: false,
+            owned: true,
+        });
+        Self { session, messages: messages.collect(), true_file: None, files }
+    }
+
+    /// The messages of the full view: copies are not listed.
+    pub fn listed(&self) -> impl Iterator<Item = &Placed> {
+        self.messages.iter().filter(|placed| !placed.said.is_copy)
+    }
+
+    /// Fills in what is counted from the messages.
+    fn count(&mut self) {
+        let mut session = self.session.clone();
+        let mut tools: HashSet<(&str, usize)> = HashSet::new();
+        for placed in self.listed() {
+            let said = &placed.said;
+            session.messages_full += 1;
+            session.turns += usize::from(said.kind.is_turn());
+            if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash) {
+                session.prompts += 1;
+                let typed = said.typed.clone().filter(|typed| !typed.is_empty());
+                if said.kind == MessageKind::Prompt || session.first_prompt.is_none() {
+                    session.last_prompt = typed.clone().or(session.last_prompt);
+                }
+                if said.kind == MessageKind::Prompt {
+                    session.first_prompt = session.first_prompt.or(typed);
+                }
+            }
+            if !placed.owned {
+                continue;
+            }
+            for (n, tool) in said.tools.iter().enumerate() {
+                match &tool.id {
+                    Some(id) => tools.insert((id, usize::MAX)),
+                    None => tools.insert((&said.id, n)),
+                };
+            }
+            if let Some(tokens) = &said.tokens {
+                session.calls += 1;
+                session.usage += tokens.usage();
+                if let Some(model) = said.model.as_deref() {
+                    session.models.push(model.to_owned());
+                }
+            }
+        }
+        session.tool_calls = tools.len();
+        session.models.sort();
+        session.models.dedup();
+        // A session of commands only is called by the first of them.
+        if session.first_prompt.is_none() {
+            let slash = self.listed().find_map(|placed| placed.said.typed.clone());
+            session.first_prompt = slash.filter(|typed| !typed.is_empty());
+        }
+        self.session = session;
+    }
+
+}

@@ -1,0 +1,56 @@
+//! `logs.json`: every line typed in the interactive program, also of sessions that are gone.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+
+use jiff::Timestamp;
+use serde_json::value::RawValue;
+
+use super::facts::time;
+use crate::read::json;
+use crate::read::{decode, document};
+
+/// One line that was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Typed {
+    pub session: String,
+    /// Counts within its session.
+    pub number: u64,
+    pub at: Option<Timestamp>,
+    pub text: String,
+}
+
+/// Reads a prompt log; what is whole of a damaged one.
+pub fn read_prompt_log(mut input: impl Read) -> io::Result<Vec<Typed>> {
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes)?;
+    let text = decode(&bytes);
+    let list = document::recover(text.trim_start_matches('\u{FEFF}')).and_then(|found| found.cut);
+    Ok(list.map(|list| list.elements.into_iter().filter_map(entry).collect()).unwrap_or_default())
+}
+
+fn entry(raw: &RawValue) -> Option<Typed> {
+    let mut typed = Typed { session: String::new(), number: 0, at: None, text: String::new() };
+    json::each_field(raw.get(), |key, value| match &*key {
+        b"sessionId" => typed.session = json::string(value).unwrap_or_default().into_owned(),
+        b"messageId" => typed.number = value.get().parse().unwrap_or_default(),
+        b"message" => typed.text = json::string(value).unwrap_or_default().into_owned(),
+        b"timestamp" => typed.at = time(value),
+        _ => {}
+    })
+    .ok()?;
+    (!typed.session.is_empty()).then_some(typed)
+}
+
+/// The entries by session, in order, repeated ones (from a backup) once.
+pub fn by_session(entries: impl IntoIterator<Item = Typed>) -> BTreeMap<String, Vec<Typed>> {
+    let mut out: BTreeMap<String, Vec<Typed>> = BTreeMap::new();
+    for typed in entries {
+        out.entry(typed.session.clone()).or_default().push(typed);
+    }
+    for list in out.values_mut() {
+        list.sort_by(|a, b| (a.at, a.number, &a.text).cmp(&(b.at, b.number, &b.text)));
+        list.dedup();
+    }
+    out
+}
