@@ -1,6 +1,7 @@
 //! Reads the sessions that coding agents leave on disk.
 
 pub mod agent;
+pub mod collection;
 pub mod discover;
 pub mod env;
 pub mod export;

@@ -1,3 +1,4 @@
 //! Sessions written for others, a file a format.
 
 pub mod gemini;
+pub mod json;

@@ -42,6 +42,34 @@ pub struct Session {
 }
 
 impl Session {
+    /// A session of which nothing else is known yet.
+    pub fn new(id: String, agent: AgentKind, project: Arc<Project>) -> Self {
+        Self {
+            id,
+            agent,
+            kind: SessionKind::Main,
+            parent: None,
+            project,
+            started: None,
+            updated: None,
+            summary: None,
+            first_prompt: None,
+            last_prompt: None,
+            prompts: 0,
+            turns: 0,
+            messages_current: 0,
+            messages_full: 0,
+            calls: 0,
+            tool_calls: 0,
+            models: Vec::new(),
+            usage: Usage::default(),
+            subagents: 0,
+            parts: Vec::new(),
+            state: State::Live,
+            faults: 0,
+        }
+    }
+
     /// What to call it, and how that was chosen.
     pub fn title(&self) -> (String, TitleFrom) {
         if let Some(summary) = self.summary.as_deref().filter(|text| !text.trim().is_empty()) {

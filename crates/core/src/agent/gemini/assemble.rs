@@ -14,11 +14,11 @@ use super::load::{Form, Loaded};
 use super::log::Span;
 use super::projects::{Candidates, Projects, is_hash};
 use super::prompts::{self, Typed};
+use super::retention::short_id;
 use super::scan::{Holds, Scanned};
 use super::segment::{Segment, is_uuid};
 use crate::agent::AgentKind;
-use crate::discover::SourceKind;
-use crate::model::{Fate, MessageKind, Part, PartWhy, Session, SessionKind, State, Usage};
+use crate::model::{Fate, MessageKind, Part, PartWhy, Session, SessionKind, State};
 use crate::project::{Project, Proof};
 
 /// A session and the messages of its full view, still without their text.
@@ -53,7 +53,7 @@ pub struct Place {
 struct Piece<'a> {
     scanned: &'a Scanned,
     loaded: &'a Loaded,
-    segment: &'a Segment,
+    segment: Segment,
     identity: Identity,
     project: Arc<Project>,
     /// Only one session is in the file.
@@ -89,6 +89,15 @@ impl Piece<'_> {
         self.segment.said.iter().all(|said| said.kind == MessageKind::Injected)
     }
 
+    fn is_import(&self) -> bool {
+        self.segment.said.iter().any(|said| said.id.starts_with("import-"))
+    }
+
+    fn part(&self, why: PartWhy) -> Part {
+        let (started, updated) = (self.started(), self.updated());
+        Part { file: self.path().to_owned(), started, updated, why }
+    }
+
     fn in_slug_folder(&self) -> bool {
         let name = self.scanned.source.folder.as_deref().and_then(Path::file_name);
         name.is_some_and(|name| !is_hash(&name.to_string_lossy()))
@@ -106,12 +115,13 @@ impl Piece<'_> {
     }
 }
 
-/// Joins what was read.
-pub fn assemble(scanned: &[Scanned], candidates: &Candidates) -> Vec<Assembled> {
+/// Joins what was read; the segments of the files move into the sessions.
+pub fn assemble(scanned: &mut [Scanned], candidates: &Candidates) -> Vec<Assembled> {
     let mut projects = Projects::new(candidates);
     learn_projects(scanned, &mut projects);
+    let segments: Vec<Vec<Segment>> = scanned.iter_mut().map(Scanned::take_segments).collect();
     let mut groups: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
-    for piece in pieces(scanned, &mut projects) {
+    for piece in pieces(scanned, segments, &mut projects) {
         groups.entry(piece.identity.id.clone()).or_default().push(piece);
     }
     split_unmarked_subagents(&mut groups);
@@ -141,24 +151,54 @@ fn learn_projects(scanned: &[Scanned], projects: &mut Projects) {
     }
 }
 
-fn pieces<'a>(scanned: &'a [Scanned], projects: &mut Projects) -> Vec<Piece<'a>> {
+fn pieces<'a>(
+    scanned: &'a [Scanned],
+    segments: Vec<Vec<Segment>>,
+    projects: &mut Projects,
+) -> Vec<Piece<'a>> {
+    let named = named_ids(scanned, &segments);
     let mut out = Vec::new();
-    for scanned in scanned {
+    for (scanned, segments) in scanned.iter().zip(segments) {
         let (loaded, is_history) = match &scanned.holds {
             Holds::Sessions(loaded) => (loaded, false),
             Holds::History(loaded) => (loaded, true),
             _ => continue,
         };
-        for (n, segment) in loaded.segments.iter().enumerate() {
+        let count = segments.len();
+        for (n, segment) in segments.into_iter().enumerate() {
             let folder = scanned.source.folder.as_deref();
             let project = projects.resolve(folder, segment.project_hash.as_deref());
-            let several = (loaded.segments.len() > 1).then_some(n + 1);
-            let identity = identity::of(&scanned.source, segment, &project, is_history, several);
+            let several = (count > 1).then_some(n + 1);
+            // A log that lost its header still has the beginning of the id in its name.
+            let name = scanned.source.path.file_name().unwrap_or_default().to_string_lossy();
+            let session = segment.session_id.as_deref().or_else(|| {
+                let key = (folder?, short_id(&name)?.to_owned());
+                named.get(&key).filter(|ids| ids.len() == 1)?.iter().next().map(String::as_str)
+            });
+            let identity =
+                identity::of(&scanned.source, &segment, session, &project, is_history, several);
             let alone = several.is_none();
             out.push(Piece { scanned, loaded, segment, identity, project, alone });
         }
     }
     out.sort_by(|a, b| a.path().cmp(b.path()));
+    out
+}
+
+/// The ids that headers name, by folder and their first 8 characters.
+fn named_ids<'a>(
+    scanned: &'a [Scanned],
+    segments: &[Vec<Segment>],
+) -> HashMap<(&'a Path, String), HashSet<String>> {
+    let mut out: HashMap<(&Path, String), HashSet<String>> = HashMap::new();
+    for (scanned, segments) in scanned.iter().zip(segments) {
+        let Some(folder) = &scanned.source.folder else { continue };
+        for id in segments.iter().filter_map(|segment| segment.session_id.as_deref()) {
+            if is_uuid(id) {
+                out.entry((folder, id[..8].to_owned())).or_default().insert(id.to_owned());
+            }
+        }
+    }
     out
 }
 
@@ -169,10 +209,10 @@ fn split_unmarked_subagents(groups: &mut BTreeMap<String, Vec<Piece<'_>>>) {
     for (id, pieces) in groups.iter_mut().filter(|(_, pieces)| pieces.len() > 1) {
         let is_child = |piece: &Piece<'_>, others: &[Piece<'_>]| {
             piece.identity.kind == SessionKind::Main
-                && begins_with_task(piece.segment)
+                && begins_with_task(&piece.segment)
                 && others.iter().any(|other| {
                     other.path() != piece.path()
-                        && !begins_with_task(other.segment)
+                        && !begins_with_task(&other.segment)
                         && other.first_at() <= piece.first_at()
                         && piece.last_at() <= other.last_at()
                         && piece.ids().is_disjoint(&other.ids())
@@ -180,7 +220,8 @@ fn split_unmarked_subagents(groups: &mut BTreeMap<String, Vec<Piece<'_>>>) {
         };
         let children: Vec<bool> = pieces.iter().map(|piece| is_child(piece, pieces)).collect();
         let mut children = children.into_iter();
-        let (apart, rest) = pieces.drain(..).partition::<Vec<_>, _>(|_| children.next() == Some(true));
+        let (apart, rest) =
+            pieces.drain(..).partition::<Vec<_>, _>(|_| children.next() == Some(true));
         *pieces = rest;
         for mut piece in apart {
             piece.identity = Identity::child_of(id, &piece.scanned.source.stem());
@@ -208,72 +249,68 @@ fn join(id: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
         None => HashSet::new(),
     };
     let mut messages: Vec<Placed> = Vec::new();
-    let mut known: HashMap<&str, (usize, Option<Timestamp>)> = HashMap::new();
+    let mut known: HashMap<String, (usize, Option<Timestamp>)> = HashMap::new();
+    let session = session(id, &pieces, true_piece, parts.clone());
+    let true_file = true_piece.map(|at| pieces[at].path().to_owned());
+    let several = pieces.len() > 1;
     let all_stubs = parts.iter().all(|part| part.why == PartWhy::Stub);
-    for (file, piece) in pieces.iter().enumerate() {
+    for (file, piece) in pieces.into_iter().enumerate() {
         if parts[file].why == PartWhy::Stub && !all_stubs && file != first_of(&parts) {
             continue;
         }
         // The earlier part of a split is what the compression summed up.
         let split = parts[file + 1..].iter().find(|part| part.why != PartWhy::Copy);
         let was_split = split.is_some_and(|part| part.why == PartWhy::Compress);
-        for said in &piece.segment.said {
-            let places = said.spans.iter().map(|span| Place { file, span: span.clone() });
-            if let Some((at, newest)) = known.get_mut(said.id.as_str()) {
+        let updated = piece.updated();
+        for mut heard in piece.segment.said {
+            let spans = std::mem::take(&mut heard.spans).into_iter();
+            let places = spans.map(|span| Place { file, span });
+            if let Some((at, newest)) = known.get_mut(heard.id.as_str()) {
                 let placed = &mut messages[*at];
                 placed.places.extend(places);
-                let newer = piece.updated() > *newest;
-                placed.said.join(said, newer);
-                *newest = (*newest).max(piece.updated());
+                placed.said.join(&heard, updated > *newest);
+                *newest = (*newest).max(updated);
                 continue;
             }
-            let mut said = said.clone();
-            if was_split && said.fate == Fate::Kept && !current.contains(said.id.as_str()) {
+            if several {
+                known.insert(heard.id.clone(), (messages.len(), updated));
+            }
+            let current = current.contains(heard.id.as_str());
+            let mut said = heard;
+            if was_split && said.fate == Fate::Kept && !current {
                 said.fate = Fate::Compressed;
             }
-            if piece.identity.kind != SessionKind::Main && said.kind == MessageKind::Prompt {
-                // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
-                if piece.identity.kind != SessionKind::Checkpoint {
-                    said.kind = MessageKind::Injected;
-                }
+            // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
+            let typed = matches!(piece.identity.kind, SessionKind::Main | SessionKind::Checkpoint);
+            if !typed && said.kind == MessageKind::Prompt {
+                said.kind = MessageKind::Injected;
             }
-            let current = current.contains(said.id.as_str());
-            let placed = Placed { said, places: places.collect(), current, owned: true };
-            messages.push(placed);
-            let id = piece.segment.said.iter().find(|other| other.id == messages[messages.len() - 1].said.id);
-            if let Some(id) = id {
-                known.insert(&id.id, (messages.len() - 1, piece.updated()));
-            }
+            messages.push(Placed { said, places: places.collect(), current, owned: true });
         }
     }
+    Assembled { session, messages, true_file, files }
+}
+
+/// What the files say of the session as a whole; the rest is counted later.
+fn session(
+    id: String,
+    pieces: &[Piece<'_>],
+    true_piece: Option<usize>,
+    parts: Vec<Part>,
+) -> Session {
     let identity = &pieces[0].identity;
     let in_slug = pieces.iter().find(|piece| piece.in_slug_folder()).unwrap_or(&pieces[0]);
-    let session = Session {
-        id,
-        agent: AgentKind::Gemini,
+    Session {
         kind: identity.kind,
         parent: identity.parent.clone(),
-        project: in_slug.project.clone(),
         started: pieces.iter().filter_map(Piece::started).min(),
         updated: pieces.iter().filter_map(Piece::updated).max(),
-        summary: newest_summary(&pieces),
-        first_prompt: None,
-        last_prompt: None,
-        prompts: 0,
-        turns: 0,
+        summary: newest_summary(pieces),
         messages_current: current_count(true_piece.map(|at| &pieces[at])),
-        messages_full: 0,
-        calls: 0,
-        tool_calls: 0,
-        models: Vec::new(),
-        usage: Usage::default(),
-        subagents: 0,
         parts,
-        state: State::Live,
         faults: pieces.iter().map(|piece| piece.scanned.faults.details.len()).sum(),
-    };
-    let true_file = true_piece.map(|at| pieces[at].path().to_owned());
-    Assembled { session, messages, true_file, files }
+        ..Session::new(id, AgentKind::Gemini, in_slug.project.clone())
+    }
 }
 
 fn first_of(parts: &[Part]) -> usize {
@@ -299,12 +336,12 @@ fn true_piece(pieces: &[Piece<'_>]) -> Option<usize> {
         piece.loaded.accepted && piece.loaded.resumable && kind_fits
     };
     let best = |good: bool, slug: bool| {
-        let fitting = pieces.iter().enumerate().filter(|(_, piece)| {
-            (!good || is_good(piece)) && (!slug || piece.in_slug_folder())
-        });
+        let fitting = pieces
+            .iter()
+            .enumerate()
+            .filter(|(_, piece)| (!good || is_good(piece)) && (!slug || piece.in_slug_folder()));
         let newest = fitting.clone().map(|(_, piece)| updated(piece)).max()?;
-        let mut newest: Vec<_> =
-            fitting.filter(|(_, piece)| updated(piece) == newest).collect();
+        let mut newest: Vec<_> = fitting.filter(|(_, piece)| updated(piece) == newest).collect();
         newest.sort_by(|(_, a), (_, b)| a.path().file_name().cmp(&b.path().file_name()));
         newest.first().map(|(at, _)| *at)
     };
@@ -321,6 +358,9 @@ fn newest_summary(pieces: &[Piece<'_>]) -> Option<String> {
 
 /// Why each file belongs to the session, in the order of the files.
 fn parts(pieces: &[Piece<'_>]) -> Vec<Part> {
+    if let [piece] = pieces {
+        return vec![piece.part(if piece.is_import() { PartWhy::Import } else { PartWhy::First })];
+    }
     let has_more = pieces.iter().any(|piece| !piece.is_stub());
     let mut seen: HashSet<&str> = HashSet::new();
     let mut had_first = false;
@@ -328,11 +368,10 @@ fn parts(pieces: &[Piece<'_>]) -> Vec<Part> {
     let mut out = Vec::new();
     for piece in pieces {
         let ids = piece.ids();
-        let imported = piece.segment.said.iter().any(|said| said.id.starts_with("import-"));
         let why = if piece.is_stub() && (has_more || had_first) {
             PartWhy::Stub
         } else if !had_first {
-            if imported { PartWhy::Import } else { PartWhy::First }
+            if piece.is_import() { PartWhy::Import } else { PartWhy::First }
         } else if ids.is_disjoint(&seen) {
             // While sessions were documents only a compression began a new one.
             let documents = piece.loaded.form == Form::Document && last_form == Form::Document;
@@ -347,8 +386,7 @@ fn parts(pieces: &[Piece<'_>]) -> Vec<Part> {
             last_form = piece.loaded.form;
             seen.extend(ids);
         }
-        let (started, updated) = (piece.started(), piece.updated());
-        out.push(Part { file: piece.path().to_owned(), started, updated, why });
+        out.push(piece.part(why));
     }
     out
 }
@@ -428,36 +466,20 @@ impl Assembled {
     fn of_log(id: String, typed: &[Typed], project: Arc<Project>, files: Vec<PathBuf>) -> Self {
         let at = |typed: Option<&Typed>| typed.and_then(|typed| typed.at);
         let (started, updated) = (at(typed.first()), at(typed.last()));
-        let part = |file: &PathBuf| Part { file: file.clone(), started, updated, why: PartWhy::First };
+        let part =
+            |file: &PathBuf| Part { file: file.clone(), started, updated, why: PartWhy::First };
         let session = Session {
-            id,
-            agent: AgentKind::Gemini,
-            kind: SessionKind::Main,
-            parent: None,
-            project,
             started,
             updated,
-            summary: None,
-            first_prompt: None,
-            last_prompt: None,
-            prompts: 0,
-            turns: 0,
-            messages_current: 0,
-            messages_full: 0,
-            calls: 0,
-            tool_calls: 0,
-            models: Vec::new(),
-            usage: Usage::default(),
-            subagents: 0,
             parts: files.iter().map(part).collect(),
             state: State::LogOnly,
-            faults: 0,
+            ..Session::new(id, AgentKind::Gemini, project)
         };
-        let messages = typed.iter().enumerate().map(|(n, typed)| Placed {
-            said: Said::typed(n, typed.at, &typed.text),
-            places: Vec::new(),
-            current: false,
-            owned: true,
+        let messages = typed.iter().enumerate().map(|(n, typed)| {
+            let mut said = Said::typed(n, typed.at, &typed.text);
+            let spans = std::mem::take(&mut said.spans).into_iter();
+            let places = spans.map(|span| Place { file: 0, span }).collect();
+            Placed { said, places, current: false, owned: true }
         });
         Self { session, messages: messages.collect(), true_file: None, files }
     }
@@ -465,6 +487,14 @@ impl Assembled {
     /// The messages of the full view: copies are not listed.
     pub fn listed(&self) -> impl Iterator<Item = &Placed> {
         self.messages.iter().filter(|placed| !placed.said.is_copy)
+    }
+
+    /// Whether one of its files has this name, with or without its ending.
+    pub fn has_file(&self, name: &str) -> bool {
+        self.files.iter().any(|file| {
+            file.file_name().is_some_and(|known| known == name)
+                || file.file_stem().is_some_and(|known| known == name)
+        })
     }
 
     /// Fills in what is counted from the messages.
@@ -512,5 +542,4 @@ impl Assembled {
         }
         self.session = session;
     }
-
 }

@@ -40,7 +40,7 @@ pub struct Said {
 
 /// The messages of a file in the order of their first appearance.
 #[derive(Debug, Clone, Default)]
-pub struct History {
+pub(super) struct History {
     said: IndexMap<Box<[u8]>, Said>,
     /// The list as the agent has it after the last record.
     list: Vec<usize>,

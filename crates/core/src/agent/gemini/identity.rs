@@ -24,10 +24,11 @@ impl Identity {
     }
 }
 
-/// Names what `segment` of a source is; `several` counts the sessions of a file with more than one.
+/// Names what `segment` of a source is. `session_id` is the agent's own id; `several` counts the sessions of a file with more than one.
 pub(super) fn of(
     source: &Source,
     segment: &Segment,
+    session_id: Option<&str>,
     project: &Project,
     is_history: bool,
     several: Option<usize>,
@@ -38,7 +39,7 @@ pub(super) fn of(
     }
     let inside = source.path.parent().and_then(|folder| folder.file_name());
     let inside = inside.unwrap_or_default().to_string_lossy().into_owned();
-    let session = segment.session_id.clone().unwrap_or_else(|| stem.clone());
+    let session = session_id.unwrap_or(&stem).to_owned();
     match source.kind {
         SourceKind::Background => Identity {
             id: format!("{inside}/{session}"),
@@ -54,7 +55,7 @@ pub(super) fn of(
         _ if is_uuid(&session) => Identity { id: session, kind: SessionKind::Main, parent: None },
         _ => {
             let number = several.map(|n| format!("#{n}")).unwrap_or_default();
-            let id = match segment.session_id {
+            let id = match session_id {
                 Some(_) => format!("{session}/{}/{stem}{number}", hash8(project)),
                 None => format!("{stem}{number}"),
             };
@@ -65,9 +66,7 @@ pub(super) fn of(
 
 fn checkpoint(source: &Source, stem: &str, project: &Project) -> Identity {
     let tag = match source.kind {
-        SourceKind::ChatSave => {
-            percent_decode(stem.strip_prefix("checkpoint-").unwrap_or(stem))
-        }
+        SourceKind::ChatSave => percent_decode(stem.strip_prefix("checkpoint-").unwrap_or(stem)),
         _ => stem.to_owned(),
     };
     let id = format!("checkpoint/{}/{tag}", hash8(project));

@@ -22,7 +22,7 @@ pub struct Candidates {
 
 /// Finds the project of each folder. Folders of one path are one project.
 #[derive(Debug, Default)]
-pub struct Projects {
+pub(super) struct Projects {
     links: Vec<(String, String)>,
     by_hash: HashMap<String, (String, Proof)>,
     /// `projects.json` by its folder.
@@ -31,7 +31,7 @@ pub struct Projects {
 }
 
 impl Projects {
-    pub fn new(candidates: &Candidates) -> Self {
+    pub(super) fn new(candidates: &Candidates) -> Self {
         let mut projects = Self { links: candidates.links.clone(), ..Self::default() };
         for path in &candidates.paths {
             projects.propose(&path.to_string_lossy(), Proof::Hash);
@@ -40,13 +40,13 @@ impl Projects {
     }
 
     /// Remembers a path that may explain a hash.
-    pub fn propose(&mut self, path: &str, proof: Proof) {
+    pub(super) fn propose(&mut self, path: &str, proof: Proof) {
         let known = self.by_hash.entry(hash_of(path)).or_insert_with(|| (path.to_owned(), proof));
         known.1 = known.1.min(proof);
     }
 
     /// Takes over what a folder and the registry beside it say.
-    pub fn learn_folder(&mut self, folder: &Path) {
+    pub(super) fn learn_folder(&mut self, folder: &Path) {
         let Some(root) = folder.parent().and_then(Path::parent) else { return };
         if !self.registries.contains_key(root) {
             let registry = read_registry(&root.join("projects.json"));
@@ -64,7 +64,7 @@ impl Projects {
     }
 
     /// The project of sessions in `folder` that name `hash`.
-    pub fn resolve(&mut self, folder: Option<&Path>, hash: Option<&str>) -> Arc<Project> {
+    pub(super) fn resolve(&mut self, folder: Option<&Path>, hash: Option<&str>) -> Arc<Project> {
         let key = (folder.map(Path::to_owned), hash.map(str::to_owned));
         if let Some(known) = self.known.get(&key) {
             return known.clone();
@@ -72,11 +72,6 @@ impl Projects {
         let project = Arc::new(self.find(folder, hash));
         self.known.insert(key, project.clone());
         project
-    }
-
-    /// Forgets the answers, to be asked again after new proposals.
-    pub fn forget(&mut self) {
-        self.known.clear();
     }
 
     fn find(&self, folder: Option<&Path>, hash: Option<&str>) -> Project {

@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::capture;
 use super::load::{Loaded, load};
 use super::prompts::{Typed, read_prompt_log};
+use super::segment::Segment;
 use super::shape::Shape;
 use crate::discover::{Source, SourceKind};
 use crate::fault::{Faults, What};
@@ -17,6 +18,18 @@ pub struct Scanned {
     pub source: Source,
     pub holds: Holds,
     pub faults: Faults,
+}
+
+impl Scanned {
+    /// Gives away what the file holds of each session.
+    pub(super) fn take_segments(&mut self) -> Vec<Segment> {
+        match &mut self.holds {
+            Holds::Sessions(loaded) | Holds::History(loaded) => {
+                std::mem::take(&mut loaded.segments)
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -64,10 +77,9 @@ fn read(source: &Source) -> io::Result<Holds> {
             read_conversation(&mut File::open(&source.path)?)
         }
         SourceKind::PromptLog => Ok(Holds::Prompts(read_prompt_log(File::open(&source.path)?)?)),
-        SourceKind::ShellHistory
-        | SourceKind::ToolOutput
-        | SourceKind::Plan
-        | SourceKind::Task => Ok(Holds::Attached),
+        SourceKind::ShellHistory | SourceKind::ToolOutput | SourceKind::Plan | SourceKind::Task => {
+            Ok(Holds::Attached)
+        }
     }
 }
 

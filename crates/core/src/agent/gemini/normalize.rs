@@ -1,0 +1,283 @@
+//! The rich half of reading: a session's messages with all they say.
+//!
+//! Done for one session at a time. The records are read again from where the light half found them,
+//! merged, and put into the words of the model.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde_json::value::RawValue;
+
+use super::assemble::{Assembled, Placed};
+use super::facts::time;
+use super::log::Span;
+use super::prompt;
+use super::record::{Element, Message as Record, ToolCalls, elements};
+use super::toolcall;
+use crate::model::{Attachment, Message, MessageKind, Thought, ToolCall, ToolStatus};
+use crate::read::{decode, json};
+
+/// Which messages of a session to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// What the agent itself would load.
+    Current,
+    /// All that happened.
+    Full,
+}
+
+/// Reads the messages of a session. `agent_session` finds the session that a tool call started.
+pub fn transcript(
+    assembled: &Assembled,
+    view: View,
+    agent_session: &dyn Fn(&str) -> Option<String>,
+) -> io::Result<Vec<Message>> {
+    let mut files = Files { paths: &assembled.files, open: HashMap::new() };
+    let mut out = Vec::new();
+    for placed in &assembled.messages {
+        let wanted = match view {
+            View::Current => placed.current,
+            View::Full => !placed.said.is_copy,
+        };
+        if wanted {
+            out.push(message(placed, &mut files, agent_session)?);
+        }
+    }
+    answer_calls(&mut out);
+    follow_outputs(assembled, &mut out);
+    Ok(out)
+}
+
+/// The session's files, opened once.
+struct Files<'a> {
+    paths: &'a [PathBuf],
+    open: HashMap<usize, File>,
+}
+
+impl Files<'_> {
+    fn read(&mut self, file: usize, span: &Span) -> io::Result<String> {
+        let (offset, length) = match span {
+            Span::Inline(text) => return Ok(text.to_string()),
+            Span::File { offset, length } => (*offset, *length),
+        };
+        let path = &self.paths[file];
+        let open = match self.open.entry(file) {
+            std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
+            std::collections::hash_map::Entry::Vacant(slot) => slot.insert(File::open(path)?),
+        };
+        open.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::new();
+        open.take(length).read_to_end(&mut bytes)?;
+        Ok(decode(&bytes).into_owned())
+    }
+}
+
+fn message(
+    placed: &Placed,
+    files: &mut Files<'_>,
+    agent_session: &dyn Fn(&str) -> Option<String>,
+) -> io::Result<Message> {
+    let said = &placed.said;
+    let mut message = Message {
+        id: said.id.clone(),
+        at: said.at,
+        role: said.kind.role(),
+        kind: said.kind,
+        fate: said.fate,
+        current: placed.current,
+        text: String::new(),
+        typed: None,
+        references: Vec::new(),
+        attachments: Vec::new(),
+        thoughts: Vec::new(),
+        model: said.model.as_deref().map(str::to_owned),
+        usage: said.tokens.map(|tokens| tokens.usage()),
+        tool_calls: Vec::new(),
+    };
+    for place in &placed.places {
+        let text = files.read(place.file, &place.span)?;
+        // A file that changed since it was scanned may hold something else here by now.
+        let Ok(raw) = serde_json::from_str::<&RawValue>(&text) else { continue };
+        if let Some(record) = &Element::new(raw).message {
+            take(&mut message, record, agent_session);
+        }
+    }
+    if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash) {
+        message.references = prompt::references(&message.text);
+        let typed = said.typed.clone().filter(|typed| *typed != message.text.trim());
+        message.typed = typed;
+    }
+    Ok(message)
+}
+
+/// Takes one record over: it wins, but what it lacks stays.
+fn take(
+    message: &mut Message,
+    record: &Record<'_>,
+    agent_session: &dyn Fn(&str) -> Option<String>,
+) {
+    let fields = &record.fields;
+    if let Some(content) = fields.content.filter(|content| content.get() != "null") {
+        message.text = prompt::text(content);
+        message.attachments = attachments(content);
+    }
+    let thoughts = fields.thoughts.map(thoughts).unwrap_or_default();
+    let thoughts = if thoughts.is_empty() { inner_thoughts(fields.content) } else { thoughts };
+    // A reply written again as the model's history has its thoughts only in the content, shortened.
+    if !thoughts.is_empty() && message.thoughts.is_empty() {
+        message.thoughts = thoughts;
+    }
+    let calls = match &fields.tool_calls {
+        ToolCalls::Calls(calls) => {
+            calls.iter().map(|call| toolcall::recorded(call, agent_session)).collect()
+        }
+        _ => Vec::new(),
+    };
+    if !calls.is_empty() {
+        message.tool_calls = calls;
+    } else if message.tool_calls.is_empty() && message.kind == MessageKind::Reply {
+        message.tool_calls = fields.content.map(toolcall::requested).unwrap_or_default();
+    }
+    if message.kind == MessageKind::ToolResult {
+        message.tool_calls = fields.content.map(toolcall::answers).unwrap_or_default();
+    }
+}
+
+fn thoughts(raw: &RawValue) -> Vec<Thought> {
+    if !raw.get().starts_with('[') {
+        return Vec::new();
+    }
+    let thought = |raw: &RawValue| {
+        let mut out = Thought { subject: String::new(), description: String::new(), at: None };
+        json::each_field(raw.get(), |key, value| match &*key {
+            b"subject" => out.subject = json::string(value).unwrap_or_default().into_owned(),
+            b"description" => {
+                out.description = json::string(value).unwrap_or_default().into_owned()
+            }
+            b"timestamp" => out.at = time(value),
+            _ => {}
+        })
+        .ok()?;
+        Some(out)
+    };
+    elements(raw.get()).into_iter().filter_map(thought).collect()
+}
+
+/// Thoughts that are parts of the content: `**subject** description`.
+fn inner_thoughts(content: Option<&RawValue>) -> Vec<Thought> {
+    let Some(content) = content.filter(|raw| raw.get().starts_with('[')) else { return Vec::new() };
+    let mut out = Vec::new();
+    for part in elements(content.get()) {
+        let (mut text, mut is_thought) = (None, false);
+        let _ = json::each_field(part.get(), |key, value| match &*key {
+            b"text" => text = json::string(value),
+            b"thought" => is_thought = json::is_truthy(value),
+            _ => {}
+        });
+        if let Some(text) = text.filter(|_| is_thought) {
+            let split = text.strip_prefix("**").and_then(|rest| rest.split_once("**"));
+            let (subject, description) = split.unwrap_or(("", &text));
+            let (subject, description) = (subject.trim().to_owned(), description.trim().to_owned());
+            out.push(Thought { subject, description, at: None });
+        }
+    }
+    out
+}
+
+/// The parts of a content that are no text.
+fn attachments(content: &RawValue) -> Vec<Attachment> {
+    let parts = match content.get().as_bytes().first() {
+        Some(b'[') => elements(content.get()),
+        Some(b'{') => vec![content],
+        _ => Vec::new(),
+    };
+    parts.into_iter().filter_map(attachment).collect()
+}
+
+fn attachment(part: &RawValue) -> Option<Attachment> {
+    let mut inner = None;
+    json::each_field(part.get(), |key, value| {
+        if matches!(&*key, b"inlineData" | b"fileData") {
+            inner = Some(value);
+        }
+    })
+    .ok()?;
+    let (mut mime, mut bytes, mut name) = (None, 0, None);
+    json::each_field(inner?.get(), |key, value| match &*key {
+        b"mimeType" => mime = json::string(value),
+        // Four characters of base64 are three bytes.
+        b"data" => bytes = json::js_string(value).map_or(0, |data| base64_length(&data)),
+        b"displayName" | b"fileUri" => name = json::string(value),
+        _ => {}
+    })
+    .ok()?;
+    Some(Attachment {
+        mime: mime.map_or_else(|| "unknown".to_owned(), |mime| mime.into_owned()),
+        bytes,
+        name: name.map(|name| name.into_owned()),
+        raw: Some(part.to_owned()),
+    })
+}
+
+fn base64_length(data: &[u8]) -> u64 {
+    let padding = data.iter().rev().take_while(|byte| **byte == b'=').count();
+    ((data.len() - padding) * 3 / 4) as u64
+}
+
+/// Gives calls that were recorded without a result (in histories) the answers that follow them.
+fn answer_calls(messages: &mut [Message]) {
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for at in 0..messages.len() {
+        if messages[at].kind == MessageKind::ToolResult {
+            for answer in std::mem::take(&mut messages[at].tool_calls) {
+                let found = open.iter().position(|(message, call)| {
+                    let call = &messages[*message].tool_calls[*call];
+                    let by_id = !answer.id.is_empty() && answer.id == call.id;
+                    by_id || (call.id.is_empty() && call.name.name == answer.name.name)
+                });
+                if let Some(found) = found {
+                    let (message, call) = open.remove(found);
+                    fill(&mut messages[message].tool_calls[call], answer);
+                }
+            }
+            continue;
+        }
+        for (n, call) in messages[at].tool_calls.iter().enumerate() {
+            if call.output.is_none() && call.error.is_none() {
+                open.push((at, n));
+            }
+        }
+    }
+}
+
+fn fill(call: &mut ToolCall, answer: ToolCall) {
+    if call.status == ToolStatus::Unfinished {
+        call.status = answer.status;
+    }
+    call.output = answer.output;
+    call.error = answer.error;
+    call.exit_code = answer.exit_code;
+}
+
+/// The full text of an output that was too long for the model stands in a file of its own.
+fn follow_outputs(assembled: &Assembled, messages: &mut [Message]) {
+    let folders: Vec<&Path> = assembled.files.iter().filter_map(|file| file.parent()).collect();
+    let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
+    for call in calls {
+        let Some(path) = call.output.as_deref().and_then(toolcall::full_output) else { continue };
+        // The recorded path is that of the machine it ran on; the file moves with its project.
+        let below = path.find("tool-outputs").map(|at| path[at..].replace('\\', "/"));
+        let mut places = vec![PathBuf::from(path)];
+        for folder in &folders {
+            for project in folder.ancestors().take(3) {
+                places.extend(below.as_ref().map(|below| project.join(below)));
+            }
+        }
+        let found = places.iter().find_map(|place| std::fs::read(place).ok());
+        if let Some(bytes) = found {
+            call.output = Some(decode(&bytes).into_owned());
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Tool calls as Gemini CLI records them, in the words of the model.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::facts::time;
+use super::record::{ToolCallFields, elements};
+use super::tools::tool_name;
+use crate::model::{ToolCall, ToolStatus};
+use crate::read::json;
+
+/// A call with its outcome.
+pub(super) fn recorded(
+    call: &ToolCallFields<'_>,
+    agent_session: &dyn Fn(&str) -> Option<String>,
+) -> ToolCall {
+    let text = |raw: Option<&RawValue>| raw.and_then(json::string).map(|text| text.into_owned());
+    let display_name = text(call.display_name);
+    let name = text(call.name).unwrap_or_default();
+    let (output, error) = call.result.map(response).unwrap_or_default();
+    let (added, removed) = call.result_display.and_then(lines_changed).unzip();
+    ToolCall {
+        id: text(call.id).unwrap_or_default(),
+        name: tool_name(&name, display_name.as_deref()),
+        display_name,
+        description: text(call.description).filter(|text| !text.is_empty()),
+        args: call.args.filter(|raw| raw.get() != "null").map(ToOwned::to_owned),
+        status: status(text(call.status).as_deref(), error.is_some()),
+        at: call.timestamp.and_then(time),
+        exit_code: output.as_deref().or(error.as_deref()).and_then(exit_code),
+        output,
+        error,
+        result_display: call.result_display.filter(|r| r.get() != "null").map(ToOwned::to_owned),
+        markdown: call.markdown.is_some_and(json::is_truthy),
+        lines_added: added,
+        lines_removed: removed,
+        agent_session: text(call.agent_id).as_deref().and_then(agent_session),
+    }
+}
+
+fn status(recorded: Option<&str>, has_error: bool) -> ToolStatus {
+    match recorded {
+        Some("success") => ToolStatus::Success,
+        Some("error") => ToolStatus::Error,
+        Some("cancelled") => ToolStatus::Cancelled,
+        None if has_error => ToolStatus::Error,
+        _ => ToolStatus::Unfinished,
+    }
+}
+
+/// The function calls in a content: all that a history keeps of them.
+pub(super) fn requested(content: &RawValue) -> Vec<ToolCall> {
+    functions(content, b"functionCall", |call, function| {
+        json::each_field(function, |key, value| {
+            if *key == *b"args" {
+                call.args = Some(value.to_owned());
+            }
+        })
+        .is_ok()
+    })
+}
+
+/// The function responses in a content, as calls of which only the outcome is known.
+pub(super) fn answers(content: &RawValue) -> Vec<ToolCall> {
+    functions(content, b"functionResponse", |call, function| {
+        let (output, error) = function_response(function);
+        call.status = if error.is_some() { ToolStatus::Error } else { ToolStatus::Success };
+        call.exit_code = output.as_deref().and_then(exit_code);
+        (call.output, call.error) = (output, error);
+        true
+    })
+}
+
+fn functions(
+    content: &RawValue,
+    key: &[u8],
+    fill: impl Fn(&mut ToolCall, &str) -> bool,
+) -> Vec<ToolCall> {
+    if !content.get().starts_with('[') {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for part in elements(content.get()) {
+        let mut function = None;
+        let _ = json::each_field(part.get(), |name, value| {
+            if *name == *key && value.get().starts_with('{') {
+                function = Some(value);
+            }
+        });
+        let Some(function) = function else { continue };
+        let (mut id, mut name) = (String::new(), String::new());
+        let _ = json::each_field(function.get(), |key, value| match &*key {
+            b"id" => id = json::string(value).unwrap_or_default().into_owned(),
+            b"name" => name = json::string(value).unwrap_or_default().into_owned(),
+            _ => {}
+        });
+        let mut call = ToolCall {
+            id,
+            name: tool_name(&name, None),
+            display_name: None,
+            description: None,
+            args: None,
+            status: ToolStatus::Unfinished,
+            at: None,
+            output: None,
+            error: None,
+            result_display: None,
+            markdown: false,
+            exit_code: None,
+            lines_added: None,
+            lines_removed: None,
+            agent_session: None,
+        };
+        if fill(&mut call, function.get()) {
+            out.push(call);
+        }
+    }
+    out
+}
+
+/// Output and error of a result: a list of parts, of which the function response counts.
+fn response(result: &RawValue) -> (Option<String>, Option<String>) {
+    let parts = match result.get().as_bytes().first() {
+        Some(b'[') => elements(result.get()),
+        Some(b'{') => vec![result],
+        _ => Vec::new(),
+    };
+    let (mut output, mut error) = (None, None);
+    for part in parts {
+        let _ = json::each_field(part.get(), |key, value| match &*key {
+            b"functionResponse" if value.get().starts_with('{') => {
+                let (more_output, more_error) = function_response(value.get());
+                append(&mut output, more_output);
+                append(&mut error, more_error);
+            }
+            b"text" => append(&mut output, json::string(value).map(|text| text.into_owned())),
+            _ => {}
+        });
+    }
+    (output, error)
+}
+
+fn append(so_far: &mut Option<String>, more: Option<String>) {
+    match (so_far.as_mut(), more) {
+        (Some(text), Some(more)) => {
+            text.push('\n');
+            text.push_str(&more);
+        }
+        (None, more) => *so_far = more,
+        (Some(_), None) => {}
+    }
+}
+
+/// `response.output`, `response.error`; older and other writers put either into `content`.
+fn function_response(function: &str) -> (Option<String>, Option<String>) {
+    let mut response = None;
+    let _ = json::each_field(function, |key, value| {
+        if *key == *b"response" {
+            response = Some(value);
+        }
+    });
+    let (mut output, mut error, mut content) = (None, None, None);
+    let Some(response) = response else { return (None, None) };
+    if !response.get().starts_with('{') {
+        return (json::string(response).map(|text| text.into_owned()), None);
+    }
+    let _ = json::each_field(response.get(), |key, value| match &*key {
+        b"output" => output = words(value),
+        b"error" => error = words(value),
+        b"content" => content = Some(value),
+        _ => {}
+    });
+    if let Some(content) = content.filter(|_| output.is_none() && error.is_none()) {
+        let mut inner_error = None;
+        let _ = json::each_field(content.get(), |key, value| {
+            if *key == *b"error" {
+                inner_error = words(value);
+            }
+        });
+        error = inner_error;
+        if error.is_none() {
+            output = words(content);
+        }
+    }
+    (output, error)
+}
+
+/// A string, or whatever else it is as JSON.
+fn words(raw: &RawValue) -> Option<String> {
+    match raw.get() {
+        "null" => None,
+        text => Some(json::string(raw).map_or_else(|| text.to_owned(), |text| text.into_owned())),
+    }
+}
+
+/// `Exit Code: 3`, where the output tells it.
+fn exit_code(output: &str) -> Option<i32> {
+    let line = output.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "))?;
+    line.trim().parse().ok()
+}
+
+/// The path of the full text of an output that was cut.
+pub(super) fn full_output(output: &str) -> Option<&str> {
+    let line = output.lines().next()?;
+    let (_, path) = line.split_once("For full output see: ")?;
+    Some(path.trim())
+}
+
+/// Lines added and removed: Gemini CLI's own count, else counted in the diff.
+fn lines_changed(display: &RawValue) -> Option<(u64, u64)> {
+    if !display.get().starts_with('{') {
+        return None;
+    }
+    let (mut stat, mut diff) = (None, None);
+    json::each_field(display.get(), |key, value| match &*key {
+        b"diffStat" => stat = serde_json::from_str::<Value>(value.get()).ok(),
+        b"fileDiff" => diff = json::string(value),
+        _ => {}
+    })
+    .ok()?;
+    if let Some(stat) = stat.filter(Value::is_object) {
+        let sum = |keys: [&str; 2]| keys.iter().filter_map(|key| stat[*key].as_u64()).sum();
+        return Some((
+            sum(["model_added_lines", "user_added_lines"]),
+            sum(["model_removed_lines", "user_removed_lines"]),
+        ));
+    }
+    let diff = diff?;
+    let body = diff.lines().skip_while(|line| !line.starts_with("@@"));
+    let (mut added, mut removed) = (0, 0);
+    for line in body {
+        added += u64::from(line.starts_with('+'));
+        removed += u64::from(line.starts_with('-'));
+    }
+    Some((added, removed))
+}

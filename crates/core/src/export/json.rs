@@ -1,0 +1,311 @@
+//! Sessions as JSON: the rows of `backstory.sessions/1` and the document `backstory.session/1`.
+//!
+//! What scripts rely on: fields are only added, times are UTC with milliseconds, unknown is null.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::model::{Attachment, Message, Part, Reference, Session, Thought, ToolCall, Usage};
+use crate::project::Project;
+
+/// A time as documents have it.
+#[derive(Debug, Clone, Copy)]
+pub struct Time(pub Timestamp);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:.3}", self.0))
+    }
+}
+
+fn time(at: Option<Timestamp>) -> Option<Time> {
+    at.map(Time)
+}
+
+/// A session's row.
+#[derive(Debug, Serialize)]
+pub struct SessionRow<'a> {
+    pub id: &'a str,
+    pub agent: &'static str,
+    pub kind: &'static str,
+    pub parent: Option<&'a str>,
+    pub project: ProjectRow<'a>,
+    pub started: Option<Time>,
+    pub updated: Option<Time>,
+    pub title: String,
+    pub title_from: &'static str,
+    pub name: Option<&'a str>,
+    pub tags: Vec<&'a str>,
+    pub summary: Option<&'a str>,
+    pub first_prompt: Option<&'a str>,
+    pub last_prompt: Option<&'a str>,
+    pub prompts: usize,
+    pub messages_current: usize,
+    pub messages_full: usize,
+    pub calls: usize,
+    pub tool_calls: usize,
+    pub subagents: usize,
+    pub models: &'a [String],
+    pub usage: UsageRow,
+    pub cost_usd: Option<String>,
+    pub parts: Vec<PartRow<'a>>,
+    pub state: &'static str,
+    pub captured: bool,
+    pub faults: usize,
+}
+
+impl<'a> SessionRow<'a> {
+    pub fn new(session: &'a Session) -> Self {
+        let (title, title_from) = session.title();
+        Self {
+            id: &session.id,
+            agent: session.agent.name(),
+            kind: session.kind.name(),
+            parent: session.parent.as_deref(),
+            project: ProjectRow::new(&session.project),
+            started: time(session.started),
+            updated: time(session.updated),
+            title,
+            title_from: title_from.name(),
+            name: None,
+            tags: Vec::new(),
+            summary: session.summary.as_deref(),
+            first_prompt: session.first_prompt.as_deref(),
+            last_prompt: session.last_prompt.as_deref(),
+            prompts: session.prompts,
+            messages_current: session.messages_current,
+            messages_full: session.messages_full,
+            calls: session.calls,
+            tool_calls: session.tool_calls,
+            subagents: session.subagents,
+            models: &session.models,
+            usage: UsageRow::new(&session.usage),
+            cost_usd: None,
+            parts: session.parts.iter().map(PartRow::new).collect(),
+            state: session.state.name(),
+            captured: false,
+            faults: session.faults,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct ProjectRow<'a> {
+    pub name: &'a str,
+    pub path: Option<&'a str>,
+    pub proof: &'static str,
+    pub hash: Option<&'a str>,
+    pub dir: Option<&'a str>,
+}
+
+impl<'a> ProjectRow<'a> {
+    pub fn new(project: &'a Project) -> Self {
+        Self {
+            name: &project.name,
+            path: project.path.as_deref(),
+            proof: project.proof.name(),
+            hash: project.hash.as_deref(),
+            dir: project.dir.as_deref(),
+        }
+    }
+}
+
+/// The buckets and their sum.
+#[derive(Debug, Serialize)]
+pub struct UsageRow {
+    #[serde(flatten)]
+    usage: Usage,
+    total: u64,
+}
+
+impl UsageRow {
+    pub fn new(usage: &Usage) -> Self {
+        Self { usage: *usage, total: usage.total() }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct PartRow<'a> {
+    file: &'a Path,
+    started: Option<Time>,
+    updated: Option<Time>,
+    why: &'static str,
+}
+
+impl<'a> PartRow<'a> {
+    fn new(part: &'a Part) -> Self {
+        let (started, updated) = (time(part.started), time(part.updated));
+        Self { file: &part.file, started, updated, why: part.why.name() }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct MessageRow<'a> {
+    id: &'a str,
+    at: Option<Time>,
+    role: &'static str,
+    kind: &'static str,
+    fate: &'static str,
+    text: &'a str,
+    typed: Option<&'a str>,
+    references: Vec<ReferenceRow<'a>>,
+    attachments: Vec<AttachmentRow<'a>>,
+    thoughts: Vec<ThoughtRow<'a>>,
+    model: Option<&'a str>,
+    usage: Option<UsageRow>,
+    cost_usd: Option<String>,
+    tool_calls: Vec<ToolCallRow<'a>>,
+}
+
+impl<'a> MessageRow<'a> {
+    pub fn new(message: &'a Message) -> Self {
+        Self {
+            id: &message.id,
+            at: time(message.at),
+            role: message.role.name(),
+            kind: message.kind.name(),
+            fate: message.fate.name(),
+            text: &message.text,
+            typed: message.typed.as_deref(),
+            references: message.references.iter().map(ReferenceRow::new).collect(),
+            attachments: message.attachments.iter().map(AttachmentRow::new).collect(),
+            thoughts: message.thoughts.iter().map(ThoughtRow::new).collect(),
+            model: message.model.as_deref(),
+            usage: message.usage.as_ref().map(UsageRow::new),
+            cost_usd: None,
+            tool_calls: message.tool_calls.iter().map(ToolCallRow::new).collect(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ReferenceRow<'a> {
+    path: &'a str,
+    bytes: u64,
+}
+
+impl<'a> ReferenceRow<'a> {
+    fn new(reference: &'a Reference) -> Self {
+        Self { path: &reference.path, bytes: reference.bytes }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct AttachmentRow<'a> {
+    mime: &'a str,
+    bytes: u64,
+    name: Option<&'a str>,
+}
+
+impl<'a> AttachmentRow<'a> {
+    fn new(attachment: &'a Attachment) -> Self {
+        Self { mime: &attachment.mime, bytes: attachment.bytes, name: attachment.name.as_deref() }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ThoughtRow<'a> {
+    subject: &'a str,
+    description: &'a str,
+    at: Option<Time>,
+}
+
+impl<'a> ThoughtRow<'a> {
+    fn new(thought: &'a Thought) -> Self {
+        let Thought { subject, description, at } = thought;
+        Self { subject, description, at: time(*at) }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ToolCallRow<'a> {
+    id: &'a str,
+    name: &'a str,
+    label: &'a str,
+    canonical: &'static str,
+    category: &'static str,
+    server: Option<&'a str>,
+    display_name: Option<&'a str>,
+    description: Option<&'a str>,
+    args: Option<&'a RawValue>,
+    status: &'static str,
+    at: Option<Time>,
+    output: Option<&'a str>,
+    error: Option<&'a str>,
+    result_display: Option<&'a RawValue>,
+    markdown: bool,
+    exit_code: Option<i32>,
+    lines_added: Option<u64>,
+    lines_removed: Option<u64>,
+    agent_session: Option<&'a str>,
+}
+
+impl<'a> ToolCallRow<'a> {
+    fn new(call: &'a ToolCall) -> Self {
+        Self {
+            id: &call.id,
+            name: &call.name.name,
+            label: &call.name.label,
+            canonical: call.name.canonical,
+            category: call.name.category,
+            server: call.name.server.as_deref(),
+            display_name: call.display_name.as_deref(),
+            description: call.description.as_deref(),
+            args: call.args.as_deref(),
+            status: call.status.name(),
+            at: time(call.at),
+            output: call.output.as_deref(),
+            error: call.error.as_deref(),
+            result_display: call.result_display.as_deref(),
+            markdown: call.markdown,
+            exit_code: call.exit_code,
+            lines_added: call.lines_added,
+            lines_removed: call.lines_removed,
+            agent_session: call.agent_session.as_deref(),
+        }
+    }
+}
+
+/// Writes one session as a document.
+pub fn write(session: &Session, messages: &[Message], out: &mut impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        #[serde(flatten)]
+        session: SessionRow<'a>,
+        messages: Vec<MessageRow<'a>>,
+    }
+    let document = Document {
+        schema: "backstory.session/1",
+        session: SessionRow::new(session),
+        messages: messages.iter().map(MessageRow::new).collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    out.write_all(b"\n")
+}
+
+/// Writes one session as lines: the session, then a line a message.
+pub fn write_lines(
+    session: &Session,
+    messages: &[Message],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Head<'a> {
+        schema: &'static str,
+        #[serde(flatten)]
+        session: SessionRow<'a>,
+    }
+    let head = Head { schema: "backstory.session/1", session: SessionRow::new(session) };
+    serde_json::to_writer(&mut *out, &head)?;
+    out.write_all(b"\n")?;
+    for message in messages {
+        serde_json::to_writer(&mut *out, &MessageRow::new(message))?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
