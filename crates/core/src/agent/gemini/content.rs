@@ -32,8 +32,8 @@ enum Shown<'a> {
 /// What tells one part of a content from another, whatever record holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Key {
-    /// The first words of a text.
-    Text(Box<str>),
+    /// A hash of the first words of a text, white space aside.
+    Text(u64),
     /// A function call: its id, or its name where it has none.
     Call(Box<str>),
     /// The id of the call that a function response answers.
@@ -85,10 +85,13 @@ fn look(content: Option<&RawValue>, trims: bool, out: &mut Glance) -> Result<(),
 }
 
 fn text_key(raw: &RawValue) -> Option<Key> {
-    let mut lead = String::new();
-    Prefix(&mut lead).extend(json::chars(raw)?);
-    let words: Vec<&str> = lead.split_whitespace().collect();
-    (!words.is_empty()).then(|| Key::Text(words.join(" ").into()))
+    // FNV-1a: made for every text of every file, of a handful of characters.
+    let (mut hash, mut any) = (0xcbf2_9ce4_8422_2325_u64, false);
+    for c in json::chars(raw)?.filter(|c| !is_js_space(*c)).take(Prefix::LENGTH) {
+        hash = (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3);
+        any = true;
+    }
+    any.then_some(Key::Text(hash))
 }
 
 fn call_key(function: &RawValue, key: fn(Box<str>) -> Key) -> Option<Key> {
@@ -441,10 +444,10 @@ mod tests {
             r#"[{"text":" a  b"},{"thought":true,"text":"t"},{"functionCall":{"id":"c1","name":"n"}},
                 {"functionCall":{"name":"n"}},{"functionResponse":{"id":"c1"}},"a b"]"#,
         );
-        let text = |words: &str| Key::Text(words.into());
         let call = |id: &str| Key::Call(id.into());
-        let want = [text("a b"), call("c1"), call("n"), Key::Response("c1".into()), text("a b")];
-        assert_eq!(glance(Some(&content), true).0.keys, want);
+        let keys = glance(Some(&content), true).0.keys;
+        assert_eq!(keys[1..4], [call("c1"), call("n"), Key::Response("c1".into())]);
+        assert_eq!((keys.len(), &keys[0]), (5, &keys[4]));
     }
 
     #[test]

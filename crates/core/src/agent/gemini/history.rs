@@ -218,6 +218,7 @@ impl History {
         let mut out: Vec<Said> = self.said.into_values().collect();
         for (said, fate) in out.iter_mut().zip(fates) {
             said.fate = fate;
+            said.slim();
         }
         settle_kinds(&mut out);
         out
@@ -323,6 +324,13 @@ impl Said {
             (self.fate, self.unexplained) = (other.fate, other.unexplained);
             self.is_copy = other.is_copy;
         }
+    }
+
+    /// Gives back what only the reading needed: there may be a million of these.
+    fn slim(&mut self) {
+        (self.keys, self.copies) = (Vec::new(), Vec::new());
+        self.spans.shrink_to_fit();
+        self.tools.shrink_to_fit();
     }
 
     fn remove(&mut self, fate: Fate, unexplained: bool) {
