@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::clues;
 use super::history::Said;
 use super::identity::{self, Identity};
 use super::load::{Form, Loaded};
@@ -119,6 +120,7 @@ impl Piece<'_> {
 pub fn assemble(scanned: &mut [Scanned], candidates: &Candidates) -> Vec<Assembled> {
     let mut projects = Projects::new(candidates);
     learn_projects(scanned, &mut projects);
+    follow_clues(scanned, &mut projects);
     let segments: Vec<Vec<Segment>> = scanned.iter_mut().map(Scanned::take_segments).collect();
     let mut groups: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
     for piece in pieces(scanned, segments, &mut projects) {
@@ -146,6 +148,27 @@ fn learn_projects(scanned: &[Scanned], projects: &mut Projects) {
         if let Holds::Sessions(loaded) = &scanned.holds {
             for path in loaded.segments.iter().flat_map(|segment| &segment.directories) {
                 projects.propose(path, Proof::Directories);
+            }
+        }
+    }
+}
+
+/// Looks into the sessions of projects whose path nothing has told so far.
+fn follow_clues(scanned: &[Scanned], projects: &mut Projects) {
+    // A few files tell as much as all of them.
+    const FILES: usize = 5;
+    let mut asked: HashMap<String, usize> = HashMap::new();
+    for scanned in scanned {
+        let Holds::Sessions(loaded) = &scanned.holds else { continue };
+        for segment in &loaded.segments {
+            let folder = scanned.source.folder.as_deref();
+            let Some(hash) = projects.unresolved(folder, segment.project_hash.as_deref()) else {
+                continue;
+            };
+            let asked = asked.entry(hash.clone()).or_default();
+            *asked += 1;
+            if *asked <= FILES {
+                projects.follow(&hash, &clues::of(&scanned.source.path, &segment.said));
             }
         }
     }

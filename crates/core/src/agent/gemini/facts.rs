@@ -164,6 +164,8 @@ fn user_kind(message: &Message<'_>, lead: &str) -> MessageKind {
         ("<session_context>", MessageKind::Injected),
         ("<hook_context>", MessageKind::Injected),
         ("User has manually exited Plan Mode", MessageKind::Injected),
+        // Saved histories hold the context of older versions, without a tag around it.
+        ("This is the Gemini CLI. We are setting up the context", MessageKind::Injected),
         ("<state_snapshot>", MessageKind::CompressSummary),
         ("I ran the following shell command:", MessageKind::Shell),
         ("/", MessageKind::Slash),

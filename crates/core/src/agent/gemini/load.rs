@@ -256,8 +256,7 @@ impl Document {
         };
         let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
         let base = Base { text: &text, offset };
-        let mut loaded =
-            assemble(&set, |_, element| base.place(element.raw.get()), Faults::default());
+        let mut loaded = assemble(&set, |element| base.place(element.raw.get()), Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
         // The loader takes the document as it is and adds only what it counts itself.
@@ -283,23 +282,24 @@ impl Document {
             (Some((_, list)), None) if list.get().starts_with('[') => record::elements(list.get()),
             _ => Vec::new(),
         };
-        let turns: Vec<Option<Box<RawValue>>> = messages
-            .iter()
-            .enumerate()
-            .map(|(n, raw)| RawValue::from_string(checkpoint::as_message(n, raw)?).ok())
-            .collect();
-        let elements = messages.iter().zip(&turns);
-        let elements = elements.map(|(raw, turn)| Element::new(turn.as_deref().unwrap_or(raw)));
+        // A history is put into words by us; what is no history goes through as it is.
+        let turns = checkpoint::as_messages(&messages);
+        let is_history = !turns.is_empty();
+        let elements: Vec<Element<'_>> = if is_history {
+            turns.iter().map(|turn| Element::new(turn)).collect()
+        } else {
+            messages.iter().map(|raw| Element::new(raw)).collect()
+        };
         let set = Set {
-            messages: Listed::Messages(elements.collect()),
+            messages: Listed::Messages(elements),
             fields: recovered.fields.into_iter().filter(|(key, _)| !is_list(key)).collect(),
         };
-        // A turn was put into words by us, and the last element closed: they stand nowhere.
         let offset = matches!(whole_text, Cow::Borrowed(_)).then_some(0);
         let base = Base { text: &whole_text, offset };
         let closed = cut.and_then(|cut| cut.last.as_deref());
-        let place = |n: usize, element: &Element<'_>| {
-            if turns[n].is_some() || closed.is_some_and(|last| std::ptr::eq(last, element.raw)) {
+        let place = |element: &Element<'_>| {
+            // What we put into words, or closed, stands nowhere in the file.
+            if is_history || closed.is_some_and(|last| std::ptr::eq(last, element.raw)) {
                 Span::Inline(element.raw.get().into())
             } else {
                 base.place(element.raw.get())
@@ -309,17 +309,13 @@ impl Document {
     }
 }
 
-fn assemble(
-    set: &Set<'_>,
-    place: impl Fn(usize, &Element<'_>) -> Span,
-    mut faults: Faults,
-) -> Loaded {
+fn assemble(set: &Set<'_>, place: impl Fn(&Element<'_>) -> Span, mut faults: Faults) -> Loaded {
     let text = |key: &JsStr<'_>| String::from_utf8_lossy(key).into_owned();
     let elements = match &set.messages {
         Listed::Messages(elements) => elements.as_slice(),
         _ => &[],
     };
-    let spans: Vec<Span> = elements.iter().enumerate().map(|(n, e)| place(n, e)).collect();
+    let spans: Vec<Span> = elements.iter().map(place).collect();
     faults.used += spans.len() as u64;
     let messages = || elements.iter().filter_map(|element| element.message.as_ref());
     let users = || messages().filter(|message| message.is_user());
@@ -356,5 +352,5 @@ pub(super) fn of_messages(
         fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), &**value)).collect(),
         messages: Listed::Messages(messages.iter().map(|raw| Element::new(raw)).collect()),
     };
-    assemble(&set, |_, element| Span::Inline(element.raw.get().into()), Faults::default())
+    assemble(&set, |element| Span::Inline(element.raw.get().into()), Faults::default())
 }

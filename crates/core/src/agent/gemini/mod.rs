@@ -3,6 +3,7 @@
 mod assemble;
 mod capture;
 mod checkpoint;
+mod clues;
 mod content;
 mod facts;
 mod history;

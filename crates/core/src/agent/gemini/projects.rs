@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use super::clues::Clues;
 use crate::project::{Project, Proof};
 
 /// What is known before any session is read: the user's word, and paths that may turn out to be
@@ -27,6 +28,8 @@ pub(super) struct Projects {
     by_hash: HashMap<String, (String, Proof)>,
     /// `projects.json` by its folder.
     registries: HashMap<PathBuf, HashMap<String, String>>,
+    /// What the paths in tool calls have in common, by hash: no proof.
+    guesses: HashMap<String, String>,
     known: BTreeMap<(Option<PathBuf>, Option<String>), Arc<Project>>,
 }
 
@@ -60,6 +63,34 @@ impl Projects {
         }
         if let Some(path) = marker(folder) {
             self.propose(&path, Proof::ProjectRoot);
+        }
+    }
+
+    /// The hash by which a project that nothing has named could still be found.
+    pub(super) fn unresolved(&self, folder: Option<&Path>, hash: Option<&str>) -> Option<String> {
+        let project = self.find(folder, hash);
+        project.hash.filter(|_| project.path.is_none())
+    }
+
+    /// Tries what a session of the project lets slip; a path counts when its hash is the one.
+    pub(super) fn follow(&mut self, hash: &str, clues: &Clues) {
+        for path in &clues.workspace {
+            if hash_of(path) == hash {
+                self.propose(path, Proof::SessionContext);
+            }
+        }
+        for path in clues.tool_paths.iter().flat_map(|path| ancestors(path)) {
+            if hash_of(path) == hash {
+                self.propose(path, Proof::Hash);
+            }
+        }
+        if !self.by_hash.contains_key(hash)
+            && let Some(common) = common_folder(&clues.tool_paths)
+        {
+            let guess = self.guesses.entry(hash.to_owned()).or_insert_with(|| common.clone());
+            if let Some(both) = common_folder(&[format!("{guess}/x"), format!("{common}/x")]) {
+                *guess = both;
+            }
         }
     }
 
@@ -115,9 +146,35 @@ impl Projects {
             // The marker and the registry speak of their own folder; elsewhere the hash is the proof.
             Some((path, Proof::ProjectRoot | Proof::Registry)) => (Some(path.clone()), Proof::Hash),
             Some((path, proof)) => (Some(path.clone()), *proof),
-            None => (None, Proof::None),
+            None => match hash.and_then(|hash| self.guesses.get(hash)) {
+                Some(path) => (Some(path.clone()), Proof::ToolPaths),
+                None => (None, Proof::None),
+            },
         }
     }
+}
+
+/// The folders above an absolute path, of either kind of system, the innermost first.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let mut rest = path;
+    std::iter::from_fn(move || {
+        let at = rest.rfind(['/', '\\'])?;
+        rest = &rest[..at];
+        (!rest.is_empty()).then_some(rest)
+    })
+}
+
+/// The folder that several files have in common, if it is deeper than a home folder.
+fn common_folder(paths: &[String]) -> Option<String> {
+    let (first, rest) = paths.split_first()?;
+    let common = ancestors(first).find(|folder| {
+        let inside = |path: &String| {
+            path.strip_prefix(*folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
+        };
+        rest.iter().all(inside)
+    })?;
+    let depth = common.split(['/', '\\']).filter(|part| !part.is_empty()).count();
+    (depth > 2 && !rest.is_empty()).then(|| common.to_owned())
 }
 
 /// The path in the folder's `.project_root`.
