@@ -8,4 +8,6 @@ pub mod export;
 pub mod fault;
 pub mod model;
 pub mod project;
+pub mod query;
 pub mod read;
+pub mod time;

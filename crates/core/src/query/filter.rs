@@ -1,0 +1,69 @@
+//! Which sessions are meant.
+
+use crate::agent::gemini::Assembled;
+use crate::model::{Session, SessionKind, State};
+use crate::project::Project;
+use crate::time::Period;
+
+/// Every condition must hold; an empty one always does.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Names, path parts or beginnings of hashes; one must fit.
+    pub projects: Vec<String>,
+    pub agents: Vec<String>,
+    /// Parts of model names; one must fit.
+    pub models: Vec<String>,
+    pub period: Period,
+    /// None for conversations in which something was said.
+    pub kinds: Vec<SessionKind>,
+    /// Everything, also what holds no turn and what only a log of prompts knows.
+    pub all: bool,
+}
+
+impl Filter {
+    pub fn takes(&self, assembled: &Assembled) -> bool {
+        let session = &assembled.session;
+        self.takes_kind(session)
+            && self.takes_project(&session.project)
+            && (self.agents.is_empty() || self.agents.iter().any(|a| a == session.agent.name()))
+            && (self.models.is_empty() || self.models.iter().any(|m| uses(session, m)))
+            && self.takes_time(session)
+    }
+
+    fn takes_kind(&self, session: &Session) -> bool {
+        if self.kinds.is_empty() {
+            return self.all || session.is_listed() && session.state == State::Live;
+        }
+        self.kinds.contains(&session.kind)
+            && (self.all || session.turns > 0 || session.kind != SessionKind::Main)
+    }
+
+    pub fn takes_project(&self, project: &Project) -> bool {
+        self.projects.is_empty() || self.projects.iter().any(|wanted| fits(project, wanted))
+    }
+
+    fn takes_time(&self, session: &Session) -> bool {
+        match (session.started, session.updated) {
+            (Some(started), Some(updated)) => self.period.overlaps(started, updated),
+            (Some(at), None) | (None, Some(at)) => self.period.contains(at),
+            (None, None) => self.period.is_everything(),
+        }
+    }
+}
+
+fn uses(session: &Session, model: &str) -> bool {
+    let model = model.to_lowercase();
+    session.models.iter().any(|used| used.to_lowercase().contains(&model))
+}
+
+/// By name, by part of the path, or by the beginning of the hash; case does not matter.
+fn fits(project: &Project, wanted: &str) -> bool {
+    let wanted = wanted.to_lowercase();
+    let trimmed = wanted.trim_end_matches(['/', '\\']);
+    let has = |text: &str| text.to_lowercase().contains(trimmed);
+    has(&project.name)
+        || project.path.as_deref().is_some_and(has)
+        || project.dir.as_deref().is_some_and(|dir| dir.to_lowercase() == wanted)
+        || (wanted.len() >= 4
+            && project.hash.as_deref().is_some_and(|hash| hash.starts_with(&wanted)))
+}

@@ -1,0 +1,6 @@
+//! Questions and their answers as plain data, one question a file.
+
+pub mod filter;
+pub mod projects;
+
+pub use filter::Filter;

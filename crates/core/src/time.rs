@@ -1,0 +1,120 @@
+//! Times as people write them.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp, ToSpan, Zoned};
+
+/// What a time that was asked for can look like, for error messages.
+pub const FORMS: &str = "a date (2026-08-01), a time (2026-08-01T14:30), an age (12h, 7d, 2w, 3m), today, yesterday, \
+     this-week, this-month, last-week or last-month";
+
+/// A stretch of time: from `since`, before `until`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Period {
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+}
+
+impl Period {
+    pub fn contains(&self, at: Timestamp) -> bool {
+        self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
+    }
+
+    /// Whether anything between the two times, both included, can be inside.
+    pub fn overlaps(&self, from: Timestamp, to: Timestamp) -> bool {
+        self.since.is_none_or(|since| to >= since) && self.until.is_none_or(|until| from < until)
+    }
+
+    pub fn is_everything(&self) -> bool {
+        self.since.is_none() && self.until.is_none()
+    }
+}
+
+/// The stretch that a word names, in the zone of `now`; `None` when it names none.
+///
+/// As a beginning the stretch's own beginning counts, as an end its end: `--until 2026-08-01` takes
+/// that whole day in.
+pub fn stretch(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
+    let zone = now.time_zone();
+    let today = now.date();
+    let monday =
+        today.checked_sub(i32::from(today.weekday().to_monday_zero_offset()).days()).ok()?;
+    let first = today.first_of_month();
+    match word {
+        "now" => return Some((now.timestamp(), now.timestamp())),
+        "today" => return days(today, today.tomorrow().ok()?, zone),
+        "yesterday" => return days(today.yesterday().ok()?, today, zone),
+        "this-week" => return days(monday, monday.checked_add(1.week()).ok()?, zone),
+        "last-week" => return days(monday.checked_sub(1.week()).ok()?, monday, zone),
+        "this-month" => return days(first, first.checked_add(1.month()).ok()?, zone),
+        "last-month" => return days(first.checked_sub(1.month()).ok()?, first, zone),
+        _ => {}
+    }
+    if let Some(span) = age(word) {
+        let start = now.checked_sub(span).ok()?.timestamp();
+        return Some((start, start));
+    }
+    if let Ok(exact) = word.parse::<Timestamp>() {
+        return Some((exact, exact));
+    }
+    if let Ok(date) = word.parse::<Date>()
+        && word.len() == 10
+    {
+        return days(date, date.tomorrow().ok()?, zone);
+    }
+    if let Ok(civil) = word.parse::<jiff::civil::DateTime>() {
+        let at = civil.to_zoned(zone.clone()).ok()?.timestamp();
+        return Some((at, at));
+    }
+    // A month: 2026-08.
+    let date: Date = format!("{word}-01").parse().ok()?;
+    days(date, date.checked_add(1.month()).ok()?, zone)
+}
+
+fn days(from: Date, to: Date, zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
+    let start = |date: Date| date.to_zoned(zone.clone()).map(|zoned| zoned.timestamp()).ok();
+    Some((start(from)?, start(to)?))
+}
+
+/// `12h`, `7d`, `2w`, `3m`, `1y`.
+fn age(word: &str) -> Option<Span> {
+    let unit = word.chars().last()?;
+    let number: i64 = word.strip_suffix(unit)?.parse().ok().filter(|n| (0..100_000).contains(n))?;
+    Some(match unit {
+        'h' => number.hours(),
+        'd' => number.days(),
+        'w' => number.weeks(),
+        'm' => number.months(),
+        'y' => number.years(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_times() {
+        let now: Zoned = "2026-08-14T18:30:00+02:00[Europe/Berlin]".parse().unwrap();
+        let got = |word: &str| stretch(word, &now).map(|(a, b)| (a.to_string(), b.to_string()));
+        let want = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
+        assert_eq!(got("today"), want("2026-08-13T22:00:00Z", "2026-08-14T22:00:00Z"));
+        assert_eq!(got("2026-08-01"), want("2026-07-31T22:00:00Z", "2026-08-01T22:00:00Z"));
+        assert_eq!(got("2026-03"), want("2026-02-28T23:00:00Z", "2026-03-31T22:00:00Z"));
+        assert_eq!(got("this-week"), want("2026-08-09T22:00:00Z", "2026-08-16T22:00:00Z"));
+        assert_eq!(got("last-month"), want("2026-06-30T22:00:00Z", "2026-07-31T22:00:00Z"));
+        assert_eq!(got("7d"), want("2026-08-07T16:30:00Z", "2026-08-07T16:30:00Z"));
+        assert_eq!(got("2026-08-01T14:30"), want("2026-08-01T12:30:00Z", "2026-08-01T12:30:00Z"));
+        for bad in ["", "7", "d", "soon", "2026-13-01", "-3d", "2026-02-30"] {
+            assert_eq!(got(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_day_across_daylight_saving_has_its_own_length() {
+        let now: Zoned = "2026-03-30T12:00:00+02:00[Europe/Berlin]".parse().unwrap();
+        let (from, to) = stretch("2026-03-29", &now).unwrap();
+        assert_eq!(to.duration_since(from).as_hours(), 23);
+    }
+}
