@@ -11,3 +11,4 @@ pub mod project;
 pub mod query;
 pub mod read;
 pub mod time;
+pub mod transcript;

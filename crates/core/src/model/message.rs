@@ -16,6 +16,8 @@ pub struct Message {
     pub fate: Fate,
     /// Whether the agent itself would load it.
     pub current: bool,
+    /// Which of the session's files it comes from, counted from 0.
+    pub part: usize,
     /// All its text, thoughts left out.
     pub text: String,
     /// What a person typed, where the text holds more than that.

@@ -87,6 +87,7 @@ fn message(
         kind: said.kind,
         fate: said.fate,
         current: placed.current,
+        part: placed.places.first().map_or(0, |place| place.file),
         text: String::new(),
         typed: None,
         references: Vec::new(),

@@ -1,0 +1,249 @@
+use backstory_core::agent::gemini::Assembled;
+use backstory_core::collection::{Collection, newest_first};
+use backstory_core::export::json::SessionRow;
+use backstory_core::model::SessionKind;
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::{Filters, Kind};
+use crate::output::number::{count, date, plural, relative};
+use crate::output::rows::{Format, Rows};
+use crate::output::{Cell, Column, Printer, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory sessions                       the latest conversations, the newest first
+  backstory sessions --since 7d -p harbor  last week's, in the project called harbor
+  backstory sessions --sort tokens --limit 5
+  backstory sessions --kind subagent       what agents started agents for
+  backstory sessions --json | jq -r '.sessions[].title'
+
+Open one with `backstory show`: by the number in the first column (`@3`), by the beginning of its
+id, or `latest`.";
+
+/// List sessions: what was asked, when, in which project
+///
+/// Conversations in which something was said, the newest first. Subagents, saved chats and sessions
+/// that hold nothing are left out unless `--kind` or `--all` asks for them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Sessions {
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Only these kinds of session
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
+    kind: Vec<Kind>,
+
+    /// Everything: every kind, empty sessions, and those known only from the log of prompts
+    #[arg(long, help_heading = "Filters")]
+    all: bool,
+
+    /// What comes first
+    #[arg(long, value_enum, default_value = "updated")]
+    sort: Sort,
+
+    /// Turn the order round
+    #[arg(long)]
+    reverse: bool,
+
+    /// How many to list [default: 20; no limit with --json and other formats]
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+
+    /// How to print them
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// The last update, the newest first
+    Updated,
+    /// The start, the newest first
+    Started,
+    /// Tokens, the most first
+    Tokens,
+    /// Prompts, the most first
+    Prompts,
+    /// Model calls, the most first
+    Calls,
+    /// Tool calls, the most first
+    Tools,
+    /// The project's name, then the newest first
+    Project,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let all = super::collect(ctx, printer, &args.filters.project)?;
+    let mut filter = args.filters.filter(ctx)?;
+    filter.kinds = args.kind.iter().map(|kind| SessionKind::from(*kind)).collect();
+    filter.all = args.all;
+    let mut sessions: Vec<&Assembled> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
+    sort(&mut sessions, args.sort);
+    if args.reverse {
+        sessions.reverse();
+    }
+    let format = args.format.or_json(ctx.json);
+    let limit = args.limit.or((format == Format::Table).then_some(20));
+    let more = limit.map_or(0, |limit| sessions.len().saturating_sub(limit));
+    sessions.truncate(sessions.len() - more);
+    print(ctx, printer, &all, &sessions, format)?;
+    if sessions.is_empty() {
+        if format == Format::Table {
+            return Err(nothing(ctx, &all));
+        }
+        return Ok(Exit::Nothing);
+    }
+    if more > 0 && format == Format::Table {
+        printer.note(format!(
+            "{} more; `--limit {}` lists them all.",
+            count(more as u64),
+            sessions.len() + more
+        ));
+    }
+    super::tell_faults(printer, &all);
+    Ok(super::strictly(ctx, &all))
+}
+
+fn sort(sessions: &mut [&Assembled], by: Sort) {
+    newest_first(sessions);
+    let most = |number: usize| std::cmp::Reverse(number);
+    match by {
+        Sort::Updated => {}
+        Sort::Started => sessions.sort_by_key(|s| std::cmp::Reverse(s.session.started)),
+        Sort::Tokens => sessions.sort_by_key(|s| std::cmp::Reverse(s.session.usage.total())),
+        Sort::Prompts => sessions.sort_by_key(|s| most(s.session.prompts)),
+        Sort::Calls => sessions.sort_by_key(|s| most(s.session.calls)),
+        Sort::Tools => sessions.sort_by_key(|s| most(s.session.tool_calls)),
+        Sort::Project => sessions.sort_by_key(|s| s.session.project.name.to_lowercase()),
+    }
+}
+
+fn print(
+    ctx: &Context,
+    printer: &mut Printer,
+    all: &Collection,
+    sessions: &[&Assembled],
+    format: Format,
+) -> Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        sessions: Vec<SessionRow<'a>>,
+    }
+    match format {
+        Format::Json => {
+            let sessions = sessions.iter().map(|s| SessionRow::new(&s.session)).collect();
+            printer.json(&Document { schema: "backstory.sessions/1", sessions })?;
+        }
+        Format::Jsonl => {
+            printer.json_lines(sessions.iter().map(|s| SessionRow::new(&s.session)))?;
+        }
+        Format::Csv | Format::Md => printer.rows(&plain_rows(sessions), format)?,
+        Format::Table if sessions.is_empty() => {}
+        Format::Table => printer.rows(&table(ctx, all, sessions), format)?,
+    }
+    Ok(())
+}
+
+/// For people: short ids, ages, and the number by which `show` finds it again.
+fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled]) -> Rows {
+    let listed = all.listed();
+    let mut rows = Rows::new([
+        Column::number(""),
+        Column::text("ID"),
+        Column::text("UPDATED"),
+        Column::text("PROJECT"),
+        Column::number("PROMPTS"),
+        Column::number("TOKENS"),
+        Column::long("TITLE"),
+    ]);
+    for assembled in sessions {
+        let session = &assembled.session;
+        let place = listed.iter().position(|other| other.session.id == session.id);
+        let (title, _) = session.title();
+        let title = match session.kind {
+            SessionKind::Main => title,
+            kind => format!("[{}] {title}", kind.name()),
+        };
+        rows.row([
+            Cell::styled(style::DIM, place.map(|n| format!("@{}", n + 1)).unwrap_or_default()),
+            Cell::styled(style::NAME, super::short(all, session)),
+            session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
+            session.project.name.as_str().into(),
+            count(session.prompts as u64).into(),
+            count(session.usage.total()).into(),
+            title.into(),
+        ]);
+    }
+    rows
+}
+
+/// For other programs: whole ids, exact times.
+fn plain_rows(sessions: &[&Assembled]) -> Rows {
+    let mut rows = Rows::new(
+        [
+            "id", "kind", "project", "started", "updated", "prompts", "messages", "calls",
+            "tool_calls", "input", "cached", "output", "thoughts", "tool", "other", "total", "models",
+            "title",
+        ]
+        .map(Column::text),
+    );
+    for assembled in sessions {
+        let session = &assembled.session;
+        let time = |at: Option<jiff::Timestamp>| {
+            at.map(crate::output::number::json_time).unwrap_or_default()
+        };
+        let usage = &session.usage;
+        let numbers = [
+            session.prompts as u64,
+            session.messages_full as u64,
+            session.calls as u64,
+            session.tool_calls as u64,
+            usage.input,
+            usage.cached,
+            usage.output,
+            usage.thoughts,
+            usage.tool,
+            usage.other,
+            usage.total(),
+        ];
+        let mut row: Vec<Cell> = vec![
+            session.id.as_str().into(),
+            session.kind.name().into(),
+            session.project.key().into(),
+            time(session.started).into(),
+            time(session.updated).into(),
+        ];
+        row.extend(numbers.iter().map(|number| Cell::from(number.to_string())));
+        row.push(session.models.join(" ").into());
+        row.push(session.title().0.into());
+        rows.row(row);
+    }
+    rows
+}
+
+/// Nothing fits: say what there would be.
+fn nothing(ctx: &Context, all: &Collection) -> Failure {
+    if all.sessions.is_empty() {
+        return super::empty(ctx, &all.found);
+    }
+    let listed = all.listed();
+    let failure = Failure::nothing("no session fits");
+    let Some(newest) = listed.first() else {
+        return failure.hint(format!(
+            "there are {} in which nothing was said; `--all` lists them",
+            plural(all.sessions.len() as u64, "session", "sessions")
+        ));
+    };
+    let when = newest.session.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
+    failure.hint(format!(
+        "there are {}, the newest of {when}; `backstory sessions` lists them, `backstory projects` \
+         the projects",
+        plural(listed.len() as u64, "session", "sessions")
+    ))
+}

@@ -1,0 +1,429 @@
+use std::ffi::OsString;
+use std::path::Path;
+
+use anstyle::Style;
+use backstory_core::agent::gemini::{self, Assembled, View};
+use backstory_core::collection::Collection;
+use backstory_core::export::json;
+use backstory_core::model::{Fate, Message, Session, ToolStatus};
+use backstory_core::transcript::{Block, Only, Options, What, blocks};
+use clap::ValueEnum;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::output::number::{bytes, count, date, plural};
+use crate::output::{Line, Printer, markdown, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory show latest                 the newest conversation
+  backstory show @3 --thoughts          the third of `backstory sessions`, with the model's thoughts
+  backstory show 3f2a --only prompt     only what was typed
+  backstory show 3f2a --view current    what Gemini CLI itself would load, nothing that was removed
+  backstory show ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl
+  backstory show latest | less -R       long ones, page by page";
+
+/// Read a session: what was said, which tools ran, what went wrong
+///
+/// A session is named by its id or the beginning of it, by `latest` or `@N` (the N-th of `backstory
+/// sessions`), or by a file. The full view is shown: also what was rewound, compressed away or
+/// failed, marked as such.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+pub(crate) struct Show {
+    /// A session, or a file
+    #[arg(value_name = "SESSION", default_value = "latest")]
+    session: OsString,
+
+    /// Which messages
+    #[arg(long, value_enum, default_value = "full")]
+    view: ViewArg,
+
+    /// Show the model's thoughts
+    #[arg(long)]
+    thoughts: bool,
+
+    /// Show what tools gave back
+    #[arg(long)]
+    tool_output: bool,
+
+    /// Show notices, injected context and summaries
+    #[arg(long)]
+    info: bool,
+
+    /// Show tokens beside each reply
+    #[arg(long)]
+    tokens: bool,
+
+    /// Only these
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
+    only: Vec<OnlyArg>,
+
+    /// Only this file of a session that is spread over several, counted from 1
+    #[arg(long, value_name = "N")]
+    part: Option<usize>,
+
+    /// Page by page, with the program that `PAGER` names
+    #[arg(long)]
+    pager: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViewArg {
+    /// All that happened
+    Full,
+    /// What the agent itself would load
+    Current,
+}
+
+impl From<ViewArg> for View {
+    fn from(view: ViewArg) -> Self {
+        match view {
+            ViewArg::Full => Self::Full,
+            ViewArg::Current => Self::Current,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnlyArg {
+    Prompt,
+    Reply,
+    Tool,
+    Error,
+}
+
+impl From<OnlyArg> for Only {
+    fn from(only: OnlyArg) -> Self {
+        match only {
+            OnlyArg::Prompt => Self::Prompt,
+            OnlyArg::Reply => Self::Reply,
+            OnlyArg::Tool => Self::Tool,
+            OnlyArg::Error => Self::Error,
+        }
+    }
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let (all, found) = super::open_session(ctx, printer, &args.session)?;
+    let assembled = &all.sessions[found];
+    let mut messages = read(ctx, &all, assembled, args.view.into())?;
+    if let Some(part) = args.part {
+        keep_part(&mut messages, assembled, part)?;
+    }
+    let options = Options {
+        thoughts: args.thoughts,
+        tool_output: args.tool_output,
+        info: args.info,
+        only: args.only.iter().map(|only| Only::from(*only)).collect(),
+    };
+    if ctx.json {
+        let wanted = blocks_messages(messages, &options);
+        let mut out = printer.data()?;
+        json::write(&assembled.session, &wanted, &mut out)?;
+        out.flush()?;
+    } else {
+        if args.pager {
+            printer.page(ctx.pager.as_deref());
+        }
+        Page { ctx, printer, args }.session(&assembled.session, &messages, &options)?;
+    }
+    super::tell_faults(printer, &all);
+    Ok(super::strictly(ctx, &all))
+}
+
+/// The messages of a session with all they say.
+pub(super) fn read(
+    ctx: &Context,
+    all: &Collection,
+    assembled: &Assembled,
+    view: View,
+) -> Result<Vec<Message>> {
+    gemini::transcript(assembled, view, &|agent| all.agent_session(agent)).map_err(|error| {
+        let file = assembled.files.first().map(|file| ctx.show(file)).unwrap_or_default();
+        Failure::new(format!("cannot read session `{}`", assembled.session.id))
+            .because(error)
+            .hint(format!("was `{file}` deleted just now?"))
+    })
+}
+
+fn keep_part(messages: &mut Vec<Message>, assembled: &Assembled, part: usize) -> Result<()> {
+    let parts = assembled.files.len();
+    if part == 0 || part > parts {
+        return Err(Failure::new(format!("there is no part {part}"))
+            .hint(format!("the session has {}", plural(parts as u64, "part", "parts"))));
+    }
+    messages.retain(|message| message.part == part - 1);
+    Ok(())
+}
+
+/// The messages that have a block left under `--only`.
+fn blocks_messages(messages: Vec<Message>, options: &Options) -> Vec<Message> {
+    if options.only.is_empty() {
+        return messages;
+    }
+    let kept: std::collections::HashSet<String> =
+        blocks(&messages, options).iter().map(|block| block.message.id.clone()).collect();
+    messages.into_iter().filter(|message| kept.contains(&message.id)).collect()
+}
+
+/// Prints a session for people.
+struct Page<'a> {
+    ctx: &'a Context,
+    printer: &'a mut Printer,
+    args: &'a Show,
+}
+
+impl Page<'_> {
+    fn session(
+        &mut self,
+        session: &Session,
+        messages: &[Message],
+        options: &Options,
+    ) -> Result<()> {
+        self.head(session)?;
+        let blocks = blocks(messages, options);
+        if blocks.is_empty() {
+            let why = match messages.is_empty() {
+                true => "There is no message in it.",
+                false => "Nothing of it was said by you or the agent; `--info` shows the rest.",
+            };
+            self.printer.line(Line::new().styled(style::DIM, why))?;
+        }
+        let mut last: Option<&Block<'_>> = None;
+        for block in &blocks {
+            self.block(session, block, last)?;
+            last = Some(block);
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, session: &Session) -> Result<()> {
+        let (title, _) = session.title();
+        self.printer.line(Line::new().styled(style::HEADING, title))?;
+        let date = |at| date(at, &self.ctx.zone);
+        let times = match (session.started, session.updated) {
+            (Some(from), Some(to)) => format!("{} to {}", date(from), date(to)),
+            (Some(at), None) | (None, Some(at)) => date(at),
+            (None, None) => "no time known".to_owned(),
+        };
+        let project = &session.project;
+        let place = project.path.as_deref().map(|path| self.ctx.show(Path::new(path)));
+        let place = place.unwrap_or_else(|| format!("{} (path not known)", project.name));
+        self.fact("id", &session.id)?;
+        self.fact("project", &place)?;
+        self.fact("time", &times)?;
+        if let Some(parent) = &session.parent {
+            self.fact("started by", parent)?;
+        }
+        let mut said = vec![plural(session.prompts as u64, "prompt", "prompts")];
+        said.push(plural(session.calls as u64, "model call", "model calls"));
+        said.push(plural(session.tool_calls as u64, "tool call", "tool calls"));
+        if session.subagents > 0 {
+            said.push(plural(session.subagents as u64, "subagent", "subagents"));
+        }
+        said.push(format!("{} tokens", count(session.usage.total())));
+        self.fact("size", &said.join(", "))?;
+        if !session.models.is_empty() {
+            self.fact("models", &session.models.join(", "))?;
+        }
+        if session.parts.len() > 1 {
+            for (n, part) in session.parts.iter().enumerate() {
+                let name = if n == 0 { "files" } else { "" };
+                let file = self.ctx.show(&part.file);
+                self.fact(name, &format!("{}. {file} ({})", n + 1, part.why.name()))?;
+            }
+        }
+        Ok(self.printer.blank()?)
+    }
+
+    fn fact(&mut self, name: &str, value: &str) -> Result<()> {
+        let line = Line::new().styled(style::DIM, format!("{name:<11}")).text(value);
+        Ok(self.printer.line(line)?)
+    }
+
+    fn block(
+        &mut self,
+        session: &Session,
+        block: &Block<'_>,
+        last: Option<&Block<'_>>,
+    ) -> Result<()> {
+        let message = block.message;
+        let is_new = last.is_none_or(|last| last.message.id != message.id);
+        if last.is_none_or(|last| last.message.part != message.part) && session.parts.len() > 1 {
+            self.part(session, message.part)?;
+        }
+        if is_new && !matches!(block.what, What::Compress) {
+            self.speaker(block)?;
+        }
+        let margin = if message.fate == Fate::Kept { "  " } else { "┊ " };
+        match &block.what {
+            What::You(text) | What::Agent(text) => {
+                self.words(text, margin)?;
+                self.attachments(message, margin)?;
+                self.printer.blank()?;
+            }
+            What::Thought(thought) => {
+                let line = Line::new()
+                    .text(margin)
+                    .styled(style::DIM.italic(), format!("{}: ", thought.subject))
+                    .styled(style::DIM, &thought.description);
+                self.printer.line(line)?;
+                self.printer.blank()?;
+            }
+            What::Tool { call, argument, output } => {
+                self.tool(call, argument.as_deref(), margin)?;
+                if let Some(output) = output {
+                    self.indented(output, margin)?;
+                }
+                self.printer.blank()?;
+            }
+            What::Notice(text) => {
+                self.indented(text, margin)?;
+                self.printer.blank()?;
+            }
+            What::Error(text) => {
+                let line = Line::new().text(margin).styled(style::ERROR, text.trim());
+                self.printer.line(line)?;
+                self.printer.blank()?;
+            }
+            What::Compress => {
+                let at = message.at.map(|at| date(at, &self.ctx.zone)).unwrap_or_default();
+                let mark = format!("── the conversation was compressed here · {at} ──");
+                self.printer.line(Line::new().styled(style::DIM, mark))?;
+                self.printer.blank()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, session: &Session, part: usize) -> Result<()> {
+        let why = session.parts.get(part).map_or("", |part| part.why.name());
+        let text = format!("── part {} of {} ({why}) ──", part + 1, session.parts.len());
+        self.printer.line(Line::new().styled(style::DIM, text))?;
+        Ok(self.printer.blank()?)
+    }
+
+    /// Who speaks, when, and what became of it.
+    fn speaker(&mut self, block: &Block<'_>) -> Result<()> {
+        let message = block.message;
+        let (who, style): (&str, Style) = match block.what {
+            What::You(_) => ("you", style::YOU),
+            What::Notice(_) => (message.kind.name(), style::DIM),
+            What::Error(_) => ("error", style::ERROR),
+            _ => (message.model.as_deref().unwrap_or("agent"), style::NAME),
+        };
+        let mut line = Line::new().styled(style.bold(), who);
+        if let Some(at) = message.at {
+            line = line.styled(style::DIM, format!("  {}", date(at, &self.ctx.zone)));
+        }
+        if self.args.tokens
+            && let Some(usage) = &message.usage
+        {
+            line = line.styled(
+                style::DIM,
+                format!(
+                    "  {} tokens: {} fresh, {} cached, {} out, {} thoughts, {} tool",
+                    count(usage.total()),
+                    count(usage.input),
+                    count(usage.cached),
+                    count(usage.output),
+                    count(usage.thoughts),
+                    count(usage.tool)
+                ),
+            );
+        }
+        if message.fate != Fate::Kept {
+            line = line.styled(style::WARNING, format!("  [{}]", message.fate.name()));
+        }
+        Ok(self.printer.line(line)?)
+    }
+
+    /// Markdown where somebody looks, the text itself in a pipe.
+    fn words(&mut self, text: &str, margin: &str) -> Result<()> {
+        match self.printer.width() {
+            Some(width) => {
+                for line in markdown::render(text, width.min(100), margin) {
+                    self.printer.line(line)?;
+                }
+                Ok(())
+            }
+            None => self.indented(text, margin),
+        }
+    }
+
+    fn indented(&mut self, text: &str, margin: &str) -> Result<()> {
+        for line in text.trim_end().lines() {
+            self.printer.line(Line::new().text(margin).text(line))?;
+        }
+        Ok(())
+    }
+
+    fn attachments(&mut self, message: &Message, margin: &str) -> Result<()> {
+        for reference in &message.references {
+            let text = format!("@{} ({})", reference.path, bytes(reference.bytes));
+            self.printer.line(Line::new().text(margin).styled(style::DIM, text))?;
+        }
+        for attachment in &message.attachments {
+            let name = attachment.name.as_deref().unwrap_or("attachment");
+            let text = format!("[{name}: {}, {}]", attachment.mime, bytes(attachment.bytes));
+            self.printer.line(Line::new().text(margin).styled(style::DIM, text))?;
+        }
+        Ok(())
+    }
+
+    fn tool(
+        &mut self,
+        call: &backstory_core::model::ToolCall,
+        argument: Option<&str>,
+        margin: &str,
+    ) -> Result<()> {
+        let (mark, color) = match call.status {
+            ToolStatus::Success if call.exit_code.is_some_and(|code| code != 0) => {
+                ("✗", style::WARNING)
+            }
+            ToolStatus::Success => ("✓", style::GOOD),
+            ToolStatus::Error => ("✗", style::ERROR),
+            ToolStatus::Cancelled => ("⊘", style::WARNING),
+            ToolStatus::Unfinished => ("…", style::DIM),
+        };
+        let mut line = Line::new().text(margin).styled(color, mark).text(" ");
+        line = line.styled(style::HEADING, &call.name.label);
+        if call.name.label != call.name.name && call.name.label == "MCP" {
+            line = line.text(format!(" {}", call.name.name));
+        }
+        if let Some(argument) = argument {
+            let mut lines = argument.lines();
+            let first = lines.next().unwrap_or_default();
+            let more = if lines.next().is_some() { " …" } else { "" };
+            line = line.text(format!("  {first}{more}"));
+        }
+        if let Some(code) = call.exit_code.filter(|code| *code != 0) {
+            line = line.styled(style::WARNING, format!("  exit code {code}"));
+        }
+        if let (Some(added), Some(removed)) = (call.lines_added, call.lines_removed)
+            && added + removed > 0
+        {
+            line = line.styled(style::DIM, format!("  +{added} −{removed}"));
+        }
+        match call.status {
+            ToolStatus::Cancelled => line = line.styled(style::WARNING, "  cancelled"),
+            ToolStatus::Unfinished => line = line.styled(style::DIM, "  unfinished"),
+            _ => {}
+        }
+        self.printer.line(line)?;
+        if call.status == ToolStatus::Error && !self.args.tool_output {
+            let why = call.error.as_deref().or(call.output.as_deref()).unwrap_or_default();
+            if let Some(why) = why.lines().find(|line| !line.trim().is_empty()) {
+                self.printer.line(Line::new().text(margin).styled(style::ERROR, format!("  {why}")))?;
+            }
+        }
+        if let Some(agent) = &call.agent_session {
+            let text = format!("  its own session: backstory show {agent}");
+            self.printer.line(Line::new().text(margin).styled(style::DIM, text))?;
+        }
+        Ok(())
+    }
+}

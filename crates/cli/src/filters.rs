@@ -1,0 +1,86 @@
+//! The flags that narrow a list, the same for every command that has one.
+
+use backstory_core::model::SessionKind;
+use backstory_core::query::Filter;
+use backstory_core::time::{self, Period};
+use clap::ValueEnum;
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct Filters {
+    /// Only this project: its name, a part of its path, or the beginning of its hash (repeatable)
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) project: Vec<String>,
+
+    /// Only sessions that used this model; a part of its name is enough (repeatable)
+    #[arg(long, value_name = "NAME")]
+    model: Vec<String>,
+
+    /// Only this agent
+    #[arg(long, value_name = "AGENT", value_parser = ["gemini"])]
+    agent: Vec<String>,
+
+    /// Only what went on after this: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+
+    /// Only what went on before the end of this
+    #[arg(long, value_name = "WHEN")]
+    until: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Conversations
+    Main,
+    /// Agents that another agent started
+    Subagent,
+    /// Jobs that ran by themselves
+    Background,
+    /// Saved chats, restore points, shared histories
+    Checkpoint,
+}
+
+impl From<Kind> for SessionKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Main => Self::Main,
+            Kind::Subagent => Self::Subagent,
+            Kind::Background => Self::Background,
+            Kind::Checkpoint => Self::Checkpoint,
+        }
+    }
+}
+
+impl Filters {
+    pub(crate) fn filter(&self, ctx: &Context) -> Result<Filter> {
+        Ok(Filter {
+            projects: self.project.clone(),
+            agents: self.agent.clone(),
+            models: self.model.clone(),
+            period: Period {
+                since: when(ctx, "--since", self.since.as_deref())?.map(|(start, _)| start),
+                until: when(ctx, "--until", self.until.as_deref())?.map(|(_, end)| end),
+            },
+            kinds: Vec::new(),
+            all: false,
+        })
+    }
+}
+
+fn when(
+    ctx: &Context,
+    flag: &str,
+    word: Option<&str>,
+) -> Result<Option<(jiff::Timestamp, jiff::Timestamp)>> {
+    let Some(word) = word else { return Ok(None) };
+    let now = ctx.now.to_zoned(ctx.zone.clone());
+    match time::stretch(word, &now) {
+        Some(stretch) => Ok(Some(stretch)),
+        None => Err(Failure::new(format!("`{flag}`: `{word}` is no time"))
+            .hint(format!("write {}", time::FORMS))),
+    }
+}

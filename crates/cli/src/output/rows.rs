@@ -1,0 +1,104 @@
+//! Rows in the form that was asked for.
+
+use clap::ValueEnum;
+
+use super::table::{Cell, Column, Table};
+use super::{Line, clean};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// One document with a `schema` field
+    Json,
+    /// The rows alone, one a line
+    Jsonl,
+    /// For spreadsheets
+    Csv,
+    /// A Markdown table
+    Md,
+}
+
+impl Format {
+    /// `--json` is short for this format.
+    pub(crate) fn or_json(self, json: bool) -> Self {
+        if json && self == Self::Table { Self::Json } else { self }
+    }
+}
+
+/// Columns and rows that can be printed in several forms.
+pub(crate) struct Rows {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Rows {
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    pub(super) fn table(&self, width: Option<usize>) -> Vec<Line> {
+        let mut table = Table::new(self.columns.iter().copied());
+        for row in &self.rows {
+            table.row(row.iter().cloned());
+        }
+        table.lines(width)
+    }
+
+    /// RFC 4180: quoted where it must be, CRLF left out as every reader takes LF.
+    pub(super) fn csv(&self) -> String {
+        let field = |text: &str| {
+            if text.contains(['"', ',', '\n', '\r']) || text.starts_with(' ') {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            } else {
+                text.to_owned()
+            }
+        };
+        self.joined(|cells| cells.iter().map(|text| field(text)).collect::<Vec<_>>().join(","))
+    }
+
+    pub(super) fn markdown(&self) -> String {
+        let escape = |text: &str| clean::line(text).replace('\\', "\\\\").replace('|', "\\|");
+        let line = |cells: &[&str]| {
+            let cells: Vec<String> = cells.iter().map(|text| escape(text)).collect();
+            format!("| {} |", cells.join(" | "))
+        };
+        let mut out = self.joined(line);
+        let rule = vec!["---"; self.columns.len()].join(" | ");
+        let header = out.find('\n').map_or(out.len(), |at| at + 1);
+        out.insert_str(header, &format!("| {rule} |\n"));
+        out
+    }
+
+    fn joined(&self, line: impl Fn(&[&str]) -> String) -> String {
+        let titles: Vec<&str> = self.columns.iter().map(Column::title).collect();
+        let mut out = line(&titles) + "\n";
+        for row in &self.rows {
+            let cells: Vec<&str> = row.iter().map(Cell::text).collect();
+            out.push_str(&line(&cells));
+            out.push('\n');
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_programs_read_it() {
+        let mut rows = Rows::new([Column::text("a"), Column::text("b")]);
+        rows.row(["1,5".into(), "say \"hi\"".into()]);
+        rows.row(["x|y".into(), "z".into()]);
+        assert_eq!(rows.csv(), "a,b\n\"1,5\",\"say \"\"hi\"\"\"\nx|y,z\n");
+        assert_eq!(
+            rows.markdown(),
+            "| a | b |\n| --- | --- |\n| 1,5 | say \"hi\" |\n| x\\|y | z |\n"
+        );
+    }
+}
