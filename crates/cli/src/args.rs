@@ -1,5 +1,6 @@
 //! What can be typed: the flags every command takes, and the commands.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anstream::ColorChoice;
@@ -123,7 +124,11 @@ impl From<Color> for ColorChoice {
 pub(crate) fn parse() -> Result<Args, Exit> {
     let typed: Vec<_> = std::env::args_os().collect();
     let command = Args::command().color(help_color(&typed));
-    let parsed = command.try_get_matches_from(typed).and_then(|m| Args::from_arg_matches(&m));
+    let parsed = command.try_get_matches_from(&typed).and_then(|m| Args::from_arg_matches(&m));
+    let parsed = parsed.map(|mut args| {
+        args.global.from = values(&typed, "--from").map(PathBuf::from).collect();
+        args
+    });
     parsed.map_err(|error| {
         // Nobody is there to be told when this fails.
         let _ = error.print();
@@ -135,20 +140,46 @@ pub(crate) fn parse() -> Result<Args, Exit> {
 }
 
 /// Help is printed before the command line is understood, so `--color` is looked up by hand.
-fn help_color(typed: &[std::ffi::OsString]) -> clap::ColorChoice {
-    let mut choice = clap::ColorChoice::Auto;
-    let mut words = typed.iter().filter_map(|word| word.to_str());
-    while let Some(word) = words.next() {
-        let value = match word {
-            "--" => break,
-            "--color" => words.next(),
-            word => word.strip_prefix("--color="),
-        };
-        match value {
-            Some("always") => choice = clap::ColorChoice::Always,
-            Some("never") => choice = clap::ColorChoice::Never,
-            _ => {}
-        }
+fn help_color(typed: &[OsString]) -> clap::ColorChoice {
+    match values(typed, "--color").last().and_then(OsStr::to_str) {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        _ => clap::ColorChoice::Auto,
     }
-    choice
+}
+
+/// Every value of a flag, wherever it stands. clap forgets those before the command when there are
+/// some behind it.
+fn values<'a>(typed: &'a [OsString], flag: &'a str) -> impl Iterator<Item = &'a OsStr> {
+    let mut words = typed.iter().skip(1).take_while(|word| *word != "--");
+    std::iter::from_fn(move || {
+        loop {
+            let word = words.next()?;
+            if word == flag {
+                return words.next().map(OsString::as_os_str);
+            }
+            let rest = word.as_encoded_bytes().strip_prefix(flag.as_bytes());
+            if rest.is_some_and(|rest| rest.starts_with(b"=")) {
+                // A value that is not UTF-8 must be given as a word of its own.
+                return word.to_str().map(|word| OsStr::new(&word[flag.len() + 1..]));
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clap_agrees_with_itself() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_on_both_sides_of_the_command() {
+        let typed = ["b", "--from", "a", "doctor", "--from=b", "--fromage", "--", "--from", "c"];
+        let typed = typed.map(OsString::from);
+        assert_eq!(values(&typed, "--from").collect::<Vec<_>>(), ["a", "b"]);
+    }
 }

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::number::{bytes, count, date, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
-use crate::survey::report::{Deletion, Report, Retention};
+use crate::survey::report::{Deletion, Fault, Report, Retention};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -141,22 +141,28 @@ impl Page<'_> {
 
     fn faults(&mut self) -> io::Result<()> {
         let report = self.report;
-        let pending = report.faults.iter().filter(|fault| fault.pending).count() as u64;
+        let (pending, faults): (Vec<_>, Vec<_>) = report.faults.iter().partition(|f| f.pending);
         self.heading("Faults", Some(report.fault_count))?;
-        let shown = self.limit(report.faults.len());
-        for fault in &report.faults[..shown] {
-            let mark = if fault.pending { style::DIM } else { style::WARNING };
-            let mut line = Line::new().styled(mark, "  ! ").text(self.path(&fault.file));
-            if let Some(number) = fault.line {
-                line = line.text(format!(":{number}"));
-            }
+        let shown = self.limit(faults.len());
+        for fault in &faults[..shown] {
+            let mut line = Line::new().styled(style::WARNING, "  ! ").text(self.place(fault));
             line = line.text(": ").text(&fault.what);
             if let Some(record) = &fault.record {
                 line = line.styled(style::DIM, format!(" (record {record})"));
             }
             self.printer.line(line)?;
         }
-        self.cut(shown as u64, report.fault_count + pending)
+        self.cut(shown as u64, report.fault_count)?;
+        for fault in pending {
+            let text = format!("  … {}: {}", self.place(fault), fault.what);
+            self.printer.line(Line::new().styled(style::DIM, text))?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, fault: &Fault) -> String {
+        let file = self.path(&fault.file);
+        fault.line.map_or(file.clone(), |line| format!("{file}:{line}"))
     }
 
     fn projects(&mut self) -> io::Result<()> {
@@ -219,8 +225,10 @@ impl Page<'_> {
             (_, false) => "It deletes nothing: the clean-up is switched off".to_owned(),
             (Some(why), _) => format!("It deletes nothing, because its setting is wrong: {why}"),
             (None, true) => {
-                let age =
-                    retention.max_age.as_ref().map(|age| format!("{age} after their last use"));
+                let age = retention
+                    .max_age
+                    .as_ref()
+                    .map(|age| format!("{} after their last use", in_words(age)));
                 let number = retention.max_count.map(|count| format!("all but the {count} newest"));
                 let both: Vec<String> = age.into_iter().chain(number).collect();
                 format!("It deletes sessions: {}", both.join(", and "))
@@ -334,6 +342,15 @@ impl Page<'_> {
         let line = format!("  and {} more{how}", count(more));
         self.printer.line(Line::new().styled(style::DIM, line))
     }
+}
+
+/// `30d` as `30 days`.
+fn in_words(period: &str) -> String {
+    let units = [('h', "hours"), ('d', "days"), ('w', "weeks"), ('m', "months of 30 days")];
+    let words = units
+        .iter()
+        .find_map(|(unit, name)| Some(format!("{} {name}", period.strip_suffix(*unit)?)));
+    words.unwrap_or_else(|| period.to_owned())
 }
 
 /// The last part of a path.

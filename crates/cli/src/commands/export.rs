@@ -67,11 +67,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
     let _ = args.no_redact;
     super::require_given(ctx)?;
     let typed = Path::new(&args.session);
-    let path = if typed.exists() { typed.to_owned() } else { find(ctx, printer, &args.session)? };
+    let is_file = typed.exists() && !typed.is_dir();
+    let path = if is_file { typed.to_owned() } else { find(ctx, printer, &args.session)? };
     if let Some(output) = &args.output {
         check_target(ctx, output, args.force)?;
     }
-    let mut file = File::open(&path).map_err(|error| cannot_read(ctx, &path, error))?;
+    let mut file = open(&path).map_err(|error| cannot_read(ctx, &path, error))?;
     let loaded = load(ctx, &path, &mut file)?;
     let fallback = fallback(&path);
     match args.output.as_deref().filter(|output| *output != Path::new("-")) {
@@ -108,6 +109,10 @@ fn find(ctx: &Context, printer: &mut Printer, name: &OsStr) -> Result<PathBuf> {
             Ok(file.source.path.clone())
         }
         Chosen::Several(sessions) => Err(ambiguous(ctx, &name, &sessions)),
+        Chosen::Nothing if Path::new(&*name).is_dir() => {
+            Err(Failure::new(format!("`{name}` is a folder"))
+                .hint("name a file in it, or a session with `--from FOLDER`"))
+        }
         Chosen::Nothing => {
             let failure = Failure::nothing(format!("no file and no session is called `{name}`"));
             Err(if survey.files.is_empty() {
@@ -132,6 +137,17 @@ fn ambiguous(ctx: &Context, name: &str, sessions: &[(&str, &FileRead)]) -> Failu
         0 => failure,
         more => failure.hint(format!("and {more} more")),
     }
+}
+
+/// Opens a file; what comes through a pipe is put into one first, for it is read more than once.
+fn open(path: &Path) -> io::Result<File> {
+    let mut file = File::open(path)?;
+    if file.metadata()?.is_file() {
+        return Ok(file);
+    }
+    let mut copy = tempfile::tempfile()?;
+    io::copy(&mut file, &mut copy)?;
+    Ok(copy)
 }
 
 fn load(ctx: &Context, path: &Path, file: &mut File) -> Result<Loaded> {
@@ -169,12 +185,14 @@ fn tell_faults(ctx: &Context, printer: &mut Printer, path: &Path, loaded: &Loade
             ));
         }
     }
-    let others =
-        faults.iter().filter(|f| !f.what.is_pending() && !matches!(f.what, What::Refused(_)));
-    let others = others.count() as u64;
+    // What made it refuse the document as a whole is told already.
+    let is_told = |what: &What| {
+        what.is_pending() || matches!(what, What::Refused(_)) || matches!(what, What::CutOff(_))
+    };
+    let others = faults.iter().filter(|fault| !is_told(&fault.what)).count() as u64;
     if others > 0 {
         let faults = plural(others, "fault", "faults");
-        printer.warn(format!("{faults} in `{shown}`; `backstory doctor --from FILE` lists them."));
+        printer.warn(format!("{faults} in `{shown}`: `backstory doctor --from FILE` tells more."));
     }
 }
 
@@ -237,12 +255,7 @@ fn folder_of(file: &Path) -> &Path {
 }
 
 fn cannot_read(ctx: &Context, path: &Path, error: io::Error) -> Failure {
-    let failure = Failure::new(format!("cannot read `{}`", ctx.show(path)));
-    if path.is_dir() {
-        return Failure::new(format!("`{}` is a folder", ctx.show(path)))
-            .hint("name a file in it, or a session with `--from FOLDER`");
-    }
-    failure.because(error)
+    Failure::new(format!("cannot read `{}`", ctx.show(path))).because(error)
 }
 
 fn cannot_export(ctx: &Context, path: &Path, error: io::Error) -> Failure {

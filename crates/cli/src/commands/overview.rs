@@ -100,11 +100,13 @@ fn empty(ctx: &Context, printer: &mut Printer, overview: &Overview) -> io::Resul
     }
     printer.blank()?;
     printer.line("It looked here:")?;
+    let mut table = Table::new([Column::text(""), Column::long("")]);
     for looked in &overview.looked {
         let state = if looked.exists { "nothing in it" } else { "not there" };
-        let line = Line::new().text(format!("  {}  ", ctx.show(Path::new(&looked.path))));
-        printer.line(line.styled(style::DIM, format!("{}, {state}", looked.why)))?;
+        let why = Cell::styled(style::DIM, format!("{}, {state}", looked.why));
+        table.row([ctx.show(Path::new(&looked.path)).into(), why]);
     }
+    printer.table(&table)?;
     if overview.looked.is_empty() {
         printer.line("  nowhere: the home folder is unknown (HOME is not set)")?;
     }

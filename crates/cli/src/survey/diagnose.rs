@@ -143,7 +143,7 @@ fn faults(file: &FileRead) -> impl Iterator<Item = Fault> {
         line: fault.line,
         record: fault.record.clone(),
         what: fault.what.to_string(),
-        pending: fault.what.is_pending(),
+        pending: file.is_pending(fault),
     })
 }
 

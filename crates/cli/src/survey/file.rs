@@ -6,7 +6,7 @@ use std::path::Path;
 
 use backstory_core::agent::gemini::{self, Form, Loaded, Project, Shape};
 use backstory_core::discover::{Source, SourceKind};
-use backstory_core::fault::{Faults, What};
+use backstory_core::fault::{Fault, Faults, What};
 use backstory_core::read::{decode, json};
 use jiff::Timestamp;
 
@@ -14,6 +14,9 @@ pub(crate) struct FileRead {
     pub(crate) source: Source,
     pub(crate) holds: Holds,
     pub(crate) faults: Faults,
+    /// Whether no other file continues its session: only then an unfinished last line may still be
+    /// being written.
+    pub(crate) is_newest: bool,
 }
 
 pub(crate) enum Holds {
@@ -34,8 +37,13 @@ impl FileRead {
 
     /// How many faults there are; only the first thousand of a file are kept in detail.
     pub(crate) fn fault_count(&self) -> u64 {
-        let details = self.faults.details.iter().filter(|fault| !fault.what.is_pending()).count();
+        let details = self.faults.details.iter().filter(|fault| !self.is_pending(fault)).count();
         self.faults.unusable.max(details as u64)
+    }
+
+    /// Whether it is only the line that an agent is writing right now.
+    pub(crate) fn is_pending(&self, fault: &Fault) -> bool {
+        fault.what.is_pending() && self.is_newest
     }
 
     pub(crate) fn name(&self) -> String {
@@ -118,7 +126,7 @@ pub(crate) fn read(source: Source, project: Option<&Project>) -> FileRead {
         faults.push(None, None, What::Unreadable(error.to_string()));
         Holds::Other(kind.name())
     });
-    FileRead { source, holds, faults }
+    FileRead { source, holds, faults, is_newest: true }
 }
 
 fn conversation(

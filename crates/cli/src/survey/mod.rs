@@ -18,6 +18,7 @@ use std::sync::Arc;
 use backstory_core::agent::gemini::{self, Project};
 use backstory_core::discover::Found;
 use backstory_core::env::Env;
+use jiff::Timestamp;
 use rayon::prelude::*;
 
 use file::FileRead;
@@ -43,7 +44,8 @@ impl Survey {
             tick();
             read
         };
-        let files: Vec<FileRead> = sources.into_par_iter().map(read).collect();
+        let mut files: Vec<FileRead> = sources.into_par_iter().map(read).collect();
+        mark_newest(&mut files);
         let projects = projects::group(&files, &found.skipped, &known);
         Self { found, files, projects }
     }
@@ -57,6 +59,24 @@ impl Survey {
     pub(crate) fn only_antigravity(&self) -> bool {
         let is_antigravity = |path: &Path| path.file_name().is_some_and(|n| n == "antigravity-cli");
         self.files.is_empty() && self.found.skipped.iter().any(|s| is_antigravity(&s.path))
+    }
+}
+
+/// Of the files of one session, marks the one that was updated last.
+fn mark_newest(files: &mut [FileRead]) {
+    let mut newest: HashMap<String, (Option<Timestamp>, PathBuf)> = HashMap::new();
+    for file in files.iter() {
+        if let Some(session) = file.session() {
+            let this = (session.updated, file.source.path.clone());
+            let best = newest.entry(session.id.clone()).or_insert_with(|| this.clone());
+            if this > *best {
+                *best = this;
+            }
+        }
+    }
+    for file in files {
+        let best = file.session().and_then(|session| newest.get(&session.id));
+        file.is_newest = best.is_none_or(|(_, path)| *path == file.source.path);
     }
 }
 
