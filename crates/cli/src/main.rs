@@ -1,1 +1,48 @@
-fn main() {}
+//! `backstory`, the program: reads what was typed and the surroundings, runs one command, and ends
+//! with a code that says how it went.
+//!
+//! `args` what can be typed · `context` the surroundings · `commands` one file each · `survey` what
+//! is on the disk, as plain data · `output` all printing
+
+mod args;
+mod commands;
+mod config;
+mod context;
+mod demo;
+mod error;
+mod interrupt;
+mod output;
+mod survey;
+
+use std::process::ExitCode;
+
+use args::Args;
+use context::{Context, Terminal};
+use error::{Exit, Result};
+use output::Printer;
+
+fn main() -> ExitCode {
+    interrupt::listen();
+    let args = match args::parse() {
+        Ok(args) => args,
+        Err(told) => return told.into(),
+    };
+    let color = args.global.color.unwrap_or(args::Color::Auto);
+    let mut printer = Printer::new(color.into(), Terminal::look(), args.global.verbosity());
+    match run(&args, &mut printer) {
+        Ok(exit) => exit.into(),
+        Err(failure) if failure.is_closed_pipe() => Exit::Fine.into(),
+        Err(failure) => {
+            printer.failure(&failure);
+            failure.exit.into()
+        }
+    }
+}
+
+fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
+    let ctx = Context::new(&args.global)?;
+    printer.recolor(ctx.color);
+    let exit = commands::run(&ctx, printer, args.command.as_ref())?;
+    printer.flush()?;
+    Ok(exit)
+}

@@ -1,1 +1,11 @@
+//! The real program, run as people run it, one binary for all.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
+mod config;
+mod demo;
+mod doctor;
+mod export;
+mod help;
+mod output;
+mod overview;
+mod support;

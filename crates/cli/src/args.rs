@@ -1,0 +1,185 @@
+//! What can be typed: the flags every command takes, and the commands.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use anstream::ColorChoice;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, ValueEnum};
+use serde::Deserialize;
+
+use crate::commands::Command;
+use crate::error::Exit;
+use crate::output::{Verbosity, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory                        what there is: projects, sessions, what is about to be lost
+  backstory --demo                 the same on made-up sessions that come with the program
+  backstory doctor                 where it looked, what it could not read, what will be deleted
+  backstory --from ~/backup/.gemini doctor
+                                   the same for a copy of Gemini CLI's folder
+  backstory export 3f2a --format gemini -o session.json
+                                   one session, as `gemini --session-file` reads it
+
+Exit codes: 0 fine; 1 nothing matched, or faults with --strict; 2 wrong usage or failure;
+130 interrupted.";
+
+/// The story behind your code: every session Gemini CLI left on your disk
+///
+/// backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them.
+/// Without a command it prints an overview.
+#[derive(Debug, Parser)]
+#[command(
+    name = "backstory",
+    version,
+    styles = style::HELP,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    subcommand_help_heading = "Commands",
+    disable_help_subcommand = true
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// The flags that every command takes.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
+pub(crate) struct Global {
+    /// Read this file or folder instead of the usual places (repeatable)
+    ///
+    /// A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a
+    /// home that holds one. Without it: what `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
+    /// `GEMINI_CLI_HOME` names, else `~/.gemini` and `~/.cache/.gemini`, and the `roots` of the config file.
+    #[arg(long, global = true, value_name = "PATH", conflicts_with = "demo")]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// Read this config file instead of `backstory/config.toml` in the config folder
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print one JSON document with a `schema` field, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
+    #[arg(long, global = true, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(crate) tz: Option<String>,
+
+    /// Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", hide_possible_values = false)]
+    pub(crate) color: Option<Color>,
+
+    /// Print the answer and errors only, no warnings
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// Say more: list what is otherwise only counted
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+
+    /// Exit with 1 when anything could not be read
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+
+    /// Use the made-up sessions that come with the program, at a fixed time
+    #[arg(long, global = true)]
+    pub(crate) demo: bool,
+}
+
+impl Global {
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<Color> for ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}
+
+/// Reads the command line; help, versions and mistakes are told here.
+pub(crate) fn parse() -> Result<Args, Exit> {
+    let typed: Vec<_> = std::env::args_os().collect();
+    let command = Args::command().color(help_color(&typed));
+    let parsed = command.try_get_matches_from(&typed).and_then(|m| Args::from_arg_matches(&m));
+    let parsed = parsed.map(|mut args| {
+        args.global.from = values(&typed, "--from").map(PathBuf::from).collect();
+        args
+    });
+    parsed.map_err(|error| {
+        // Nobody is there to be told when this fails.
+        let _ = error.print();
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Fine,
+            _ => Exit::Failed,
+        }
+    })
+}
+
+/// Help is printed before the command line is understood, so `--color` is looked up by hand.
+fn help_color(typed: &[OsString]) -> clap::ColorChoice {
+    match values(typed, "--color").last().and_then(OsStr::to_str) {
+        Some("always") => clap::ColorChoice::Always,
+        Some("never") => clap::ColorChoice::Never,
+        _ => clap::ColorChoice::Auto,
+    }
+}
+
+/// Every value of a flag, wherever it stands. clap forgets those before the command when there are
+/// some behind it.
+fn values<'a>(typed: &'a [OsString], flag: &'a str) -> impl Iterator<Item = &'a OsStr> {
+    let mut words = typed.iter().skip(1).take_while(|word| *word != "--");
+    std::iter::from_fn(move || {
+        loop {
+            let word = words.next()?;
+            if word == flag {
+                return words.next().map(OsString::as_os_str);
+            }
+            let rest = word.as_encoded_bytes().strip_prefix(flag.as_bytes());
+            if rest.is_some_and(|rest| rest.starts_with(b"=")) {
+                // A value that is not UTF-8 must be given as a word of its own.
+                return word.to_str().map(|word| OsStr::new(&word[flag.len() + 1..]));
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clap_agrees_with_itself() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_on_both_sides_of_the_command() {
+        let typed = ["b", "--from", "a", "doctor", "--from=b", "--fromage", "--", "--from", "c"];
+        let typed = typed.map(OsString::from);
+        assert_eq!(values(&typed, "--from").collect::<Vec<_>>(), ["a", "b"]);
+    }
+}

@@ -1,0 +1,28 @@
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Args;
+use crate::error::{Exit, Result};
+use crate::output::Printer;
+
+/// Print a completion script for a shell
+///
+/// bash:  backstory completions bash > ~/.local/share/bash-completion/completions/backstory
+/// zsh:   backstory completions zsh > ~/.zfunc/_backstory   (a folder in $fpath)
+/// fish:  backstory completions fish > ~/.config/fish/completions/backstory.fish
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+pub(super) fn run(printer: &mut Printer, args: &Completions) -> Result<Exit> {
+    // Made in memory first: the generator panics when its output fails.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "backstory", &mut script);
+    let mut out = printer.data()?;
+    out.write_all(&script)?;
+    out.flush()?;
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,359 @@
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use crate::context::Context;
+use crate::error::{Exit, Result};
+use crate::output::number::{bytes, count, date, plural, relative};
+use crate::output::{Cell, Column, Line, Printer, Table, style};
+use crate::survey::report::{Deletion, Fault, Report, Retention};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory doctor                          everything, the long lists cut
+  backstory doctor -v                       everything, nothing cut
+  backstory doctor --from session.jsonl     one file: is it whole?
+  backstory doctor --strict -q > /dev/null  exit code 1 if anything could not be read
+  backstory doctor --json | jq '.at_risk'   the sessions that the resume bug will delete";
+
+/// Say where it looked, what it found, what is damaged, and what will be deleted
+///
+/// Lists every place that was looked at and why, the files by kind, what was passed over on purpose,
+/// every record that could not be used, the disk space of each project, how long Gemini CLI keeps
+/// sessions by its settings files, and which sessions it will delete next.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Doctor {}
+
+/// How many lines of a long list are shown without `-v`.
+const SHOWN: usize = 20;
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Exit> {
+    let survey = super::survey(ctx, printer);
+    let report = Report::new(&survey, &ctx.env, ctx.now);
+    if ctx.json {
+        printer.json(&report)?;
+    } else {
+        let mut page = Page { ctx, printer, report: &report };
+        page.looked(survey.only_antigravity())?;
+        page.found()?;
+        page.skipped()?;
+        page.problems()?;
+        page.faults()?;
+        page.projects()?;
+        page.retention()?;
+        page.deletions()?;
+        page.at_risk()?;
+    }
+    let is_faulty = report.fault_count > 0;
+    Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
+}
+
+/// The report for people, a section a method.
+struct Page<'a> {
+    ctx: &'a Context,
+    printer: &'a mut Printer,
+    report: &'a Report,
+}
+
+impl Page<'_> {
+    fn looked(&mut self, only_antigravity: bool) -> io::Result<()> {
+        self.printer.line(Line::new().styled(style::HEADING, "Where it looked"))?;
+        let mut table = Table::new([Column::text(""), Column::text(""), Column::long("")]);
+        for looked in &self.report.looked {
+            let (mark, state) = if looked.exists {
+                (Cell::styled(style::GOOD, "✓"), String::new())
+            } else {
+                (Cell::styled(style::DIM, "–"), ", not there".to_owned())
+            };
+            let why = Cell::styled(style::DIM, format!("{}{state}", looked.why));
+            table.row([mark, self.path(&looked.path).into(), why]);
+        }
+        self.printer.table(&table)?;
+        if let Some(config) = &self.ctx.config {
+            let text = format!("  config file: {}", self.ctx.show(config));
+            self.printer.line(Line::new().styled(style::DIM, text))?;
+        }
+        if only_antigravity {
+            self.printer.line("  This is data of Antigravity CLI only, another product. There is nothing of Gemini CLI here.")?;
+        }
+        if self.report.looked.is_empty() {
+            self.printer.line("  Nowhere: the home folder is unknown (HOME is not set).")?;
+        }
+        if !self.report.looked.iter().any(|looked| looked.exists) {
+            for hint in super::ELSEWHERE {
+                self.printer.line(Line::new().styled(style::HINT, "  hint: ").text(hint))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn found(&mut self) -> io::Result<()> {
+        self.heading("Found", None)?;
+        if self.report.found.is_empty() {
+            return self.none("no files of sessions");
+        }
+        let mut table =
+            Table::new([Column::text("KIND"), Column::number("FILES"), Column::number("SIZE")]);
+        for kind in &self.report.found {
+            table.row([kind.kind.into(), count(kind.files).into(), bytes(kind.bytes).into()]);
+        }
+        self.printer.table(&table)?;
+        let records = &self.report.records;
+        self.printer.line(format!(
+            "  {} read: {} used, {} ignored on purpose, {} not usable",
+            plural(records.used + records.ignored + records.unusable, "record", "records"),
+            count(records.used),
+            count(records.ignored),
+            count(records.unusable)
+        ))
+    }
+
+    fn skipped(&mut self) -> io::Result<()> {
+        let skipped = &self.report.skipped;
+        self.heading("Skipped on purpose", Some(skipped.len() as u64))?;
+        let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for skipped in skipped {
+            reasons.entry(skipped.why).or_default().push(&skipped.path);
+        }
+        let mut reasons: Vec<_> = reasons.into_iter().collect();
+        reasons.sort_by_key(|(_, paths)| std::cmp::Reverse(paths.len()));
+        for (why, paths) in reasons {
+            self.printer.line(format!("  {:>6}  {why}", count(paths.len() as u64)))?;
+            if self.printer.is_verbose() {
+                for path in paths {
+                    let path = format!("          {}", self.path(path));
+                    self.printer.line(Line::new().styled(style::DIM, path))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn problems(&mut self) -> io::Result<()> {
+        self.heading("Problems", Some(self.report.problems.len() as u64))?;
+        for problem in &self.report.problems {
+            let line = Line::new().styled(style::WARNING, "  ! ").text(self.path(&problem.path));
+            self.printer.line(line.text(": ").text(&problem.what))?;
+        }
+        Ok(())
+    }
+
+    fn faults(&mut self) -> io::Result<()> {
+        let report = self.report;
+        let (pending, faults): (Vec<_>, Vec<_>) = report.faults.iter().partition(|f| f.pending);
+        self.heading("Faults", Some(report.fault_count))?;
+        let shown = self.limit(faults.len());
+        for fault in &faults[..shown] {
+            let mut line = Line::new().styled(style::WARNING, "  ! ").text(self.place(fault));
+            line = line.text(": ").text(&fault.what);
+            if let Some(record) = &fault.record {
+                line = line.styled(style::DIM, format!(" (record {record})"));
+            }
+            self.printer.line(line)?;
+        }
+        self.cut(shown as u64, report.fault_count)?;
+        for fault in pending {
+            let text = format!("  … {}: {}", self.place(fault), fault.what);
+            self.printer.line(Line::new().styled(style::DIM, text))?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, fault: &Fault) -> String {
+        let file = self.path(&fault.file);
+        fault.line.map_or(file.clone(), |line| format!("{file}:{line}"))
+    }
+
+    fn projects(&mut self) -> io::Result<()> {
+        let projects = &self.report.projects;
+        self.heading("Projects", Some(projects.len() as u64))?;
+        if projects.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new([
+            Column::long("PROJECT"),
+            Column::number("SESSIONS"),
+            Column::number("FILES"),
+            Column::number("SIZE"),
+            Column::long("PATH"),
+        ]);
+        for project in projects {
+            let path = match &project.path {
+                Some(path) => self.path(path).into(),
+                None => Cell::styled(style::DIM, "not known"),
+            };
+            table.row([
+                Cell::styled(style::NAME, &project.name),
+                count(project.sessions).into(),
+                count(project.files).into(),
+                bytes(project.bytes).into(),
+                path,
+            ]);
+        }
+        self.printer.table(&table)
+    }
+
+    fn retention(&mut self) -> io::Result<()> {
+        self.heading("How long Gemini CLI keeps sessions", None)?;
+        let mut rules: Vec<(String, Vec<&str>)> = Vec::new();
+        for retention in &self.report.retention {
+            let rule = self.rule(retention);
+            match rules.iter_mut().find(|(known, _)| *known == rule) {
+                Some((_, projects)) => projects.push(&retention.project),
+                None => rules.push((rule, vec![&retention.project])),
+            }
+        }
+        if rules.is_empty() {
+            return self.none("no project, so nothing to decide");
+        }
+        let alone = rules.len() == 1;
+        for (rule, projects) in rules {
+            self.printer.line(format!("  {rule}"))?;
+            if !alone || self.printer.is_verbose() {
+                for project in projects {
+                    let line = format!("    {}", self.path(project));
+                    self.printer.line(Line::new().styled(style::DIM, line))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn rule(&self, retention: &Retention) -> String {
+        let rule = match (&retention.invalid, retention.enabled) {
+            (_, false) => "It deletes nothing: the clean-up is switched off".to_owned(),
+            (Some(why), _) => format!("It deletes nothing, because its setting is wrong: {why}"),
+            (None, true) => {
+                let age = retention
+                    .max_age
+                    .as_ref()
+                    .map(|age| format!("{} after their last use", in_words(age)));
+                let number = retention.max_count.map(|count| format!("all but the {count} newest"));
+                let both: Vec<String> = age.into_iter().chain(number).collect();
+                format!("It deletes sessions: {}", both.join(", and "))
+            }
+        };
+        match &retention.decided_by {
+            Some(file) => format!("{rule} (decided by {})", self.path(file)),
+            None => format!("{rule} (its own default; no settings file changes it)"),
+        }
+    }
+
+    fn deletions(&mut self) -> io::Result<()> {
+        let deletions = &self.report.deletions;
+        self.heading("What it will delete", Some(deletions.len() as u64))?;
+        if deletions.is_empty() {
+            return Ok(());
+        }
+        let mut table = Table::new([
+            Column::text("WHEN"),
+            Column::text(""),
+            Column::long("PROJECT"),
+            Column::text("FILE"),
+            Column::long("WHY"),
+        ]);
+        let shown = self.limit(deletions.len());
+        for deletion in &deletions[..shown] {
+            let (when, how_soon) = self.when(deletion);
+            let why = match (deletion.why, deletion.early) {
+                (_, true) => Cell::styled(style::WARNING, "the resume bug, see below"),
+                ("age", _) => "its age".into(),
+                ("count", _) => "too many newer ones".into(),
+                ("nothing_to_resume", _) => "nothing to resume in it".into(),
+                _ => "goes with a file of the same id".into(),
+            };
+            table.row([
+                when.into(),
+                Cell::styled(style::DIM, how_soon),
+                Cell::styled(style::NAME, name(&deletion.project)),
+                name(&deletion.file).into(),
+                why,
+            ]);
+        }
+        self.printer.table(&table)?;
+        self.cut(shown as u64, deletions.len() as u64)?;
+        let text = "  Gemini CLI cleans up when it is started in the project after that time.";
+        self.printer.line(Line::new().styled(style::DIM, text))
+    }
+
+    fn at_risk(&mut self) -> io::Result<()> {
+        let at_risk = &self.report.at_risk;
+        self.heading("At risk from the resume bug", Some(at_risk.len() as u64))?;
+        let shown = self.limit(at_risk.len());
+        for deletion in &at_risk[..shown] {
+            let line = Line::new().styled(style::WARNING, "  ! ").text(self.path(&deletion.file));
+            self.printer.line(line)?;
+            let (when, _) = self.when(deletion);
+            let with = deletion.with.as_deref().unwrap_or("another file");
+            let instead = match deletion.instead_of {
+                Some(at) => format!("on {}", date(at, &self.ctx.zone)),
+                None => "never".to_owned(),
+            };
+            let text = format!("    goes {when} with `{with}` (by its age: {instead})");
+            self.printer.line(Line::new().styled(style::DIM, text))?;
+        }
+        self.cut(shown as u64, at_risk.len() as u64)?;
+        if at_risk.is_empty() {
+            return Ok(());
+        }
+        self.printer.line(
+            "  Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage",
+        )?;
+        self.printer.line(
+            "  and deletes every file with the same id, the session included. Copy these files away now.",
+        )
+    }
+
+    fn when(&self, deletion: &Deletion) -> (String, String) {
+        match deletion.at {
+            None => ("at the next start".to_owned(), String::new()),
+            Some(at) => (date(at, &self.ctx.zone), relative(at, self.ctx.now)),
+        }
+    }
+
+    fn path(&self, path: &str) -> String {
+        self.ctx.show(Path::new(path))
+    }
+
+    /// A heading with a number; a section with nothing in it is only that line.
+    fn heading(&mut self, title: &str, number: Option<u64>) -> io::Result<()> {
+        self.printer.blank()?;
+        let line = Line::new().styled(style::HEADING, title);
+        match number {
+            None => self.printer.line(line),
+            Some(0) => self.printer.line(line.text(": none")),
+            Some(number) => self.printer.line(line.text(format!(": {}", count(number)))),
+        }
+    }
+
+    fn none(&mut self, text: &str) -> io::Result<()> {
+        self.printer.line(Line::new().styled(style::DIM, format!("  {text}")))
+    }
+
+    fn limit(&self, length: usize) -> usize {
+        if self.printer.is_verbose() { length } else { length.min(SHOWN) }
+    }
+
+    /// Says that a list was cut.
+    fn cut(&mut self, shown: u64, all: u64) -> io::Result<()> {
+        let Some(more) = all.checked_sub(shown).filter(|more| *more > 0) else { return Ok(()) };
+        let how = if self.printer.is_verbose() { "" } else { " (`-v` lists them)" };
+        let line = format!("  and {} more{how}", count(more));
+        self.printer.line(Line::new().styled(style::DIM, line))
+    }
+}
+
+/// `30d` as `30 days`.
+fn in_words(period: &str) -> String {
+    let units = [('h', "hours"), ('d', "days"), ('w', "weeks"), ('m', "months of 30 days")];
+    let words = units
+        .iter()
+        .find_map(|(unit, name)| Some(format!("{} {name}", period.strip_suffix(*unit)?)));
+    words.unwrap_or_else(|| period.to_owned())
+}
+
+/// The last part of a path.
+fn name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
+}

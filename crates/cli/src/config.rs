@@ -1,0 +1,116 @@
+//! The config file: a few keys in TOML (`docs/config.md`).
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::Deserialize;
+
+use crate::args::Color;
+use crate::error::{Failure, Result};
+use crate::output::path::tilde;
+
+const KEYS: &str = "known keys: `tz`, `color`, `roots`";
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    /// The time zone to show times in.
+    pub(crate) tz: Option<String>,
+    pub(crate) color: Option<Color>,
+    /// More `.gemini` folders to read, besides the usual ones.
+    pub(crate) roots: Vec<PathBuf>,
+    /// The file it came from.
+    #[serde(skip)]
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Config {
+    /// Reads the file the user named; it must be there.
+    pub(crate) fn given(file: &Path, home: Option<&Path>) -> Result<Self> {
+        let text = fs::read_to_string(file).map_err(|error| {
+            let failure = cannot_read(file, home);
+            match error.kind() {
+                io::ErrorKind::NotFound => failure.hint("check the path given with `--config`"),
+                _ => failure,
+            }
+            .because(error)
+        })?;
+        Self::parse(&text, file, home)
+    }
+
+    /// Reads the usual file, if there is one.
+    pub(crate) fn usual(file: &Path, home: Option<&Path>) -> Result<Self> {
+        match fs::read_to_string(file) {
+            Ok(text) => Self::parse(&text, file, home),
+            Err(error) if is_absent(&error) => Ok(Self::default()),
+            Err(error) => Err(cannot_read(file, home).because(error)),
+        }
+    }
+
+    fn parse(text: &str, file: &Path, home: Option<&Path>) -> Result<Self> {
+        let mut config: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(0, |span| line_at(text, span.start));
+            let cause = format!("line {line}: {}", error.message());
+            Failure::new(format!("cannot use the config file `{}`", tilde(file, home)))
+                .because(cause)
+                .hint(KEYS)
+        })?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        config.roots = config.roots.iter().map(|root| expand(root, home, folder)).collect();
+        config.file = Some(file.to_owned());
+        Ok(config)
+    }
+}
+
+fn cannot_read(file: &Path, home: Option<&Path>) -> Failure {
+    Failure::new(format!("cannot read the config file `{}`", tilde(file, home)))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Counted from 1.
+fn line_at(text: &str, offset: usize) -> usize {
+    1 + text.get(..offset).unwrap_or(text).matches('\n').count()
+}
+
+/// `~` is the home folder; a relative path starts where the config file is.
+fn expand(path: &Path, home: Option<&Path>, folder: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) if below.as_os_str().is_empty() => home.to_owned(),
+        (Ok(below), Some(home)) => home.join(below),
+        _ => folder.join(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config> {
+        Config::parse(text, Path::new("/etc/b/config.toml"), Some(Path::new("/home/dev")))
+    }
+
+    #[test]
+    fn all_keys() {
+        let text = "tz = \"UTC\"\ncolor = \"never\"\nroots = [\"~/old/.gemini\", \"~\", \"x\"]\n";
+        let config = parse(text).unwrap();
+        assert_eq!((config.tz.as_deref(), config.color), (Some("UTC"), Some(Color::Never)));
+        let roots = ["/home/dev/old/.gemini", "/home/dev", "/etc/b/x"];
+        assert_eq!(config.roots, roots.map(PathBuf::from));
+    }
+
+    #[test]
+    fn the_line_of_a_mistake() {
+        for (text, line) in [
+            ("tz = \"UTC\"\n\ncolour = \"never\"\n", "line 3: unknown field `colour`"),
+            ("color = \"blue\"\n", "line 1: unknown variant `blue`"),
+            ("tz = \"UTC\nroots = []\n", "line 1: "),
+        ] {
+            let failure = parse(text).unwrap_err();
+            assert!(failure.causes()[0].starts_with(line), "{:?}", failure.causes());
+            assert_eq!(failure.hints, [KEYS]);
+        }
+    }
+}

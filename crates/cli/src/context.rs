@@ -1,0 +1,203 @@
+//! The surroundings of a run: environment, home folder, clock, terminal, config file.
+//!
+//! They are read here and nowhere else; every command and the library get them as values. That is
+//! what lets tests, the demo and other front ends set them.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anstream::ColorChoice;
+use backstory_core::env::Env;
+use etcetera::BaseStrategy;
+use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::TimeZone;
+use tempfile::TempDir;
+
+use crate::args::{Color, Global};
+use crate::config::Config;
+use crate::demo;
+use crate::error::{Failure, Result};
+use crate::output::path::tilde;
+
+/// Pins the clock, for tests: an RFC 3339 time.
+const NOW: &str = "BACKSTORY_NOW";
+
+pub(crate) struct Context {
+    pub(crate) env: Env,
+    pub(crate) now: Timestamp,
+    pub(crate) zone: TimeZone,
+    pub(crate) color: ColorChoice,
+    /// Where to look instead of the usual places.
+    pub(crate) from: Vec<PathBuf>,
+    /// Where to look besides the usual places, and what says so.
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
+    pub(crate) json: bool,
+    pub(crate) strict: bool,
+    /// Holds the sample home of `--demo` for as long as the run lasts.
+    _demo: Option<TempDir>,
+}
+
+/// What is known of the terminal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    /// Whether a person reads stdout.
+    pub(crate) stdout: bool,
+    pub(crate) stderr: bool,
+    pub(crate) width: Option<usize>,
+}
+
+impl Context {
+    pub(crate) fn new(global: &Global) -> Result<Self> {
+        let mut env = environment();
+        let home = env.home.clone();
+        let home = home.as_deref();
+        let config = match &global.config {
+            Some(file) => Config::given(file, home)?,
+            // The demo is the same for everyone.
+            None if global.demo => Config::default(),
+            None => {
+                usual_config().map_or_else(|| Ok(Config::default()), |f| Config::usual(&f, home))?
+            }
+        };
+        let demo = if global.demo { Some(Demo::new()?) } else { None };
+        let zone = zone(global, &config, demo.is_some(), &env, home)?;
+        let color = color(global.color, &config, &env);
+        let mut now = now(&env)?;
+        if let Some(demo) = &demo {
+            now = demo.now;
+            env = demo.env();
+        }
+        Ok(Self {
+            env,
+            now,
+            zone,
+            color,
+            from: global.from.clone(),
+            roots: config.roots,
+            config: config.file,
+            json: global.json,
+            strict: global.strict,
+            _demo: demo.map(|demo| demo.folder),
+        })
+    }
+
+    /// A path as it is shown to people.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        tilde(path, self.env.home.as_deref())
+    }
+}
+
+/// The home folder and the variables that concern agents.
+fn environment() -> Env {
+    let vars =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    Env {
+        home: etcetera::home_dir().ok().filter(|home| !home.as_os_str().is_empty()),
+        vars: vars.collect(),
+    }
+}
+
+fn usual_config() -> Option<PathBuf> {
+    let strategy = etcetera::choose_base_strategy().ok()?;
+    Some(strategy.config_dir().join("backstory").join("config.toml"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+fn now(env: &Env) -> Result<Timestamp> {
+    let Some(pinned) = env.var(NOW) else { return Ok(Timestamp::now()) };
+    let pinned = pinned.to_string_lossy();
+    pinned.parse().map_err(|error: jiff::Error| {
+        Failure::new(format!("`{NOW}` is `{pinned}`, which is no time"))
+            .because(error)
+            .hint("write it like `2026-08-14T16:30:00Z`")
+    })
+}
+
+/// `--tz`, then `TZ`, then the config file, then the system.
+fn zone(
+    global: &Global,
+    config: &Config,
+    is_demo: bool,
+    env: &Env,
+    home: Option<&Path>,
+) -> Result<TimeZone> {
+    let named = |name: &str, by: String| {
+        let zone = if name == "local" {
+            TimeZone::try_system()
+        } else {
+            DateTimeParser::new().parse_time_zone(name)
+        };
+        zone.map_err(|error| {
+            Failure::new(format!("{by}: no time zone is called `{name}`"))
+                .because(error)
+                .hint("use a name like `Europe/Berlin`, `UTC`, `local`, or an offset like `+02:00`")
+        })
+    };
+    if let Some(name) = &global.tz {
+        return named(name, "`--tz`".to_owned());
+    }
+    if is_demo {
+        return Ok(TimeZone::UTC);
+    }
+    match (&config.tz, &config.file) {
+        (Some(name), Some(file)) => {
+            // A mistake in the file is told even where `TZ` wins.
+            let zone = named(name, format!("`tz` in `{}`", tilde(file, home)))?;
+            Ok(if env.var("TZ").is_some() { TimeZone::system() } else { zone })
+        }
+        _ => Ok(TimeZone::system()),
+    }
+}
+
+/// `--color`, then the variables people agree on, then the config file, then what stdout is.
+fn color(flag: Option<Color>, config: &Config, env: &Env) -> ColorChoice {
+    if let Some(flag) = flag {
+        return flag.into();
+    }
+    if env.var("NO_COLOR").is_some() {
+        return ColorChoice::Never;
+    }
+    if env.var("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
+        return ColorChoice::Always;
+    }
+    config.color.map_or(ColorChoice::Auto, ColorChoice::from)
+}
+
+/// The sample home and the moment it shows.
+struct Demo {
+    folder: TempDir,
+    now: Timestamp,
+}
+
+impl Demo {
+    fn new() -> Result<Self> {
+        let cannot = "cannot unpack the demo";
+        let now: Timestamp =
+            demo::NOW.parse().map_err(|error: jiff::Error| Failure::new(cannot).because(error))?;
+        let folder = demo::unpack(SystemTime::from(now)).map_err(|error| {
+            Failure::new(cannot)
+                .because(error)
+                .hint("the folder for temporary files must be writable; `TMPDIR` names another one")
+        })?;
+        Ok(Self { folder, now })
+    }
+
+    /// Its own home, and no settings of this machine.
+    fn env(&self) -> Env {
+        let nowhere = self.folder.path().join("system/settings.json");
+        let vars = [("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), nowhere.into())];
+        Env { home: Some(self.folder.path().to_owned()), vars: vars.into() }
+    }
+}
+
+impl Terminal {
+    pub(crate) fn look() -> Self {
+        let stdout = io::stdout().is_terminal();
+        let size = stdout.then(|| terminal_size::terminal_size_of(io::stdout())).flatten();
+        let width = size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0);
+        Self { stdout, stderr: io::stderr().is_terminal(), width }
+    }
+}

@@ -1,0 +1,92 @@
+//! How a run can end, and how a failure is told: what failed, why, and what to do about it.
+
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+
+/// The exit codes, which scripts rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    Fine = 0,
+    /// Nothing matched, or there were faults and `--strict` asks for none.
+    Nothing = 1,
+    /// Wrong usage, or a failure.
+    Failed = 2,
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) what: String,
+    cause: Option<Box<dyn Error + Send + Sync>>,
+    pub(crate) hints: Vec<String>,
+    pub(crate) exit: Exit,
+}
+
+impl Failure {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), cause: None, hints: Vec::new(), exit: Exit::Failed }
+    }
+
+    /// What was asked for is not there: an answer, though not the one hoped for.
+    pub(crate) fn nothing(what: impl Into<String>) -> Self {
+        Self { exit: Exit::Nothing, ..Self::new(what) }
+    }
+
+    pub(crate) fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The cause, its own cause, and so on.
+    pub(crate) fn causes(&self) -> Vec<String> {
+        let mut next = self.cause.as_ref().map(|cause| &**cause as &dyn Error);
+        let mut causes = Vec::new();
+        while let Some(cause) = next {
+            causes.push(cause.to_string());
+            next = cause.source();
+        }
+        causes
+    }
+
+    /// Whether whoever read our output has gone away, which is fine: `backstory … | head`.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        let cause = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<io::Error>());
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// The only bare I/O errors are those of printing; everything else says what it was doing.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new("cannot write to standard output").because(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_told_apart() {
+        let broken = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(Failure::from(broken).is_closed_pipe());
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert!(!Failure::from(full).is_closed_pipe());
+        assert!(!Failure::new("x").is_closed_pipe());
+    }
+}

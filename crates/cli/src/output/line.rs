@@ -1,0 +1,44 @@
+//! One line of output: cleaned text with styles.
+
+use std::fmt::Write;
+
+use anstyle::Style;
+
+use super::clean;
+
+/// The only thing that can be printed as text. Whatever is put in is cleaned on the way.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Line(String);
+
+impl Line {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn text(mut self, text: impl AsRef<str>) -> Self {
+        self.0.push_str(&clean::line(text.as_ref()));
+        self
+    }
+
+    pub(crate) fn styled(mut self, style: Style, text: impl AsRef<str>) -> Self {
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{style}{}{style:#}", clean::line(text.as_ref()));
+        self
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Line {
+    fn from(text: &str) -> Self {
+        Self::new().text(text)
+    }
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        Self::new().text(text)
+    }
+}

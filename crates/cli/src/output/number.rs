@@ -1,0 +1,127 @@
+//! Numbers, sizes and times as people read them.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// `1,234,567`
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 file`, `1,234 files`
+pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// `12.3 MB`; a kilobyte has 1,000 bytes.
+pub(crate) fn bytes(number: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if number < 1000 {
+        return format!("{number} B");
+    }
+    let mut unit = 0;
+    // Tenths of the unit, rounded; whole numbers keep the rounding exact.
+    let mut size: u128 = 1000;
+    let tenths = |size: u128| (u128::from(number) * 10 + size / 2) / size;
+    while tenths(size) >= 10_000 && unit + 1 < UNITS.len() {
+        size *= 1000;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths(size) / 10, tenths(size) % 10, UNITS[unit])
+}
+
+/// `2026-08-14 16:30` in the zone.
+pub(crate) fn date(time: Timestamp, zone: &TimeZone) -> String {
+    time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// `3 days ago`, `in 5 hours`, `just now`.
+pub(crate) fn relative(time: Timestamp, now: Timestamp) -> String {
+    let apart = now.duration_since(time);
+    let (number, unit) = largest(apart);
+    match (number, apart.is_negative()) {
+        (0, _) => "just now".to_owned(),
+        (1, false) => format!("1 {unit} ago"),
+        (_, false) => format!("{} {unit}s ago", count(number)),
+        (1, true) => format!("in 1 {unit}"),
+        (_, true) => format!("in {} {unit}s", count(number)),
+    }
+}
+
+fn largest(apart: SignedDuration) -> (u64, &'static str) {
+    let minutes = apart.as_secs().unsigned_abs() / 60;
+    let (hours, days) = (minutes / 60, minutes / 60 / 24);
+    match days {
+        0 if hours == 0 => (minutes, "minute"),
+        0 => (hours, "hour"),
+        1..60 => (days, "day"),
+        60..730 => (days / 30, "month"),
+        _ => (days / 365, "year"),
+    }
+}
+
+/// As it stands in JSON: RFC 3339, UTC, milliseconds.
+pub(crate) fn json_time(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grouped() {
+        assert_eq!(count(0), "0");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000), "1,000");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(plural(1, "file", "files"), "1 file");
+        assert_eq!(plural(0, "file", "files"), "0 files");
+    }
+
+    #[test]
+    fn sizes() {
+        for (number, want) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (12_345_678, "12.3 MB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (1_500_000_000, "1.5 GB"),
+            (u64::MAX, "18446744.1 TB"),
+        ] {
+            assert_eq!(bytes(number), want);
+        }
+    }
+
+    #[test]
+    fn times() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let now = at("2026-08-14T16:30:00Z");
+        for (time, want) in [
+            ("2026-08-14T16:29:31Z", "just now"),
+            ("2026-08-14T16:30:20Z", "just now"),
+            ("2026-08-14T16:21:00Z", "9 minutes ago"),
+            ("2026-08-14T15:30:00Z", "1 hour ago"),
+            ("2026-08-11T16:00:00Z", "3 days ago"),
+            ("2026-03-01T00:00:00Z", "5 months ago"),
+            ("2023-03-01T00:00:00Z", "3 years ago"),
+            ("2026-08-15T16:30:00Z", "in 1 day"),
+            ("2026-08-14T18:30:00Z", "in 2 hours"),
+        ] {
+            assert_eq!(relative(at(time), now), want, "{time}");
+        }
+        let zone = TimeZone::get("Asia/Tokyo").unwrap();
+        assert_eq!(date(now, &zone), "2026-08-15 01:30");
+        assert_eq!(json_time(now), "2026-08-14T16:30:00.000Z");
+    }
+}

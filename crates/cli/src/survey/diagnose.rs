@@ -1,0 +1,204 @@
+//! From what was surveyed to the doctor's report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use backstory_core::agent::gemini::retention::Why;
+use backstory_core::env::Env;
+use jiff::Timestamp;
+
+use super::deletions::{self, Doomed};
+use super::file::{FileRead, Holds};
+use super::report::{
+    Check, Deletion, Fault, Found, Looked, Problem, Project, Records, Report, Retention, Skipped,
+};
+use super::settings::{self, Decided};
+use super::{ProjectFiles, Survey};
+
+impl Report {
+    pub(crate) fn new(survey: &Survey, env: &Env, now: Timestamp) -> Self {
+        let found = &survey.found;
+        let looked = |l: &backstory_core::discover::Looked| Looked {
+            path: text(&l.path),
+            why: l.why.clone(),
+            exists: l.exists,
+        };
+        let problem = |p: &backstory_core::discover::Problem| Problem {
+            path: text(&p.path),
+            what: p.what.clone(),
+        };
+        let mut report = Self {
+            schema: "backstory.doctor/1",
+            looked: found.looked.iter().map(looked).collect(),
+            roots: found.roots.iter().map(|root| text(root)).collect(),
+            found: kinds(&survey.files),
+            skipped: skipped(survey),
+            problems: found.problems.iter().map(problem).collect(),
+            records: records(&survey.files),
+            fault_count: survey.files.iter().map(FileRead::fault_count).sum(),
+            faults: survey.files.iter().flat_map(faults).collect(),
+            projects: survey.projects.iter().map(Project::new).collect(),
+            retention: Vec::new(),
+            deletions: Vec::new(),
+            at_risk: Vec::new(),
+            checks: Vec::new(),
+        };
+        for project in &survey.projects {
+            report.judge(project, &survey.files, env, now);
+        }
+        let soonest = |d: &Deletion| (d.at.is_some(), d.at, d.file.clone());
+        report.deletions.sort_by_cached_key(soonest);
+        report.at_risk = report.deletions.iter().filter(|d| d.early).cloned().collect();
+        report.checks = report.check();
+        report
+    }
+
+    /// What Gemini CLI will do to one project.
+    fn judge(&mut self, project: &ProjectFiles, files: &[FileRead], env: &Env, now: Timestamp) {
+        let path = project.project.path.as_deref().map(Path::new);
+        // All folders of a project stand below the same root, or are asked one by one.
+        let mut decided: BTreeMap<&Path, Decided> = BTreeMap::new();
+        for folder in &project.folders {
+            let Some(root) = folder.parent().and_then(Path::parent) else { continue };
+            let decided = decided.entry(root).or_insert_with(|| settings::decide(env, root, path));
+            let doomed = deletions::of_folder(folder, files, &decided.retention, now);
+            self.deletions.extend(doomed.into_iter().map(|d| Deletion::new(project, d)));
+        }
+        for decided in decided.into_values() {
+            for problem in &decided.unusable {
+                if !self.problems.contains(problem) {
+                    self.problems.push(problem.clone());
+                }
+            }
+            self.retention.push(Retention::new(project, decided));
+        }
+    }
+
+    fn check(&self) -> Vec<Check> {
+        let sessions: u64 = self.projects.iter().map(|project| project.sessions).sum();
+        let check = |name, ok, detail| Check { name, ok, detail };
+        vec![
+            check("places", self.looked.iter().any(|l| l.exists), count(self.roots.len(), "root")),
+            check("sessions", sessions > 0, format!("{sessions} to go back to")),
+            check("problems", self.problems.is_empty(), count(self.problems.len(), "problem")),
+            check("faults", self.fault_count == 0, format!("{} faults", self.fault_count)),
+            check("at_risk", self.at_risk.is_empty(), count(self.at_risk.len(), "file")),
+        ]
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Kinds of file, the most bytes first.
+fn kinds(files: &[FileRead]) -> Vec<Found> {
+    let mut kinds: Vec<Found> = Vec::new();
+    for file in files {
+        let kind = match &file.holds {
+            Holds::Session(_) => file.source.kind.name(),
+            Holds::Other(name) => name,
+            Holds::Nothing(_) => continue,
+        };
+        let at = kinds.iter().position(|known| known.kind == kind).unwrap_or_else(|| {
+            kinds.push(Found { kind, files: 0, bytes: 0 });
+            kinds.len() - 1
+        });
+        kinds[at].files += 1;
+        kinds[at].bytes += file.source.size;
+    }
+    kinds.sort_by(|a, b| (b.bytes, a.kind).cmp(&(a.bytes, b.kind)));
+    kinds
+}
+
+/// Passed over by their names, and by their content.
+fn skipped(survey: &Survey) -> Vec<Skipped> {
+    let by_name = survey.found.skipped.iter().map(|s| Skipped { path: text(&s.path), why: s.why });
+    let by_content = survey.files.iter().filter_map(|file| match file.holds {
+        Holds::Nothing(why) => Some(Skipped { path: text(&file.source.path), why }),
+        _ => None,
+    });
+    let mut all: Vec<Skipped> = by_name.chain(by_content).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    all
+}
+
+fn records(files: &[FileRead]) -> Records {
+    let mut sum = Records::default();
+    for file in files {
+        sum.used += file.faults.used;
+        sum.ignored += file.faults.ignored;
+        sum.unusable += file.faults.unusable;
+    }
+    sum
+}
+
+fn faults(file: &FileRead) -> impl Iterator<Item = Fault> {
+    file.faults.details.iter().map(|fault| Fault {
+        file: text(&file.source.path),
+        line: fault.line,
+        record: fault.record.clone(),
+        what: fault.what.to_string(),
+        pending: file.is_pending(fault),
+    })
+}
+
+impl Project {
+    fn new(project: &ProjectFiles) -> Self {
+        let known = &project.project;
+        Self {
+            name: known.name.clone(),
+            path: known.path.clone(),
+            proof: known.proof.name(),
+            hash: known.hash.clone(),
+            dirs: project.folders.iter().map(|folder| text(folder)).collect(),
+            sessions: project.sessions,
+            files: project.files,
+            bytes: project.bytes,
+            updated: project.updated,
+        }
+    }
+}
+
+impl Retention {
+    fn new(project: &ProjectFiles, decided: Decided) -> Self {
+        let retention = decided.retention;
+        Self {
+            project: project.label().to_owned(),
+            active: retention.is_active(),
+            enabled: retention.enabled,
+            max_age: retention.max_age,
+            max_count: retention.max_count,
+            min_retention: retention.min_retention,
+            decided_by: retention.from,
+            invalid: retention.invalid,
+            settings: decided.files.iter().map(|file| text(file)).collect(),
+        }
+    }
+}
+
+impl Deletion {
+    fn new(project: &ProjectFiles, doomed: Doomed) -> Self {
+        let (why, with) = match doomed.why {
+            Why::Age => ("age", None),
+            Why::Count => ("count", None),
+            Why::Corrupt => ("nothing_to_resume", None),
+            Why::SharesId(other) => ("shares_id", Some(other)),
+        };
+        Self {
+            session: doomed.session,
+            project: project.label().to_owned(),
+            file: text(&doomed.path),
+            at: doomed.at,
+            why,
+            with,
+            resumable: doomed.resumable,
+            early: doomed.early.is_some(),
+            instead_of: doomed.early.and_then(|early| early.instead_of),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The settings files of Gemini CLI that decide how long it keeps sessions.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use backstory_core::agent::gemini::retention::{Retention, Settings};
+use backstory_core::env::Env;
+
+use super::report::Problem;
+
+/// What the files decide for one project.
+pub(crate) struct Decided {
+    pub(crate) retention: Retention,
+    /// The files that were there, the weakest first.
+    pub(crate) files: Vec<PathBuf>,
+    /// Files that could not be used, and why.
+    pub(crate) unusable: Vec<Problem>,
+}
+
+/// Asks the files that Gemini CLI would read when started in the project.
+pub(crate) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> Decided {
+    let (mut texts, mut files, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
+    for file in candidates(env, root, project) {
+        let name = file.display().to_string();
+        match fs::read(&file) {
+            Ok(bytes) => {
+                texts.push(Settings { name, text: String::from_utf8_lossy(&bytes).into_owned() });
+                files.push(file);
+            }
+            Err(error) if is_absent(&error) => {}
+            Err(error) => unusable.push(Problem { path: name, what: error.to_string() }),
+        }
+    }
+    let (retention, broken) = Retention::decide(&texts);
+    for what in broken {
+        // The library names the file in its text; here it has a place of its own.
+        let named = texts.iter().find_map(|file| {
+            let rest = what.strip_prefix(&format!("`{}` ", file.name))?;
+            Some(Problem { path: file.name.clone(), what: rest.to_owned() })
+        });
+        unusable.push(named.unwrap_or(Problem { path: String::new(), what }));
+    }
+    Decided { retention, files, unusable }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// The weakest first: system defaults, user, project, system.
+fn candidates(env: &Env, root: &Path, project: Option<&Path>) -> Vec<PathBuf> {
+    let system = env
+        .var("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
+        .map_or_else(|| system_folder().join("settings.json"), PathBuf::from);
+    let defaults = env.var("GEMINI_CLI_SYSTEM_DEFAULTS_PATH").map_or_else(
+        || system.parent().unwrap_or(Path::new("")).join("system-defaults.json"),
+        PathBuf::from,
+    );
+    // The macOS sandbox moves the sessions, not the settings.
+    let user = match (&env.home, root.ends_with(".cache/.gemini")) {
+        (Some(home), true) if root.starts_with(home) => home.join(".gemini/settings.json"),
+        _ => root.join("settings.json"),
+    };
+    let project = project.map(|path| path.join(".gemini/settings.json"));
+    // In the home folder the project's file is the user's own.
+    let project = project.filter(|file| *file != user);
+    [Some(defaults), Some(user), project, Some(system)].into_iter().flatten().collect()
+}
+
+fn system_folder() -> &'static Path {
+    Path::new(if cfg!(target_os = "macos") {
+        "/Library/Application Support/GeminiCli"
+    } else if cfg!(windows) {
+        r"C:\ProgramData\gemini-cli"
+    } else {
+        "/etc/gemini-cli"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn which_files_in_which_order() {
+        let mut env = Env { home: Some("/home/dev".into()), ..Env::default() };
+        let list = |env: &Env, root: &str, project: Option<&str>| {
+            let files = candidates(env, Path::new(root), project.map(Path::new));
+            files
+                .iter()
+                .map(|file| file.display().to_string().replace('\\', "/"))
+                .collect::<Vec<_>>()
+        };
+        env.vars.insert("GEMINI_CLI_SYSTEM_SETTINGS_PATH".into(), "/s/settings.json".into());
+        assert_eq!(
+            list(&env, "/home/dev/.gemini", Some("/p")),
+            [
+                "/s/system-defaults.json",
+                "/home/dev/.gemini/settings.json",
+                "/p/.gemini/settings.json",
+                "/s/settings.json"
+            ]
+        );
+        assert_eq!(list(&env, "/home/dev/.gemini", Some("/home/dev")).len(), 3);
+        let sandbox = list(&env, "/home/dev/.cache/.gemini", None);
+        assert_eq!(sandbox[1], "/home/dev/.gemini/settings.json");
+        env.vars.insert("GEMINI_CLI_SYSTEM_DEFAULTS_PATH".into(), "/d.json".into());
+        assert_eq!(list(&env, "/r", None)[0], "/d.json");
+    }
+}

@@ -1,0 +1,240 @@
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{TestEnv, session, small_home};
+
+#[test]
+fn small_tree() {
+    insta::assert_snapshot!(small_home().run(&["doctor"]).show(), @"
+    exit code 0
+    --- stdout
+    Where it looked
+      ✓  ~/.gemini         home
+      –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
+
+    Found
+      KIND        FILES    SIZE
+      session         4  1.8 kB
+      prompt log      1     2 B
+      14 records read: 12 used, 0 ignored on purpose, 2 not usable
+
+    Skipped on purpose: 3
+           1  JSON that is no session
+           1  auto-memory notes
+           1  programs Gemini CLI downloaded
+
+    Problems: none
+
+    Faults: 2
+      ! ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:4: not JSON: EOF while parsing a string at column 14
+      ! ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:5: unknown kind of record (`colour`)
+      … ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:6: the last line is incomplete (still being written, or cut off)
+
+    Projects: 2
+      PROJECT  SESSIONS  FILES    SIZE  PATH
+      shop            2      5  1.3 kB  /code/shop
+      tools           1      1   473 B  not known
+
+    How long Gemini CLI keeps sessions
+      It deletes sessions: 30 days after their last use (its own default; no settings file changes it)
+
+    What it will delete: 5
+      WHEN                           PROJECT  FILE                                     WHY
+      at the next start              shop     session-2026-08-01T00-00-33333333.json   nothing to resume in it
+      at the next start              shop     session-2026-08-10T09-00-22222222.jsonl  the resume bug, see below
+      at the next start              shop     session-2026-08-12T09-30-22222222.jsonl  nothing to resume in it
+      2026-08-19 11:00   in 4 days   shop     session-2026-07-20T10-00-11111111.jsonl  its age
+      2026-09-12 08:05   in 28 days  tools    session-2026-08-13T08-00-44444444.jsonl  its age
+      Gemini CLI cleans up when it is started in the project after that time.
+
+    At risk from the resume bug: 1
+      ! ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
+        goes at the next start with `session-2026-08-12T09-30-22222222.jsonl` (by its age: on 2026-09-11 09:30)
+      Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage
+      and deletes every file with the same id, the session included. Copy these files away now.
+    ");
+}
+
+#[test]
+fn nothing_there() {
+    insta::assert_snapshot!(TestEnv::new().run(&["doctor"]).show(), @"
+    exit code 0
+    --- stdout
+    Where it looked
+      –  ~/.gemini         home, not there
+      –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
+      hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
+      hint: or look around with made-up sessions: `backstory --demo`
+
+    Found
+      no files of sessions
+
+    Skipped on purpose: none
+
+    Problems: none
+
+    Faults: none
+
+    Projects: none
+
+    How long Gemini CLI keeps sessions
+      no project, so nothing to decide
+
+    What it will delete: none
+
+    At risk from the resume bug: none
+    ");
+}
+
+#[test]
+fn verbose_lists_what_was_skipped() {
+    let run = small_home().run(&["doctor", "-v"]);
+    assert!(run.stdout.contains("~/.gemini/tmp/shop/memory/notes.md"), "{}", run.stdout);
+    assert!(run.stdout.contains("session-2026-08-01T00-00-33333333.json"), "{}", run.stdout);
+}
+
+#[test]
+fn as_json() {
+    let got = small_home().json(&["doctor", "--json"]);
+    assert_eq!(got["schema"], "backstory.doctor/1");
+    for key in ["looked", "roots", "found", "skipped", "problems", "faults", "projects"] {
+        assert!(got[key].is_array(), "{key}");
+    }
+    let faults = got["faults"].as_array().unwrap();
+    let lines: Vec<&Value> = faults.iter().map(|fault| &fault["line"]).collect();
+    assert_eq!(lines, [4, 5, 6]);
+    assert_eq!(faults[2]["pending"], true);
+    assert_eq!(got["fault_count"], 2);
+    let at_risk = got["at_risk"].as_array().unwrap();
+    assert_eq!(at_risk.len(), 1);
+    assert_eq!(at_risk[0]["session"], "22222222-0000-4000-8000-000000000002");
+    assert_eq!(at_risk[0]["instead_of"], "2026-09-11T09:30:00.000Z");
+    assert_eq!(at_risk[0]["at"], Value::Null);
+}
+
+#[test]
+fn strict_makes_faults_an_exit_code() {
+    assert_eq!(small_home().run(&["doctor", "--strict"]).code, Some(1));
+    assert_eq!(small_home().run(&["--strict"]).code, Some(1));
+    let env = TestEnv::new();
+    let log = session("66666666-0000-4000-8000-000000000006", NOW, NOW, &["hi"]);
+    // A session that is being written is no fault.
+    env.write("s.jsonl", format!("{log}{{\"id\":\"half"));
+    assert_eq!(env.run(&["doctor", "--strict", "--from", "s.jsonl"]).code, Some(0));
+    env.write("s.jsonl", format!("{log}{{\"id\":\"half\n"));
+    assert_eq!(env.run(&["doctor", "--strict", "--from", "s.jsonl"]).code, Some(1));
+}
+
+/// An unfinished line in a file that another one continues was never finished.
+#[test]
+fn a_torn_line_in_an_older_file_is_a_fault() {
+    let env = TestEnv::new();
+    let id = "66666666-0000-4000-8000-000000000006";
+    let old = session(id, NOW, "2026-08-13T10:00:00.000Z", &["hi"]);
+    let chats = ".gemini/tmp/p/chats";
+    env.write(&format!("{chats}/session-2026-08-13T10-00-66666666.jsonl"), old + "{\"id\":\"x");
+    assert_eq!(env.run(&["doctor", "--strict"]).code, Some(0));
+    let new = session(id, NOW, NOW, &["hi"]);
+    env.write(&format!("{chats}/session-2026-08-14T10-00-66666666.jsonl"), new);
+    assert_eq!(env.run(&["doctor", "--strict"]).code, Some(1));
+}
+
+const NOW: &str = "2026-08-14T10:00:00.000Z";
+
+#[test]
+fn a_missing_place_is_a_finding() {
+    let run = TestEnv::new().run(&["doctor", "--from", "nope"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stdout.contains("given, not there"), "{}", run.stdout);
+}
+
+#[test]
+fn many_faults_are_counted_and_cut() {
+    let env = TestEnv::new();
+    let log = session("77777777-0000-4000-8000-000000000007", NOW, NOW, &["hi"]);
+    env.write("s.jsonl", log + &"garbage\n".repeat(1500));
+    let run = env.run(&["doctor", "--from", "s.jsonl"]);
+    assert!(run.stdout.contains("Faults: 1,500\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("and 1,480 more (`-v` lists them)"), "{}", run.stdout);
+    assert_eq!(run.stdout.matches("not JSON").count(), 20);
+    let run = env.run(&["doctor", "-v", "--from", "s.jsonl"]);
+    assert_eq!(run.stdout.matches("not JSON").count(), 1000);
+    assert!(run.stdout.contains("and 500 more\n"), "{}", run.stdout);
+}
+
+#[test]
+fn settings_decide_what_is_kept() {
+    let env = small_home();
+    let project = env.home().join("shop");
+    fs::write(env.home().join(".gemini/tmp/shop/.project_root"), project.to_str().unwrap())
+        .unwrap();
+    let retention = |env: &TestEnv, project: &str| {
+        let got = env.json(&["doctor", "--json"]);
+        let all = got["retention"].as_array().unwrap().clone();
+        let is_it = |r: &Value| r["project"].as_str().unwrap().ends_with(project);
+        all.into_iter().find(is_it).unwrap()
+    };
+    let set = |age: &str| {
+        format!("{{ // mine\n \"general\": {{\"sessionRetention\": {{\"maxAge\": \"{age}\"}}}} }}")
+    };
+    env.write(".gemini/settings.json", set("90d"));
+    let got = retention(&env, "shop");
+    assert_eq!((&got["max_age"], &got["active"]), (&"90d".into(), &true.into()));
+    assert_eq!(got["decided_by"], "[TEMP]/home/.gemini/settings.json");
+    env.write("shop/.gemini/settings.json", set("60d"));
+    assert_eq!(retention(&env, "shop")["max_age"], "60d");
+    assert_eq!(retention(&env, "tools")["max_age"], "90d");
+    env.write("../system/settings.json", set("2h"));
+    let got = retention(&env, "tools");
+    assert_eq!(got["active"], false, "below the minimum switches it off");
+    assert!(env.json(&["doctor", "--json"])["deletions"].as_array().unwrap().is_empty());
+    env.write("../system/settings.json", "{,}");
+    let got = env.json(&["doctor", "--json"]);
+    assert!(got["problems"][0]["path"].as_str().unwrap().contains("system"), "{got}");
+    assert_eq!(got["problems"].as_array().unwrap().len(), 1, "told once for all projects");
+}
+
+/// Gemini CLI copies hash folders once and never cleans them up.
+#[test]
+fn hash_folders_are_left_alone() {
+    let env = TestEnv::new();
+    let log = session("88888888-0000-4000-8000-000000000008", OLD, OLD, &["hi"]);
+    let name = "session-2025-01-01T00-00-88888888.json";
+    env.write(&format!(".gemini/tmp/{}/chats/{name}", "a".repeat(64)), &log);
+    assert!(env.json(&["doctor", "--json"])["deletions"].as_array().unwrap().is_empty());
+    env.write(&format!(".gemini/tmp/slug/chats/{name}"), &log);
+    assert_eq!(env.json(&["doctor", "--json"])["deletions"][0]["why"], "age");
+}
+
+const OLD: &str = "2025-01-01T00:00:00.000Z";
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_back_is_a_problem() {
+    let env = small_home();
+    let chats = env.home().join(".gemini/tmp/shop/chats");
+    std::os::unix::fs::symlink(&chats, chats.join("again")).unwrap();
+    let got = env.json(&["doctor", "--json"]);
+    let what = got["problems"][0]["what"].as_str().unwrap();
+    assert!(what.contains("leads back"), "{what}");
+    assert_eq!(got["projects"].as_array().unwrap().len(), 2, "the rest is read");
+}
+
+#[test]
+fn extra_files_by_their_content() {
+    let env = TestEnv::new();
+    env.write("mix/share.json", r#"[{"role":"user","parts":[{"text":"hi"}]}]"#);
+    env.write("mix/out.json", r#"{"session_id":"s","response":"hi","stats":{}}"#);
+    env.write("mix/lfs.jsonl", "version https://git-lfs.github.com/spec/v1\noid sha256:00\n");
+    env.write("mix/other.json", r#"{"name":"package"}"#);
+    env.write("mix/noise.json", "no JSON at all");
+    let got = env.json(&["doctor", "--json", "--from", "mix"]);
+    let kinds: Vec<&str> =
+        got["found"].as_array().unwrap().iter().map(|k| k["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["output of `--output-format json`", "saved history", "session"]);
+    let why: Vec<&str> =
+        got["skipped"].as_array().unwrap().iter().map(|s| s["why"].as_str().unwrap()).collect();
+    assert_eq!(why, ["Git LFS pointer, the content is not here", "JSON that is no session"]);
+    assert_eq!(got["faults"][0]["what"], "Gemini CLI refuses this file: it is not JSON");
+}

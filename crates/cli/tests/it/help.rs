@@ -1,0 +1,295 @@
+use crate::support::TestEnv;
+
+fn help(args: &[&str]) -> String {
+    let run = TestEnv::new().run(args);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    // clap leaves spaces at the ends of lines.
+    run.stdout.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn program() {
+    insta::assert_snapshot!(help(&["--help"]), @"
+    The story behind your code: every session Gemini CLI left on your disk
+
+    backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them. Without
+    a command it prints an overview.
+
+    Usage: backstory [OPTIONS] [COMMAND]
+
+    Commands:
+      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
+      export       Write a session in another form
+      completions  Print a completion script for a shell
+      man          Print the manual page
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Global options:
+          --from <PATH>
+              Read this file or folder instead of the usual places (repeatable)
+
+              A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a
+              home that holds one. Without it: what `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
+              `GEMINI_CLI_HOME` names, else `~/.gemini` and `~/.cache/.gemini`, and the `roots` of the
+              config file.
+
+          --config <FILE>
+              Read this config file instead of `backstory/config.toml` in the config folder
+
+          --json
+              Print one JSON document with a `schema` field, for programs
+
+          --tz <ZONE>
+              Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
+
+          --color <WHEN>
+              Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
+
+              [possible values: auto, always, never]
+
+      -q, --quiet
+              Print the answer and errors only, no warnings
+
+      -v, --verbose
+              Say more: list what is otherwise only counted
+
+          --strict
+              Exit with 1 when anything could not be read
+
+          --demo
+              Use the made-up sessions that come with the program, at a fixed time
+
+    Examples:
+      backstory                        what there is: projects, sessions, what is about to be lost
+      backstory --demo                 the same on made-up sessions that come with the program
+      backstory doctor                 where it looked, what it could not read, what will be deleted
+      backstory --from ~/backup/.gemini doctor
+                                       the same for a copy of Gemini CLI's folder
+      backstory export 3f2a --format gemini -o session.json
+                                       one session, as `gemini --session-file` reads it
+
+    Exit codes: 0 fine; 1 nothing matched, or faults with --strict; 2 wrong usage or failure;
+    130 interrupted.
+    ");
+}
+
+#[test]
+fn program_in_short() {
+    insta::assert_snapshot!(help(&["-h"]), @"
+    The story behind your code: every session Gemini CLI left on your disk
+
+    Usage: backstory [OPTIONS] [COMMAND]
+
+    Commands:
+      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
+      export       Write a session in another form
+      completions  Print a completion script for a shell
+      man          Print the manual page
+
+    Options:
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Global options:
+          --from <PATH>    Read this file or folder instead of the usual places (repeatable)
+          --config <FILE>  Read this config file instead of `backstory/config.toml` in the config folder
+          --json           Print one JSON document with a `schema` field, for programs
+          --tz <ZONE>      Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
+          --color <WHEN>   Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
+                           [possible values: auto, always, never]
+      -q, --quiet          Print the answer and errors only, no warnings
+      -v, --verbose        Say more: list what is otherwise only counted
+          --strict         Exit with 1 when anything could not be read
+          --demo           Use the made-up sessions that come with the program, at a fixed time
+
+    Examples:
+      backstory                        what there is: projects, sessions, what is about to be lost
+      backstory --demo                 the same on made-up sessions that come with the program
+      backstory doctor                 where it looked, what it could not read, what will be deleted
+      backstory --from ~/backup/.gemini doctor
+                                       the same for a copy of Gemini CLI's folder
+      backstory export 3f2a --format gemini -o session.json
+                                       one session, as `gemini --session-file` reads it
+
+    Exit codes: 0 fine; 1 nothing matched, or faults with --strict; 2 wrong usage or failure;
+    130 interrupted.
+    ");
+}
+
+/// The global flags are the same everywhere; what comes before them is the command's own.
+fn own_help(command: &str) -> String {
+    let text = help(&[command, "--help"]);
+    let (before, after) = text.split_once("Global options:").unwrap();
+    assert!(after.contains("--from <PATH>") && after.contains("--strict"), "{after}");
+    let examples = after.find("Examples:").map_or("", |at| &after[at..]);
+    format!("{before}{examples}")
+}
+
+#[test]
+fn doctor() {
+    insta::assert_snapshot!(own_help("doctor"), @"
+    Say where it looked, what it found, what is damaged, and what will be deleted
+
+    Lists every place that was looked at and why, the files by kind, what was passed over on purpose,
+    every record that could not be used, the disk space of each project, how long Gemini CLI keeps
+    sessions by its settings files, and which sessions it will delete next.
+
+    Usage: backstory doctor [OPTIONS]
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      backstory doctor                          everything, the long lists cut
+      backstory doctor -v                       everything, nothing cut
+      backstory doctor --from session.jsonl     one file: is it whole?
+      backstory doctor --strict -q > /dev/null  exit code 1 if anything could not be read
+      backstory doctor --json | jq '.at_risk'   the sessions that the resume bug will delete
+    ");
+}
+
+#[test]
+fn export() {
+    insta::assert_snapshot!(own_help("export"), @"
+    Write a session in another form
+
+    A session is named by its id, by the beginning of it that is not shared with another, or by the name
+    of one of its files. Where it is spread over several files, the one that Gemini CLI would load is
+    taken. A path is read alone, whatever state the file is in.
+
+    Usage: backstory export [OPTIONS] --format <FORMAT> <FILE|SESSION>
+
+    Arguments:
+      <FILE|SESSION>
+              A session, or a file
+
+    Options:
+          --format <FORMAT>
+              The form to write
+
+              Possible values:
+              - gemini: Gemini CLI's own document, as `/export-session` writes it and `--session-file`
+                reads it
+
+      -o, --output <FILE>
+              Write to this file instead of standard output
+
+          --force
+              Replace the output file if it exists
+
+          --no-redact
+              Leave secrets in (nothing is taken out yet; scripts can already say so)
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      backstory export 3f2a91c7 --format gemini
+                            the session whose id begins so, to the screen or a pipe
+      backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
+                            one file, wherever it is; `gemini --session-file session.json` reads it
+      backstory export 3f2a --format gemini | jq '.messages | length'
+    ");
+}
+
+#[test]
+fn completions() {
+    insta::assert_snapshot!(own_help("completions"), @"
+    Print a completion script for a shell
+
+    bash:  backstory completions bash > ~/.local/share/bash-completion/completions/backstory
+    zsh:   backstory completions zsh > ~/.zfunc/_backstory   (a folder in $fpath)
+    fish:  backstory completions fish > ~/.config/fish/completions/backstory.fish
+
+    Usage: backstory completions [OPTIONS] <SHELL>
+
+    Arguments:
+      <SHELL>
+              The shell
+
+              [possible values: bash, elvish, fish, powershell, zsh]
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+    ");
+}
+
+#[test]
+fn man() {
+    insta::assert_snapshot!(own_help("man"), @"
+    Print the manual page
+
+    For the program, or for one of its commands. Try `backstory man | man -l -`, or keep it: `backstory
+    man > ~/.local/share/man/man1/backstory.1`.
+
+    Usage: backstory man [OPTIONS] [COMMAND]
+
+    Arguments:
+      [COMMAND]
+              The command to describe
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+    ");
+}
+
+#[test]
+fn scripts_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let run = TestEnv::new().run(&["completions", shell]);
+        assert_eq!(run.code, Some(0));
+        assert!(run.stdout.contains("doctor") && run.stdout.contains("strict"), "{shell}");
+    }
+}
+
+#[test]
+fn manual_pages() {
+    let page = TestEnv::new().run(&["man"]).stdout;
+    assert!(page.contains(".TH backstory 1") && page.contains("doctor"), "{page}");
+    let page = TestEnv::new().run(&["man", "export"]).stdout;
+    assert!(page.contains("no\\-redact"), "{page}");
+    insta::assert_snapshot!(TestEnv::new().run(&["man", "nope"]).show(), @"
+    exit code 2
+    --- stderr
+    error: there is no command `nope`
+      hint: commands: `doctor`, `export`, `completions`, `man`
+    ");
+}
+
+#[test]
+fn wrong_usage() {
+    insta::assert_snapshot!(TestEnv::new().run(&["--nope"]).show(), @"
+    exit code 2
+    --- stderr
+    error: unexpected argument '--nope' found
+
+    Usage: backstory [OPTIONS] [COMMAND]
+
+    For more information, try '--help'.
+    ");
+    for args in [
+        &["doctor", "extra"][..],
+        &["export"],
+        &["export", "x"],
+        &["--color", "blue"],
+        &["-q", "-v"],
+        &["--demo", "--from", "x"],
+    ] {
+        assert_eq!(TestEnv::new().run(args).code, Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn version() {
+    let run = TestEnv::new().run(&["--version"]);
+    assert_eq!(run.stdout, format!("backstory {}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,120 @@
+use crate::support::{TestEnv, session, small_home};
+
+#[test]
+fn small_tree() {
+    insta::assert_snapshot!(small_home().run(&[]).show(), @"
+    exit code 0
+    --- stdout
+    3 sessions · 2 projects · 6 files · 1.8 kB
+    in ~/.gemini
+
+      PROJECT  SESSIONS  LAST ACTIVITY    SIZE  PATH
+      tools           1  1 day ago       473 B  not known
+      shop            2  2 days ago     1.3 kB  /code/shop
+
+    ! 1 session will be lost at the next start of Gemini CLI, through its resume bug
+    ! 1 session will be deleted by Gemini CLI within 7 days
+    ! 2 faults in 1 file
+
+    Next
+      backstory doctor                          what was found, what is damaged, what will be deleted and when
+      backstory export SESSION --format gemini  a session as a document of its own
+      backstory --help                          everything else
+    ");
+}
+
+#[test]
+fn nothing_there() {
+    insta::assert_snapshot!(TestEnv::new().run(&[]).show(), @"
+    exit code 0
+    --- stdout
+    No sessions of Gemini CLI were found.
+
+    It looked here:
+      ~/.gemini         home, not there
+      ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
+
+    hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
+    hint: or look around with made-up sessions: `backstory --demo`
+    ");
+}
+
+#[test]
+fn only_antigravity() {
+    let env = TestEnv::new();
+    env.write(".gemini/antigravity-cli/state.json", "{}");
+    insta::assert_snapshot!(env.run(&[]).show(), @"
+    exit code 0
+    --- stdout
+    No sessions of Gemini CLI were found.
+    There is data of Antigravity CLI, another product, which is not read.
+
+    It looked here:
+      ~/.gemini         home, nothing in it
+      ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
+
+    hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
+    hint: or look around with made-up sessions: `backstory --demo`
+    ");
+    let doctor = env.run(&["doctor"]);
+    assert!(doctor.stdout.contains("Antigravity CLI only"), "{}", doctor.stdout);
+}
+
+#[test]
+fn as_json() {
+    let env = small_home();
+    let got = env.json(&["--json"]);
+    assert_eq!(got["schema"], "backstory.overview/1");
+    assert_eq!(got["totals"]["sessions"], 3);
+    assert_eq!(got["totals"]["updated"], "2026-08-13T08:05:00.000Z");
+    assert_eq!(got["faults"]["files"], 1);
+    assert_eq!(got["at_risk"][0]["why"], "shares_id");
+    let empty = TestEnv::new().json(&["--json"]);
+    assert_eq!(empty["schema"], "backstory.overview/1");
+    assert_eq!(empty["totals"]["updated"], serde_json::Value::Null);
+}
+
+/// A hash folder and the slug folder it was copied to are one project, and the copy one session.
+#[test]
+fn one_project_in_two_folders() {
+    let env = TestEnv::new();
+    let path = "/code/shop";
+    let hash = env.json(&["--json"]);
+    assert_eq!(hash["projects"].as_array().unwrap().len(), 0);
+    let log = session("55555555-0000-4000-8000-000000000005", NOW, NOW, &["hello"]);
+    let name = "session-2026-08-14T10-00-55555555.jsonl";
+    env.write(".gemini/tmp/shop/.project_root", path);
+    env.write(&format!(".gemini/tmp/shop/chats/{name}"), &log);
+    let hash = env.json(&["--json"])["projects"][0]["hash"].as_str().unwrap().to_owned();
+    env.write(&format!(".gemini/tmp/{hash}/chats/{name}"), &log);
+    let got = env.json(&["--json"]);
+    assert_eq!(got["projects"].as_array().unwrap().len(), 1);
+    assert_eq!((&got["totals"]["sessions"], &got["totals"]["files"]), (&1.into(), &2.into()));
+    assert_eq!(got["projects"][0]["path"], path);
+}
+
+const NOW: &str = "2026-08-14T10:00:00.000Z";
+
+#[test]
+fn a_given_place_must_exist() {
+    insta::assert_snapshot!(TestEnv::new().run(&["--from", "nope"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `nope` does not exist
+      hint: `--from` takes a session file, or any folder from a home to a `chats` folder
+    ");
+}
+
+#[test]
+fn given_places_add_up_on_both_sides_of_the_command() {
+    let env = small_home();
+    let got = env.json(&[
+        "--from",
+        ".gemini/tmp/shop",
+        "doctor",
+        "--json",
+        "--from",
+        ".gemini/tmp/tools",
+    ]);
+    assert_eq!(got["projects"].as_array().unwrap().len(), 2);
+}
