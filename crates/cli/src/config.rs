@@ -1,5 +1,6 @@
 //! The config file: a few keys in TOML (`docs/config.md`).
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -9,7 +10,7 @@ use crate::args::Color;
 use crate::error::{Failure, Result};
 use crate::output::path::tilde;
 
-const KEYS: &str = "known keys: `tz`, `color`, `roots`";
+const KEYS: &str = "known keys: `tz`, `color`, `roots`, and in `[projects]` `scan` and `links`";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -19,9 +20,20 @@ pub(crate) struct Config {
     pub(crate) color: Option<Color>,
     /// More `.gemini` folders to read, besides the usual ones.
     pub(crate) roots: Vec<PathBuf>,
+    pub(crate) projects: Projects,
     /// The file it came from.
     #[serde(skip)]
     pub(crate) file: Option<PathBuf>,
+}
+
+/// What is known of projects beyond what Gemini CLI tells.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Projects {
+    /// Where `projects --scan` looks.
+    pub(crate) scan: Option<Vec<PathBuf>>,
+    /// Hashes, or beginnings of them, and the paths they stand for.
+    pub(crate) links: BTreeMap<String, String>,
 }
 
 impl Config {
@@ -57,6 +69,9 @@ impl Config {
         })?;
         let folder = file.parent().unwrap_or(Path::new(""));
         config.roots = config.roots.iter().map(|root| expand(root, home, folder)).collect();
+        for path in config.projects.scan.iter_mut().flatten() {
+            *path = expand(path, home, folder);
+        }
         config.file = Some(file.to_owned());
         Ok(config)
     }

@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
 use crate::args::{Color, Global};
-use crate::config::Config;
+use crate::config::{Config, Projects};
 use crate::demo;
 use crate::error::{Failure, Result};
 use crate::output::path::tilde;
@@ -33,7 +33,14 @@ pub(crate) struct Context {
     pub(crate) from: Vec<PathBuf>,
     /// Where to look besides the usual places, and what says so.
     pub(crate) roots: Vec<PathBuf>,
+    /// The config file that was read, or the one that would be.
     pub(crate) config: Option<PathBuf>,
+    /// What the config file says of projects.
+    pub(crate) projects: Projects,
+    /// The command that shows long answers page by page.
+    pub(crate) pager: String,
+    /// Where the program was started.
+    pub(crate) cwd: Option<PathBuf>,
     pub(crate) json: bool,
     pub(crate) strict: bool,
     /// Holds the sample home of `--demo` for as long as the run lasts.
@@ -62,6 +69,7 @@ impl Context {
                 usual_config().map_or_else(|| Ok(Config::default()), |f| Config::usual(&f, home))?
             }
         };
+        let pager = pager(&env);
         let demo = if global.demo { Some(Demo::new()?) } else { None };
         let zone = zone(global, &config, demo.is_some(), &env, home)?;
         let color = color(global.color, &config, &env);
@@ -77,11 +85,22 @@ impl Context {
             color,
             from: global.from.clone(),
             roots: config.roots,
-            config: config.file,
+            config: config.file.or_else(|| global.config.clone()).or_else(usual_config),
+            projects: config.projects,
+            pager,
+            cwd: std::env::current_dir().ok(),
             json: global.json,
             strict: global.strict,
             _demo: demo.map(|demo| demo.folder),
         })
+    }
+
+    /// What the zone is called.
+    pub(crate) fn zone_name(&self) -> String {
+        match self.zone.iana_name() {
+            Some(name) => name.to_owned(),
+            None => self.now.to_zoned(self.zone.clone()).offset().to_string(),
+        }
     }
 
     /// A path as it is shown to people.
@@ -98,6 +117,11 @@ fn environment() -> Env {
         home: etcetera::home_dir().ok().filter(|home| !home.as_os_str().is_empty()),
         vars: vars.collect(),
     }
+}
+
+fn pager(env: &Env) -> String {
+    let named = env.var("PAGER").map(|pager| pager.to_string_lossy().into_owned());
+    named.unwrap_or_else(|| "less".to_owned())
 }
 
 fn usual_config() -> Option<PathBuf> {

@@ -10,6 +10,7 @@ mod config;
 mod context;
 mod demo;
 mod error;
+mod filters;
 mod interrupt;
 mod output;
 mod survey;

@@ -41,7 +41,11 @@ pub enum What<'a> {
     You(&'a str),
     Agent(&'a str),
     Thought(&'a Thought),
-    Tool { call: &'a ToolCall, argument: Option<String>, output: Option<&'a str> },
+    Tool {
+        call: &'a ToolCall,
+        argument: Option<String>,
+        output: Option<&'a str>,
+    },
     /// Something a program said: a notice, context, a summary.
     Notice(&'a str),
     Error(&'a str),

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::number::{bytes, count, date, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
+use crate::survey::Survey;
 use crate::survey::report::{Deletion, Fault, Report, Retention};
 
 const EXAMPLES: &str = "\
@@ -29,7 +30,8 @@ pub(crate) struct Doctor {}
 const SHOWN: usize = 20;
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Exit> {
-    let survey = super::survey(ctx, printer);
+    let all = super::collect(ctx, printer, &[])?;
+    let survey = Survey::new(&all);
     let report = Report::new(&survey, &ctx.env, ctx.now);
     if ctx.json {
         printer.json(&report)?;
@@ -70,7 +72,7 @@ impl Page<'_> {
             table.row([mark, self.path(&looked.path).into(), why]);
         }
         self.printer.table(&table)?;
-        if let Some(config) = &self.ctx.config {
+        if let Some(config) = self.ctx.config.as_ref().filter(|config| config.exists()) {
             let text = format!("  config file: {}", self.ctx.show(config));
             self.printer.line(Line::new().styled(style::DIM, text))?;
         }

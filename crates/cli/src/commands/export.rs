@@ -3,20 +3,20 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Loaded, Project, Shape};
+use backstory_core::agent::gemini::{self, Holds, Loaded, Shape, folder_project};
 use backstory_core::export::gemini::{Fallback, write};
+use backstory_core::export::json;
 use backstory_core::fault::What;
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
+use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::interrupt;
 use crate::output::Printer;
 use crate::output::number::plural;
 use crate::survey;
-use crate::survey::choose::{Chosen, choose};
-use crate::survey::file::{self, FileRead, Opened};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +42,10 @@ pub(crate) struct Export {
     #[arg(long, value_enum)]
     format: Format,
 
+    /// Which messages, for `json` and `jsonl`; `gemini` is always the current ones
+    #[arg(long, value_enum, default_value = "full")]
+    view: ViewArg,
+
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -57,86 +61,94 @@ pub(crate) struct Export {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Format {
+    /// Our own document, complete: the session and every message (`backstory.session/1`)
+    Json,
+    /// The same a line each: the session, then its messages
+    Jsonl,
     /// Gemini CLI's own document, as `/export-session` writes it and `--session-file` reads it
     Gemini,
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
-    let Format::Gemini = args.format;
     // Redaction is not there yet; the flag is, so that scripts need not change when it comes.
     let _ = args.no_redact;
     super::require_given(ctx)?;
-    let typed = Path::new(&args.session);
-    let is_file = typed.exists() && !typed.is_dir();
-    let path = if is_file { typed.to_owned() } else { find(ctx, printer, &args.session)? };
     if let Some(output) = &args.output {
         check_target(ctx, output, args.force)?;
     }
+    match args.format {
+        Format::Gemini => gemini_form(ctx, printer, args),
+        Format::Json | Format::Jsonl => own_form(ctx, printer, args),
+    }
+}
+
+/// The messages as the agent holds them.
+fn gemini_form(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
+    let typed = Path::new(&args.session);
+    let is_file = typed.exists() && !typed.is_dir();
+    let path = if is_file { typed.to_owned() } else { find(ctx, printer, &args.session)? };
     let mut file = open(&path).map_err(|error| cannot_read(ctx, &path, error))?;
     let loaded = load(ctx, &path, &mut file)?;
     let fallback = fallback(&path);
-    match args.output.as_deref().filter(|output| *output != Path::new("-")) {
-        None => {
-            let mut out = printer.data()?;
-            write(&loaded, &fallback, &mut file, &mut out)
-                .and_then(|()| out.flush())
-                .map_err(|error| cannot_export(ctx, &path, error))?;
-        }
-        Some(output) => {
-            save(output, args.force, |out| write(&loaded, &fallback, &mut file, out))
-                .map_err(|error| cannot_write(ctx, output, error))?;
-            printer.detail(format!("wrote `{}`", ctx.show(output)));
-        }
-    }
+    put(ctx, printer, args, |out| write(&loaded, &fallback, &mut file, out))?;
     tell_faults(ctx, printer, &path, &loaded);
     let is_faulty = !loaded.faults.is_clean();
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
 }
 
-/// The file of a session among all that are found.
-fn find(ctx: &Context, printer: &mut Printer, name: &OsStr) -> Result<PathBuf> {
-    let name = name.to_string_lossy();
-    let survey = super::survey(ctx, printer);
-    match choose(&survey.files, &name) {
-        Chosen::One(file, all) => {
-            if all.len() > 1 {
-                printer.detail(format!(
-                    "the session is spread over {} files; Gemini CLI would load `{}`",
-                    all.len(),
-                    ctx.show(&file.source.path)
-                ));
-            }
-            Ok(file.source.path.clone())
-        }
-        Chosen::Several(sessions) => Err(ambiguous(ctx, &name, &sessions)),
-        Chosen::Nothing if Path::new(&*name).is_dir() => {
-            Err(Failure::new(format!("`{name}` is a folder"))
-                .hint("name a file in it, or a session with `--from FOLDER`"))
-        }
-        Chosen::Nothing => {
-            let failure = Failure::nothing(format!("no file and no session is called `{name}`"));
-            Err(if survey.files.is_empty() {
-                survey.found.looked.iter().fold(failure, |failure, looked| {
-                    failure.hint(format!("nothing was found in `{}`", ctx.show(&looked.path)))
-                })
-            } else {
-                failure
-                    .hint("a session is named by its id, the beginning of its id, or a file's name")
+/// The session in our own form, complete.
+fn own_form(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
+    let (all, found) = super::open_session(ctx, printer, &args.session)?;
+    let assembled = &all.sessions[found];
+    let messages = super::show::read(ctx, &all, assembled, args.view.into())?;
+    let session = &assembled.session;
+    put(ctx, printer, args, |out| match args.format {
+        Format::Jsonl => json::write_lines(session, &messages, out),
+        _ => json::write(session, &messages, out),
+    })?;
+    super::tell_faults(printer, &all);
+    Ok(super::strictly(ctx, &all))
+}
+
+/// Writes to standard output, or to the file that was named.
+fn put(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Export,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    match args.output.as_deref().filter(|output| *output != Path::new("-")) {
+        None => {
+            let mut out = printer.data()?;
+            content(&mut out).and_then(|()| out.flush()).map_err(|error| {
+                let name = args.session.to_string_lossy();
+                Failure::new(format!("cannot export `{name}`")).because(error)
             })
+        }
+        Some(output) => {
+            save(output, args.force, content).map_err(|error| cannot_write(ctx, output, error))?;
+            printer.detail(format!("wrote `{}`", ctx.show(output)));
+            Ok(())
         }
     }
 }
 
-fn ambiguous(ctx: &Context, name: &str, sessions: &[(&str, &FileRead)]) -> Failure {
-    const SHOWN: usize = 10;
-    let mut failure = Failure::new(format!("`{name}` can mean {} sessions", sessions.len()));
-    for (id, file) in sessions.iter().take(SHOWN) {
-        failure = failure.hint(format!("`{id}` in `{}`", ctx.show(&file.source.path)));
+/// The file that Gemini CLI would load for a session.
+fn find(ctx: &Context, printer: &mut Printer, name: &OsStr) -> Result<PathBuf> {
+    let (all, found) = super::open_session(ctx, printer, name)?;
+    let assembled = &all.sessions[found];
+    let file = assembled.true_file.as_ref().ok_or_else(|| {
+        Failure::nothing(format!("the files of session `{}` are gone", assembled.session.id))
+            .hint("only what was typed is left of it: `backstory show` has that")
+    })?;
+    if assembled.files.len() > 1 {
+        printer.detail(format!(
+            "the session is spread over {} files; Gemini CLI would load `{}`",
+            assembled.files.len(),
+            ctx.show(file)
+        ));
     }
-    match sessions.len().saturating_sub(SHOWN) {
-        0 => failure,
-        more => failure.hint(format!("and {more} more")),
-    }
+    Ok(file.clone())
 }
 
 /// Opens a file; what comes through a pipe is put into one first, for it is read more than once.
@@ -152,12 +164,14 @@ fn open(path: &Path) -> io::Result<File> {
 
 fn load(ctx: &Context, path: &Path, file: &mut File) -> Result<Loaded> {
     let cannot = |error| cannot_read(ctx, path, error);
-    match file::open(file).map_err(cannot)? {
-        Opened::Session(loaded) => Ok(loaded),
-        Opened::Other(shape) if shape.is_conversation() || shape == Shape::Empty => {
-            gemini::load(file).map_err(cannot)
-        }
-        Opened::Other(shape) => {
+    match gemini::read_conversation(file).map_err(cannot)? {
+        Holds::Sessions(loaded) | Holds::History(loaded) => Ok(*loaded),
+        Holds::Nothing(Shape::Empty) => gemini::load(file).map_err(cannot),
+        holds => {
+            let shape = match holds {
+                Holds::Nothing(shape) => shape,
+                _ => Shape::PromptLog,
+            };
             let what = format!("`{}` holds no conversation", ctx.show(path));
             Err(Failure::new(what).because(format!("the file is: {}", shape.name())))
         }
@@ -170,7 +184,7 @@ fn fallback(path: &Path) -> Fallback {
     let folder = found.sources.first().and_then(|source| source.folder.as_deref());
     Fallback {
         session_id: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        project_hash: folder.and_then(|folder| Project::of_folder(folder).hash),
+        project_hash: folder.and_then(|folder| folder_project(folder).hash),
     }
 }
 
@@ -225,7 +239,7 @@ fn check_target(ctx: &Context, output: &Path, force: bool) -> Result<()> {
 fn save(
     output: &Path,
     force: bool,
-    content: impl FnOnce(&mut io::BufWriter<&mut File>) -> io::Result<()>,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut file = new_file(folder_of(output))?;
     interrupt::clean_up(file.path());
@@ -256,10 +270,6 @@ fn folder_of(file: &Path) -> &Path {
 
 fn cannot_read(ctx: &Context, path: &Path, error: io::Error) -> Failure {
     Failure::new(format!("cannot read `{}`", ctx.show(path))).because(error)
-}
-
-fn cannot_export(ctx: &Context, path: &Path, error: io::Error) -> Failure {
-    Failure::new(format!("cannot export `{}`", ctx.show(path))).because(error)
 }
 
 fn cannot_write(ctx: &Context, path: &Path, error: io::Error) -> Failure {

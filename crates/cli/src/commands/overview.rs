@@ -1,113 +1,156 @@
-//! What `backstory` alone prints: what there is, what is about to be lost, where to go from here.
+//! What `backstory` alone prints: what went on lately, what is about to be lost, where to go next.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::Path;
 
-use jiff::{SignedDuration, Timestamp};
+use backstory_core::agent::gemini::Assembled;
+use backstory_core::collection::Collection;
+use backstory_core::export::json::{SessionRow, Time, UsageRow};
+use backstory_core::query::Filter;
+use backstory_core::query::overview::{Overview, Sum, overview};
+use backstory_core::query::projects::{ProjectAnswer, projects};
+use jiff::SignedDuration;
 use serde::Serialize;
 
+use super::projects::Row as ProjectRow;
 use crate::context::Context;
-use crate::error::{Exit, Result};
-use crate::output::number::{bytes, count, plural, relative};
+use crate::error::{Exit, Failure, Result};
+use crate::output::chart::bar;
+use crate::output::number::{count, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 use crate::survey::Survey;
-use crate::survey::report::{Deletion, Looked, Project, Report, time};
+use crate::survey::report::{Deletion, Looked, Report};
+
+/// The days that are looked back on, today included.
+const DAYS: i64 = 7;
 
 /// How far ahead a deletion is worth a warning.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// How many projects are shown without `-v`.
-const SHOWN: usize = 10;
+/// How many rows of a list are shown.
+const SHOWN: usize = 5;
 
 /// `backstory.overview/1`; fields may be added.
-#[derive(Debug, Serialize)]
-struct Overview {
+#[derive(Serialize)]
+struct Document<'a> {
     schema: &'static str,
-    looked: Vec<Looked>,
-    roots: Vec<String>,
-    totals: Totals,
-    projects: Vec<Project>,
-    faults: Faults,
-    /// Sessions that Gemini CLI will delete, the soonest first.
-    at_risk: Vec<Deletion>,
-    #[serde(skip)]
-    only_antigravity: bool,
+    period: PeriodRow,
+    usage: Vec<SumRow>,
+    totals: SumRow,
+    models: Vec<SumRow>,
+    projects: Vec<ProjectRow<'a>>,
+    recent: Vec<SessionRow<'a>>,
+    sessions: usize,
+    faults: FaultsRow,
+    at_risk: &'a [&'a Deletion],
+    looked: &'a [Looked],
+    roots: &'a [String],
 }
 
-#[derive(Debug, Serialize)]
-struct Totals {
-    projects: u64,
-    sessions: u64,
-    files: u64,
-    bytes: u64,
-    #[serde(serialize_with = "time")]
-    updated: Option<Timestamp>,
+#[derive(Serialize)]
+struct PeriodRow {
+    since: Option<Time>,
+    until: Option<Time>,
+    tz: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Faults {
-    files: u64,
-    records: u64,
+#[derive(Serialize)]
+struct SumRow {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    calls: usize,
+    sessions: usize,
+    #[serde(flatten)]
+    usage: UsageRow,
+    cost_usd: Option<String>,
 }
 
-impl Overview {
-    fn new(survey: &Survey, report: Report) -> Self {
-        let mut projects = report.projects;
-        projects.sort_by(|a, b| (b.updated, &a.name).cmp(&(a.updated, &b.name)));
-        let totals = Totals {
-            projects: projects.len() as u64,
-            sessions: survey.sessions(),
-            files: survey.files.len() as u64,
-            bytes: projects.iter().map(|project| project.bytes).sum(),
-            updated: projects.iter().filter_map(|project| project.updated).max(),
-        };
-        let faulty = survey.files.iter().filter(|file| file.fault_count() > 0).count();
-        Self {
-            schema: "backstory.overview/1",
-            looked: report.looked,
-            roots: report.roots,
-            totals,
-            projects,
-            faults: Faults { files: faulty as u64, records: report.fault_count },
-            at_risk: report.deletions.into_iter().filter(|d| d.resumable).collect(),
-            only_antigravity: survey.only_antigravity(),
-        }
+impl SumRow {
+    fn new(key: Option<String>, sum: &Sum) -> Self {
+        let usage = UsageRow::new(&sum.usage);
+        Self { key, calls: sum.calls, sessions: sum.sessions, usage, cost_usd: None }
     }
+}
+
+#[derive(Serialize)]
+struct FaultsRow {
+    files: usize,
+    records: u64,
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     super::require_given(ctx)?;
-    let survey = super::survey(ctx, printer);
+    let all = super::collect(ctx, printer, &[])?;
+    let survey = Survey::new(&all);
     let report = Report::new(&survey, &ctx.env, ctx.now);
-    let overview = Overview::new(&survey, report);
+    let now = ctx.now.to_zoned(ctx.zone.clone());
+    let lately =
+        overview(&all, &now, DAYS).ok_or_else(|| Failure::new("the clock is out of its range"))?;
+    let recent: Vec<&Assembled> = all.listed().into_iter().take(SHOWN).collect();
+    let projects = projects(&all, &Filter::default());
+    let at_risk: Vec<&Deletion> = report.deletions.iter().filter(|d| d.resumable).collect();
+    let faults = FaultsRow {
+        files: survey.files.iter().filter(|file| file.fault_count() > 0).count(),
+        records: report.fault_count,
+    };
+    let is_faulty = faults.records > 0;
     if ctx.json {
-        printer.json(&overview)?;
-    } else if overview.totals.files == 0 {
-        empty(ctx, printer, &overview)?;
+        printer.json(&Document {
+            schema: "backstory.overview/1",
+            period: PeriodRow {
+                since: lately.period.since.map(Time),
+                until: lately.period.until.map(Time),
+                tz: ctx.zone_name(),
+            },
+            usage: rows(lately.days.iter().map(|(day, sum)| (day.to_string(), sum))),
+            totals: SumRow::new(None, &lately.total),
+            models: rows(lately.models.iter().map(|(model, sum)| (model.clone(), sum))),
+            projects: projects.iter().map(ProjectRow::new).collect(),
+            recent: recent.iter().map(|s| SessionRow::new(&s.session)).collect(),
+            sessions: all.listed().len(),
+            faults,
+            at_risk: &at_risk,
+            looked: &report.looked,
+            roots: &report.roots,
+        })?;
+    } else if survey.files.is_empty() {
+        empty(ctx, printer, &report, survey.only_antigravity())?;
     } else {
-        page(ctx, printer, &overview)?;
+        let mut page = Page { ctx, printer, all: &all };
+        page.lately(&lately)?;
+        page.recent(&recent)?;
+        page.projects(&projects)?;
+        page.warnings(&at_risk, &faults)?;
+        page.next()?;
     }
-    let is_faulty = overview.faults.records > 0;
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
 }
 
+fn rows<'a>(sums: impl Iterator<Item = (String, &'a Sum)>) -> Vec<SumRow> {
+    sums.map(|(key, sum)| SumRow::new(Some(key), sum)).collect()
+}
+
 /// Nothing was found: say where it looked and what to do.
-fn empty(ctx: &Context, printer: &mut Printer, overview: &Overview) -> io::Result<()> {
+fn empty(
+    ctx: &Context,
+    printer: &mut Printer,
+    report: &Report,
+    only_antigravity: bool,
+) -> Result<()> {
     printer.line(Line::new().styled(style::HEADING, "No sessions of Gemini CLI were found."))?;
-    if overview.only_antigravity {
+    if only_antigravity {
         printer.line("There is data of Antigravity CLI, another product, which is not read.")?;
     }
     printer.blank()?;
     printer.line("It looked here:")?;
     let mut table = Table::new([Column::text(""), Column::long("")]);
-    for looked in &overview.looked {
+    for looked in &report.looked {
         let state = if looked.exists { "nothing in it" } else { "not there" };
         let why = Cell::styled(style::DIM, format!("{}, {state}", looked.why));
         table.row([ctx.show(Path::new(&looked.path)).into(), why]);
     }
     printer.table(&table)?;
-    if overview.looked.is_empty() {
+    if report.looked.is_empty() {
         printer.line("  nowhere: the home folder is unknown (HOME is not set)")?;
     }
     printer.blank()?;
@@ -117,95 +160,151 @@ fn empty(ctx: &Context, printer: &mut Printer, overview: &Overview) -> io::Resul
     Ok(())
 }
 
-fn page(ctx: &Context, printer: &mut Printer, overview: &Overview) -> io::Result<()> {
-    let totals = &overview.totals;
-    let sizes = [
-        plural(totals.sessions, "session", "sessions"),
-        plural(totals.projects, "project", "projects"),
-        plural(totals.files, "file", "files"),
-        bytes(totals.bytes),
-    ];
-    printer.line(Line::new().styled(style::HEADING, sizes.join(" · ")))?;
-    let places: Vec<String> = overview.roots.iter().map(|r| ctx.show(Path::new(r))).collect();
-    if !places.is_empty() {
-        let from = format!("in {}", places.join(" and "));
-        printer.line(Line::new().styled(style::DIM, from))?;
-    }
-    printer.blank()?;
-    projects(ctx, printer, &overview.projects)?;
-    warnings(ctx, printer, overview)?;
-    printer.blank()?;
-    printer.line(Line::new().styled(style::HEADING, "Next"))?;
-    let mut table = Table::new([Column::text(""), Column::long("")]);
-    for (command, what) in [
-        ("backstory doctor", "what was found, what is damaged, what will be deleted and when"),
-        ("backstory export SESSION --format gemini", "a session as a document of its own"),
-        ("backstory --help", "everything else"),
-    ] {
-        table.row([Cell::styled(style::NAME, command), Cell::styled(style::DIM, what)]);
-    }
-    printer.table(&table)
+struct Page<'a> {
+    ctx: &'a Context,
+    printer: &'a mut Printer,
+    all: &'a Collection,
 }
 
-fn projects(ctx: &Context, printer: &mut Printer, projects: &[Project]) -> io::Result<()> {
-    let mut table = Table::new([
-        Column::long("PROJECT"),
-        Column::number("SESSIONS"),
-        Column::text("LAST ACTIVITY"),
-        Column::number("SIZE"),
-        Column::long("PATH"),
-    ]);
-    let shown = if printer.is_verbose() { projects.len() } else { projects.len().min(SHOWN) };
-    for project in &projects[..shown] {
-        let path = project.path.as_ref().map(|path| ctx.show(Path::new(path)));
-        table.row([
-            Cell::styled(style::NAME, &project.name),
-            count(project.sessions).into(),
-            project.updated.map_or_else(|| "–".to_owned(), |at| relative(at, ctx.now)).into(),
-            bytes(project.bytes).into(),
-            path.map_or_else(|| Cell::styled(style::DIM, "not known"), Cell::from),
+impl Page<'_> {
+    fn heading(&mut self, text: &str) -> Result<()> {
+        Ok(self.printer.line(Line::new().styled(style::HEADING, text))?)
+    }
+
+    /// A bar a day.
+    fn lately(&mut self, lately: &Overview) -> Result<()> {
+        let sum = [
+            plural(lately.conversations as u64, "session", "sessions"),
+            plural(lately.total.calls as u64, "model call", "model calls"),
+            format!("{} tokens", count(lately.total.usage.total())),
+        ];
+        self.heading(&format!("Last {DAYS} days: {}", sum.join(", ")))?;
+        let most = lately.days.iter().map(|(_, sum)| sum.usage.total()).max().unwrap_or(0);
+        let mut table = Table::new([
+            Column::text(""),
+            Column::number(""),
+            Column::number(""),
+            Column::text(""),
         ]);
+        for (day, sum) in &lately.days {
+            let total = sum.usage.total();
+            table.row([
+                day.strftime("%a %d %b").to_string().into(),
+                if sum.calls > 0 {
+                    format!("{} calls", count(sum.calls as u64))
+                } else {
+                    "–".to_owned()
+                }
+                .into(),
+                if total > 0 { count(total) } else { String::new() }.into(),
+                Cell::styled(style::NAME, bar(total, most, 30)),
+            ]);
+        }
+        self.printer.table(&table)?;
+        Ok(self.printer.blank()?)
     }
-    printer.table(&table)?;
-    let more = (projects.len() - shown) as u64;
-    if more > 0 {
-        let line = format!("  and {} (`-v` lists them)", plural(more, "more", "more"));
-        printer.line(Line::new().styled(style::DIM, line))?;
-    }
-    Ok(())
-}
 
-/// What should not wait.
-fn warnings(ctx: &Context, printer: &mut Printer, overview: &Overview) -> io::Result<()> {
-    let is_soon = |d: &&Deletion| d.at.is_none_or(|at| at.duration_since(ctx.now) <= SOON);
-    let sessions = |early: bool| {
-        let doomed = overview.at_risk.iter().filter(is_soon).filter(|d| d.early == early);
-        doomed.filter_map(|d| d.session.as_deref()).collect::<BTreeSet<_>>().len() as u64
-    };
-    let (bug, age) = (sessions(true), sessions(false));
-    let mut lines = Vec::new();
-    if bug > 0 {
-        lines.push(format!(
-            "{} will be lost at the next start of Gemini CLI, through its resume bug",
-            plural(bug, "session", "sessions")
-        ));
+    fn recent(&mut self, recent: &[&Assembled]) -> Result<()> {
+        if recent.is_empty() {
+            return Ok(());
+        }
+        self.heading("Latest sessions")?;
+        let mut table =
+            Table::new([Column::text(""), Column::text(""), Column::text(""), Column::long("")]);
+        for (n, assembled) in recent.iter().enumerate() {
+            let session = &assembled.session;
+            table.row([
+                Cell::styled(style::NAME, format!("@{}", n + 1)),
+                session.updated.map(|at| relative(at, self.ctx.now)).unwrap_or_default().into(),
+                session.project.name.as_str().into(),
+                session.title().0.into(),
+            ]);
+        }
+        self.printer.table(&table)?;
+        Ok(self.printer.blank()?)
     }
-    if age > 0 {
-        let sessions = plural(age, "session", "sessions");
-        lines.push(format!("{sessions} will be deleted by Gemini CLI within 7 days"));
+
+    fn projects(&mut self, projects: &[ProjectAnswer]) -> Result<()> {
+        let shown =
+            if self.printer.is_verbose() { projects.len() } else { projects.len().min(SHOWN) };
+        let sessions = plural(self.all.listed().len() as u64, "session", "sessions");
+        let number = plural(projects.len() as u64, "project", "projects");
+        self.heading(&format!("{sessions} in {number}"))?;
+        let mut table = Table::new([
+            Column::text("PROJECT"),
+            Column::number("SESSIONS"),
+            Column::number("TOKENS"),
+            Column::text("UPDATED"),
+            Column::long("PATH"),
+        ]);
+        for answer in &projects[..shown] {
+            let path = answer.project.path.as_ref().map(|path| self.ctx.show(Path::new(path)));
+            table.row([
+                Cell::styled(style::NAME, &answer.project.name),
+                count(answer.sessions as u64).into(),
+                count(answer.usage.total()).into(),
+                answer.updated.map(|at| relative(at, self.ctx.now)).unwrap_or_default().into(),
+                path.map_or_else(|| Cell::styled(style::DIM, "not known"), Cell::from),
+            ]);
+        }
+        self.printer.table(&table)?;
+        let more = (projects.len() - shown) as u64;
+        if more > 0 {
+            let line = format!("  and {} more (`backstory projects`)", count(more));
+            self.printer.line(Line::new().styled(style::DIM, line))?;
+        }
+        Ok(())
     }
-    if overview.faults.records > 0 {
-        lines.push(format!(
-            "{} in {}",
-            plural(overview.faults.records, "fault", "faults"),
-            plural(overview.faults.files, "file", "files")
-        ));
+
+    /// What should not wait.
+    fn warnings(&mut self, at_risk: &[&Deletion], faults: &FaultsRow) -> Result<()> {
+        let is_soon =
+            |d: &&&Deletion| d.at.is_none_or(|at| at.duration_since(self.ctx.now) <= SOON);
+        let sessions = |early: bool| {
+            let doomed = at_risk.iter().filter(is_soon).filter(|d| d.early == early);
+            doomed.filter_map(|d| d.session.as_deref()).collect::<BTreeSet<_>>().len() as u64
+        };
+        let (bug, age) = (sessions(true), sessions(false));
+        let mut lines = Vec::new();
+        if bug > 0 {
+            lines.push(format!(
+                "{} will be lost at the next start of Gemini CLI, through its resume bug",
+                plural(bug, "session", "sessions")
+            ));
+        }
+        if age > 0 {
+            let sessions = plural(age, "session", "sessions");
+            lines.push(format!("{sessions} will be deleted by Gemini CLI within 7 days"));
+        }
+        if faults.records > 0 {
+            lines.push(format!(
+                "{} in {}",
+                plural(faults.records, "fault", "faults"),
+                plural(faults.files as u64, "file", "files")
+            ));
+        }
+        if !lines.is_empty() {
+            self.printer.blank()?;
+        }
+        for line in lines {
+            let line = Line::new().styled(style::WARNING, "! ").text(line);
+            self.printer.line(line.styled(style::DIM, " (`backstory doctor`)"))?;
+        }
+        Ok(())
     }
-    if !lines.is_empty() {
-        printer.blank()?;
+
+    fn next(&mut self) -> Result<()> {
+        self.printer.blank()?;
+        self.heading("Next")?;
+        let mut table = Table::new([Column::text(""), Column::long("")]);
+        for (command, what) in [
+            ("backstory sessions --since 7d", "last week's sessions"),
+            ("backstory show @1", "read the latest one"),
+            ("backstory doctor", "what was found, what is damaged, what will be deleted and when"),
+            ("backstory --help", "everything else"),
+        ] {
+            table.row([Cell::styled(style::NAME, command), Cell::styled(style::DIM, what)]);
+        }
+        Ok(self.printer.table(&table)?)
     }
-    for line in lines {
-        printer.line(Line::new().styled(style::WARNING, "! ").text(line))?;
-    }
-    Ok(())
 }

@@ -187,8 +187,23 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled]) -> Rows {
 fn plain_rows(sessions: &[&Assembled]) -> Rows {
     let mut rows = Rows::new(
         [
-            "id", "kind", "project", "started", "updated", "prompts", "messages", "calls",
-            "tool_calls", "input", "cached", "output", "thoughts", "tool", "other", "total", "models",
+            "id",
+            "kind",
+            "project",
+            "started",
+            "updated",
+            "prompts",
+            "messages",
+            "calls",
+            "tool_calls",
+            "input",
+            "cached",
+            "output",
+            "thoughts",
+            "tool",
+            "other",
+            "total",
+            "models",
             "title",
         ]
         .map(Column::text),

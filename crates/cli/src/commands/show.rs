@@ -126,7 +126,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         out.flush()?;
     } else {
         if args.pager {
-            printer.page(ctx.pager.as_deref());
+            printer.page(&ctx.pager).map_err(|error| {
+                Failure::new(format!("cannot start the pager `{}`", ctx.pager))
+                    .because(error)
+                    .hint("`PAGER` names the program to use")
+            })?;
         }
         Page { ctx, printer, args }.session(&assembled.session, &messages, &options)?;
     }
@@ -417,7 +421,8 @@ impl Page<'_> {
         if call.status == ToolStatus::Error && !self.args.tool_output {
             let why = call.error.as_deref().or(call.output.as_deref()).unwrap_or_default();
             if let Some(why) = why.lines().find(|line| !line.trim().is_empty()) {
-                self.printer.line(Line::new().text(margin).styled(style::ERROR, format!("  {why}")))?;
+                self.printer
+                    .line(Line::new().text(margin).styled(style::ERROR, format!("  {why}")))?;
             }
         }
         if let Some(agent) = &call.agent_session {

@@ -26,6 +26,16 @@ impl Line {
         self
     }
 
+    /// Both, one behind the other.
+    pub(super) fn append(mut self, other: Self) -> Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        self.0.trim().is_empty()
+    }
+
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }

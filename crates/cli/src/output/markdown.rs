@@ -10,7 +10,8 @@ use super::{Line, Table, clean, style};
 /// Renders `text` in lines of at most `width`, each behind `margin`.
 pub(crate) fn render(text: &str, width: usize, margin: &str) -> Vec<Line> {
     let clean = clean::block(text);
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let room = width.saturating_sub(margin.width()).max(20);
     let mut renderer = Renderer { room, margin: margin.to_owned(), ..Renderer::default() };
     for event in Parser::new_ext(&clean, options) {
@@ -152,7 +153,8 @@ impl Renderer {
             TagEnd::Link => {
                 self.styles.pop();
                 let shown: String = self.words.iter().map(|(_, word)| word.as_str()).collect();
-                if let Some(link) = self.link.take().filter(|link| !shown.ends_with(link.as_str())) {
+                if let Some(link) = self.link.take().filter(|link| !shown.ends_with(link.as_str()))
+                {
                     self.text(&format!(" ({link})"), style::DIM);
                 }
             }

@@ -3,13 +3,16 @@
 //! Text becomes a [`Line`] first, which cleans it: no file can send control characters to a
 //! terminal, because nothing else can be printed.
 
+pub(crate) mod chart;
 pub(crate) mod clean;
 mod escape;
 mod line;
+pub(crate) mod markdown;
 pub(crate) mod number;
 pub(crate) mod path;
 mod printer;
 mod progress;
+pub(crate) mod rows;
 pub(crate) mod style;
 mod table;
 

@@ -1,12 +1,14 @@
 //! Owns stdout and stderr: stdout is the answer, stderr is talk.
 
-use std::io::{self, BufWriter, Stderr, Stdout, Write};
+use std::io::{self, BufWriter, Stderr, Write};
+use std::process::{Child, Command, Stdio};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
 
 use super::escape::Escaping;
+use super::rows::{Format, Rows};
 use super::{Line, Progress, Table, clean, style};
 use crate::context::Terminal;
 use crate::error::Failure;
@@ -20,19 +22,24 @@ pub(crate) enum Verbosity {
 }
 
 pub(crate) struct Printer {
-    out: BufWriter<AutoStream<Stdout>>,
+    out: BufWriter<Box<dyn Write>>,
     err: AutoStream<Stderr>,
     terminal: Terminal,
     verbosity: Verbosity,
+    color: ColorChoice,
+    /// The program that shows the answer page by page.
+    pager: Option<Child>,
 }
 
 impl Printer {
     pub(crate) fn new(color: ColorChoice, terminal: Terminal, verbosity: Verbosity) -> Self {
         Self {
-            out: BufWriter::new(AutoStream::new(io::stdout(), color)),
+            out: BufWriter::new(Box::new(AutoStream::new(io::stdout(), color))),
             err: AutoStream::new(io::stderr(), color),
             terminal,
             verbosity,
+            color,
+            pager: None,
         }
     }
 
@@ -57,6 +64,38 @@ impl Printer {
         table.lines(self.terminal.width).into_iter().try_for_each(|line| self.line(line))
     }
 
+    pub(crate) fn rows(&mut self, rows: &Rows, format: Format) -> io::Result<()> {
+        let text = match format {
+            Format::Csv => rows.csv(),
+            Format::Md => rows.markdown(),
+            _ => {
+                let lines = rows.table(self.terminal.width);
+                return lines.into_iter().try_for_each(|line| self.line(line));
+            }
+        };
+        let mut out = self.data()?;
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
+    /// Rows alone, one a line.
+    pub(crate) fn json_lines(
+        &mut self,
+        rows: impl Iterator<Item = impl Serialize>,
+    ) -> io::Result<()> {
+        let mut out = self.data()?;
+        for row in rows {
+            serde_json::to_writer(&mut out, &row)?;
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+
+    /// How wide the terminal is; none when stdout is none.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.terminal.stdout.then(|| self.terminal.width.unwrap_or(80))
+    }
+
     /// One JSON document.
     pub(crate) fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
         let mut out = self.data()?;
@@ -76,6 +115,13 @@ impl Printer {
     pub(crate) fn warn(&mut self, text: impl AsRef<str>) {
         if self.verbosity > Verbosity::Quiet {
             self.say(style::WARNING, "warning: ", text.as_ref());
+        }
+    }
+
+    /// Says something about the answer that is not part of it.
+    pub(crate) fn note(&mut self, text: impl AsRef<str>) {
+        if self.verbosity > Verbosity::Quiet {
+            self.say(style::DIM, "", text.as_ref());
         }
     }
 
@@ -101,9 +147,39 @@ impl Printer {
         Progress::new(self.terminal.stderr && self.verbosity > Verbosity::Quiet, total)
     }
 
-    /// Brings out all that is still held back.
+    /// Sends what follows through a pager, where somebody looks. `command` is for the shell.
+    pub(crate) fn page(&mut self, command: &str) -> io::Result<()> {
+        if !self.terminal.stdout {
+            return Ok(());
+        }
+        self.out.flush()?;
+        let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let mut pager = Command::new(shell)
+            .args([flag, command])
+            // `less` shows colours only when told to.
+            .env("LESS", "-R")
+            .stdin(Stdio::piped())
+            .spawn()?;
+        if let Some(input) = pager.stdin.take() {
+            let plain = self.color == ColorChoice::Never;
+            self.out = BufWriter::new(if plain {
+                Box::new(anstream::StripStream::new(Box::new(input) as Box<dyn Write>))
+            } else {
+                Box::new(input)
+            });
+        }
+        self.pager = Some(pager);
+        Ok(())
+    }
+
+    /// Brings out all that is still held back, and waits until the pager is left.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        let flushed = self.out.flush();
+        if let Some(mut pager) = self.pager.take() {
+            self.out = BufWriter::new(Box::new(io::sink()));
+            pager.wait()?;
+        }
+        flushed
     }
 
     /// Where stderr is closed there is nobody to tell, so its errors are dropped.

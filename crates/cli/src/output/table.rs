@@ -22,6 +22,10 @@ impl Column {
         Self { title, right: false, shrinks: false }
     }
 
+    pub(super) fn title(&self) -> &'static str {
+        self.title
+    }
+
     /// Right-aligned, so that digits stand below digits.
     pub(crate) fn number(title: &'static str) -> Self {
         Self { title, right: true, shrinks: false }
@@ -42,6 +46,12 @@ pub(crate) struct Cell {
 impl Cell {
     pub(crate) fn styled(style: Style, text: impl AsRef<str>) -> Self {
         Self { text: clean::line(text.as_ref()).into_owned(), style }
+    }
+}
+
+impl Cell {
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 }
 

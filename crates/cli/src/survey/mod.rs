@@ -1,9 +1,8 @@
-//! What is on the disk right now, as plain data: found, read, grouped by project.
+//! The state of the files, as plain data: what the doctor looks at.
 //!
 //! Nothing here prints or knows the command line, so that it can move into the library when another
 //! front end wants it.
 
-pub(crate) mod choose;
 mod deletions;
 mod diagnose;
 pub(crate) mod file;
@@ -13,46 +12,41 @@ mod settings;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use backstory_core::agent::gemini::{self, Project};
+use backstory_core::agent::gemini;
+use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
 use backstory_core::env::Env;
 use jiff::Timestamp;
-use rayon::prelude::*;
 
 use file::FileRead;
 pub(crate) use projects::ProjectFiles;
 
-/// Everything that was found, each file read once.
-pub(crate) struct Survey {
-    pub(crate) found: Found,
+/// Every file that was read, by itself and by project.
+pub(crate) struct Survey<'a> {
+    pub(crate) found: &'a Found,
     /// In the order of their paths.
     pub(crate) files: Vec<FileRead>,
     /// The largest first.
     pub(crate) projects: Vec<ProjectFiles>,
 }
 
-impl Survey {
-    /// Reads all files, several at once. `tick` is called after each, from any thread.
-    pub(crate) fn take(mut found: Found, tick: &(dyn Fn() + Sync)) -> Self {
-        let sources = std::mem::take(&mut found.sources);
-        let known = known_projects(sources.iter().filter_map(|source| source.folder.as_ref()));
-        let read = |source: backstory_core::discover::Source| {
-            let project = source.folder.as_ref().and_then(|folder| known.get(folder));
-            let read = file::read(source, project);
-            tick();
-            read
-        };
-        let mut files: Vec<FileRead> = sources.into_par_iter().map(read).collect();
+impl<'a> Survey<'a> {
+    pub(crate) fn new(all: &'a Collection) -> Self {
+        let mut ids: HashMap<&Path, &str> = HashMap::new();
+        for assembled in &all.sessions {
+            for file in &assembled.files {
+                ids.entry(file).or_insert(&assembled.session.id);
+            }
+        }
+        let read = all
+            .files
+            .iter()
+            .map(|scanned| FileRead::new(scanned, ids.get(scanned.source.path.as_path()).copied()));
+        let mut files: Vec<FileRead> = read.collect();
         mark_newest(&mut files);
-        let projects = projects::group(&files, &found.skipped, &known);
-        Self { found, files, projects }
-    }
-
-    /// Sessions that one could go back to, each once.
-    pub(crate) fn sessions(&self) -> u64 {
-        self.projects.iter().map(|project| project.sessions).sum()
+        let projects = projects::group(&files, all);
+        Self { found: &all.found, files, projects }
     }
 
     /// Whether there is data of Antigravity CLI here, and nothing of Gemini CLI.
@@ -78,14 +72,6 @@ fn mark_newest(files: &mut [FileRead]) {
         let best = file.session().and_then(|session| newest.get(&session.id));
         file.is_newest = best.is_none_or(|(_, path)| *path == file.source.path);
     }
-}
-
-fn known_projects<'a>(folders: impl Iterator<Item = &'a Arc<Path>>) -> HashMap<Arc<Path>, Project> {
-    let mut known = HashMap::new();
-    for folder in folders {
-        known.entry(folder.clone()).or_insert_with(|| Project::of_folder(folder));
-    }
-    known
 }
 
 /// Looks in the given places, or, without any, in the usual ones and in `roots`.

@@ -1,12 +1,14 @@
 //! Files grouped by the project they belong to.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_core::agent::gemini::{Project, Proof};
-use backstory_core::discover::{Skipped, SourceKind};
+use backstory_core::agent::gemini::folder_project;
+use backstory_core::collection::Collection;
+use backstory_core::discover::Skipped;
+use backstory_core::project::{Project, Proof};
 use jiff::Timestamp;
 
 use super::file::FileRead;
@@ -18,7 +20,7 @@ pub(crate) struct ProjectFiles {
     pub(crate) files: u64,
     /// What the folders take up, as far as it is known.
     pub(crate) bytes: u64,
-    /// Sessions that one could go back to, each once.
+    /// Conversations in which something was said.
     pub(crate) sessions: u64,
     pub(crate) updated: Option<Timestamp>,
 }
@@ -30,36 +32,29 @@ impl ProjectFiles {
     }
 }
 
-/// Groups by the hash of the project's path, which a hash folder and its slug folder share.
-pub(super) fn group(
-    files: &[FileRead],
-    skipped: &[Skipped],
-    known: &HashMap<Arc<Path>, Project>,
-) -> Vec<ProjectFiles> {
+/// Groups by the project's path, or by what stands for it.
+pub(super) fn group(files: &[FileRead], all: &Collection) -> Vec<ProjectFiles> {
+    let skipped = &all.found.skipped;
+    let known = known_projects(all);
+    let mut folders: HashMap<Arc<Path>, Project> = HashMap::new();
     let mut groups: BTreeMap<String, ProjectFiles> = BTreeMap::new();
-    let mut sessions: HashMap<String, HashSet<&str>> = HashMap::new();
     for file in files {
         let folder = file.source.folder.as_ref();
-        let project = match folder.and_then(|folder| known.get(folder)) {
-            Some(project) => project.clone(),
-            None => without_folder(file),
+        let by_session = known.get(file.source.path.as_path());
+        let project = match (by_session, folder) {
+            (Some(project), _) => project.as_ref().clone(),
+            (None, Some(folder)) => {
+                folders.entry(folder.clone()).or_insert_with(|| folder_project(folder)).clone()
+            }
+            (None, None) => no_project(),
         };
-        let key = project.hash.clone().unwrap_or_else(|| match folder {
-            Some(folder) => folder.display().to_string(),
-            None => String::new(),
-        });
-        let group = groups.entry(key.clone()).or_insert_with(|| ProjectFiles::empty(&project));
+        let key = project.key().to_owned();
+        let group = groups.entry(key).or_insert_with(|| ProjectFiles::empty(&project));
         group.add(file, folder, project);
-        if let Some(session) = file.session()
-            && session.resumable
-            && file.source.kind == SourceKind::Chat
-        {
-            sessions.entry(key).or_default().insert(&session.id);
-        }
     }
-    for (key, ids) in &sessions {
-        if let Some(group) = groups.get_mut(key) {
-            group.sessions = ids.len() as u64;
+    for assembled in all.sessions.iter().filter(|assembled| assembled.session.is_listed()) {
+        if let Some(group) = groups.get_mut(assembled.session.project.key()) {
+            group.sessions += 1;
         }
     }
     let mut groups: Vec<ProjectFiles> = groups.into_values().collect();
@@ -97,12 +92,18 @@ fn updated(file: &FileRead) -> Option<Timestamp> {
     said.or_else(|| Timestamp::try_from(file.source.modified?).ok())
 }
 
-/// The project of a file that stands alone: what its header says.
-fn without_folder(file: &FileRead) -> Project {
-    let hash = file.session().and_then(|session| session.project_hash.clone());
-    let name = match &hash {
-        Some(hash) => hash.chars().take(8).collect(),
-        None => "no project".to_owned(),
-    };
-    Project { name, path: None, proof: Proof::None, hash, dir: String::new() }
+/// The project of each session file.
+fn known_projects(all: &Collection) -> HashMap<&Path, &Arc<Project>> {
+    let mut known = HashMap::new();
+    for assembled in &all.sessions {
+        for file in &assembled.files {
+            known.entry(file.as_path()).or_insert(&assembled.session.project);
+        }
+    }
+    known
+}
+
+fn no_project() -> Project {
+    let name = "no project".to_owned();
+    Project { name, path: None, proof: Proof::None, hash: None, dir: None }
 }

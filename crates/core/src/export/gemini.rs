@@ -34,7 +34,7 @@ pub fn write(
     loaded: &Loaded,
     fallback: &Fallback,
     source: &mut (impl Read + Seek),
-    out: &mut impl Write,
+    out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     let mut object = Object { out, comma: "" };
     for (key, value) in metadata(loaded, fallback)? {
@@ -88,7 +88,7 @@ fn metadata(loaded: &Loaded, fallback: &Fallback) -> io::Result<Vec<(String, Str
 fn messages(
     spans: &[Span],
     source: &mut (impl Read + Seek),
-    out: &mut impl Write,
+    out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     for (n, span) in spans.iter().enumerate() {
@@ -108,12 +108,12 @@ fn messages(
     out.write_all(if spans.is_empty() { b"]" } else { b"\n  ]" })
 }
 
-struct Object<'a, W> {
+struct Object<'a, W: ?Sized> {
     out: &'a mut W,
     comma: &'static str,
 }
 
-impl<W: Write> Object<'_, W> {
+impl<W: Write + ?Sized> Object<'_, W> {
     fn key(&mut self, key: &str) -> io::Result<()> {
         let opening = if self.comma.is_empty() { "{" } else { self.comma };
         self.comma = ",";

@@ -271,7 +271,11 @@ impl<'a> ToolCallRow<'a> {
 }
 
 /// Writes one session as a document.
-pub fn write(session: &Session, messages: &[Message], out: &mut impl Write) -> io::Result<()> {
+pub fn write(
+    session: &Session,
+    messages: &[Message],
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
     #[derive(Serialize)]
     struct Document<'a> {
         schema: &'static str,
@@ -292,7 +296,7 @@ pub fn write(session: &Session, messages: &[Message], out: &mut impl Write) -> i
 pub fn write_lines(
     session: &Session,
     messages: &[Message],
-    out: &mut impl Write,
+    out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     #[derive(Serialize)]
     struct Head<'a> {

@@ -32,7 +32,7 @@ pub use load::{Form, Loaded, LogReader, load};
 pub use log::{Span, Tail};
 pub use normalize::{View, transcript};
 pub use paths::{discover, discover_given};
-pub use projects::{Candidates, hash_of, is_hash};
+pub use projects::{Candidates, folder_project, hash_of, is_hash};
 pub use prompts::{Typed, by_session, read_prompt_log};
 pub use replay::{Manner, Replay};
 pub use scan::{Holds, Scanned, read_conversation, scan};

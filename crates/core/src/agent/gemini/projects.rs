@@ -177,6 +177,13 @@ fn common_folder(paths: &[String]) -> Option<String> {
     (depth > 2 && !rest.is_empty()).then(|| common.to_owned())
 }
 
+/// What a folder alone tells of its project.
+pub fn folder_project(folder: &Path) -> Project {
+    let mut projects = Projects::default();
+    projects.learn_folder(folder);
+    projects.find(Some(folder), None)
+}
+
 /// The path in the folder's `.project_root`.
 fn marker(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join(".project_root")).ok()?;

@@ -1,0 +1,260 @@
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use backstory_core::agent::gemini::{self, Search};
+use backstory_core::collection::Collection;
+use backstory_core::export::json::{Time, UsageRow};
+use backstory_core::query::projects::{ProjectAnswer, projects, unresolved};
+use serde::Serialize;
+use toml_edit::{DocumentMut, Item, Table as TomlTable, value};
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::Filters;
+use crate::output::number::{bytes, count, plural, relative};
+use crate::output::rows::{Format, Rows};
+use crate::output::{Cell, Column, Printer, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory projects                       where you worked, the latest first
+  backstory projects --scan                look for the folders of which only the hash is known
+  backstory projects link 3f9a21c0 ~/code/old-name
+                                           say it yourself; it is kept in the config file
+
+How a path is known (PROOF): `project_root` and `registry` are Gemini CLI's own notes; `directories`
+and `session_context` stand in a session; `hash` is a folder whose hash is the recorded one;
+`tool_paths` is a guess from the paths tools worked on; `link` is your word.";
+
+/// How long a search for folders may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many levels deep it goes.
+const DEPTH: usize = 4;
+
+/// List projects: names, paths, and how each path is known
+///
+/// Older versions of Gemini CLI recorded only a hash of a project's path. Many of them can be told
+/// from what sessions say; `--scan` looks through your folders for the rest.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Projects {
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Look for the folders of unknown projects, up to 5 seconds
+    #[arg(long)]
+    scan: bool,
+
+    /// How to print them
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Say which folder a hash stands for
+    Link {
+        /// The hash, or enough of its beginning
+        hash: String,
+        /// The project's folder, as it was when the sessions were made
+        path: PathBuf,
+    },
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Result<Exit> {
+    if let Some(Action::Link { hash, path }) = &args.action {
+        return link(ctx, printer, hash, path);
+    }
+    super::require_given(ctx)?;
+    let mut all = super::collect(ctx, printer, &args.filters.project)?;
+    if args.scan {
+        let open = unresolved(&all).len() as u64;
+        let found = scan(ctx, &all);
+        printer.note(format!(
+            "{} of {} found.",
+            count(found.len() as u64),
+            plural(open, "unknown project", "unknown projects")
+        ));
+        if !found.is_empty() {
+            all = super::reread(printer, ctx, all, found);
+        }
+    }
+    let filter = args.filters.filter(ctx)?;
+    let mut rows = projects(&all, &filter);
+    rows.retain(|row| match row.updated {
+        Some(at) => filter.period.contains(at),
+        None => filter.period.is_everything(),
+    });
+    let format = args.format.or_json(ctx.json);
+    print(ctx, printer, &rows, format)?;
+    if rows.is_empty() {
+        return match format {
+            Format::Table if all.sessions.is_empty() => Err(super::empty(ctx, &all.found)),
+            Format::Table => Err(Failure::nothing("no project fits")
+                .hint("`backstory projects` without filters lists them all")),
+            _ => Ok(Exit::Nothing),
+        };
+    }
+    let unknown = rows.iter().filter(|row| row.project.path.is_none()).count() as u64;
+    if unknown > 0 && format == Format::Table && !args.scan {
+        printer.note(format!(
+            "{} known only by hash: `backstory projects --scan` looks for them.",
+            plural(unknown, "project is", "projects are")
+        ));
+    }
+    Ok(super::strictly(ctx, &all))
+}
+
+/// Looks for the folders of projects that nothing has named.
+pub(super) fn scan(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
+    let hashes = unresolved(all);
+    if hashes.is_empty() {
+        return Vec::new();
+    }
+    let home = ctx.env.home.as_deref();
+    let usual = home.into_iter().flat_map(|home| {
+        let below = ["", "dev", "projects", "src", "code", "work"];
+        below.map(|name| if name.is_empty() { home.to_owned() } else { home.join(name) })
+    });
+    let roots = ctx.projects.scan.clone().unwrap_or_else(|| usual.collect());
+    let end = Instant::now() + PATIENCE;
+    gemini::find_projects(&hashes, &Search { roots, depth: DEPTH }, &|| Instant::now() < end)
+}
+
+fn print(
+    ctx: &Context,
+    printer: &mut Printer,
+    rows: &[ProjectAnswer],
+    format: Format,
+) -> Result<()> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        schema: &'static str,
+        projects: Vec<Row<'a>>,
+    }
+    let json = || rows.iter().map(Row::new);
+    match format {
+        Format::Json => {
+            let projects = json().collect();
+            printer.json(&Document { schema: "backstory.projects/1", projects })?;
+        }
+        Format::Jsonl => printer.json_lines(json())?,
+        Format::Csv | Format::Md | Format::Table if rows.is_empty() => {}
+        Format::Csv | Format::Md | Format::Table => {
+            printer.rows(&table(ctx, rows, format == Format::Table), format)?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+pub(super) struct Row<'a> {
+    name: &'a str,
+    path: Option<&'a str>,
+    proof: &'static str,
+    hash: Option<&'a str>,
+    dirs: &'a [String],
+    sessions: usize,
+    updated: Option<Time>,
+    bytes: u64,
+    usage: UsageRow,
+    cost_usd: Option<String>,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn new(row: &'a ProjectAnswer) -> Self {
+        let project = &row.project;
+        Self {
+            name: &project.name,
+            path: project.path.as_deref(),
+            proof: project.proof.name(),
+            hash: project.hash.as_deref(),
+            dirs: &row.dirs,
+            sessions: row.sessions,
+            updated: row.updated.map(Time),
+            bytes: row.bytes,
+            usage: UsageRow::new(&row.usage),
+            cost_usd: None,
+        }
+    }
+}
+
+fn table(ctx: &Context, rows: &[ProjectAnswer], for_people: bool) -> Rows {
+    let mut out = Rows::new([
+        Column::text("PROJECT"),
+        Column::number("SESSIONS"),
+        Column::text("UPDATED"),
+        Column::number("TOKENS"),
+        Column::number("SIZE"),
+        Column::text("PROOF"),
+        Column::long("PATH"),
+    ]);
+    for row in rows {
+        let project = &row.project;
+        let path = match &project.path {
+            Some(path) if for_people => ctx.show(Path::new(path)).into(),
+            Some(path) => Cell::from(path),
+            None => Cell::styled(style::DIM, "not known"),
+        };
+        let updated = match row.updated {
+            Some(at) if for_people => relative(at, ctx.now),
+            Some(at) => crate::output::number::json_time(at),
+            None => String::new(),
+        };
+        let number = |number: u64| if for_people { count(number) } else { number.to_string() };
+        out.row([
+            Cell::styled(style::NAME, &project.name),
+            number(row.sessions as u64).into(),
+            updated.into(),
+            number(row.usage.total()).into(),
+            if for_people { bytes(row.bytes) } else { row.bytes.to_string() }.into(),
+            Cell::styled(style::DIM, project.proof.name()),
+            path,
+        ]);
+    }
+    out
+}
+
+/// Writes the user's word into the config file, whose other lines stay as they are.
+fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result<Exit> {
+    let hash = hash.to_lowercase();
+    if hash.len() < 4 || hash.len() > 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Failure::new(format!("`{hash}` is no beginning of a hash"))
+            .hint("`backstory projects --json` shows the hashes; 4 characters are enough"));
+    }
+    let path = std::path::absolute(path).map_err(|error| {
+        Failure::new(format!("`{}` is no usable path", path.display())).because(error)
+    })?;
+    let file = ctx.config.clone().ok_or_else(|| {
+        Failure::new("there is no place for a config file").hint("name one with `--config FILE`")
+    })?;
+    let cannot = |what: &str| Failure::new(format!("cannot {what} `{}`", ctx.show(&file)));
+    let text = match fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(cannot("read").because(error)),
+    };
+    let mut config: DocumentMut =
+        text.parse().map_err(|error: toml_edit::TomlError| cannot("use").because(error))?;
+    let projects = config.entry("projects").or_insert(Item::Table(TomlTable::new()));
+    let not_tables = || cannot("use").because("`projects` and `projects.links` must be tables");
+    let projects = projects.as_table_like_mut().ok_or_else(not_tables)?;
+    let links = projects.entry("links").or_insert(Item::Table(TomlTable::new()));
+    let links = links.as_table_like_mut().ok_or_else(not_tables)?;
+    links.insert(&hash, value(path.display().to_string()));
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(|error| cannot("write").because(error))?;
+    }
+    fs::write(&file, config.to_string()).map_err(|error| cannot("write").because(error))?;
+    printer.note(format!(
+        "`{hash}` is `{}` from now on; written to `{}`.",
+        ctx.show(&path),
+        ctx.show(&file)
+    ));
+    Ok(Exit::Fine)
+}
