@@ -138,7 +138,7 @@ fn page(ctx: &Context, printer: &mut Printer, overview: &Overview) -> io::Result
     printer.line(Line::new().styled(style::HEADING, "Next"))?;
     let mut table = Table::new([Column::text(""), Column::long("")]);
     for (command, what) in [
-        ("backstory doctor", "what was found, what is damaged, what will be deleted and when"),
+        ("backstory doctor", "what is damaged, what will be deleted and when"),
         ("backstory export SESSION --format gemini", "a session as a document of its own"),
         ("backstory --help", "everything else"),
     ] {

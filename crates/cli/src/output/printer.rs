@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Stderr, Stdout, Write};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use super::escape::Escaping;
 use super::{Line, Progress, Table, clean, style};
@@ -55,6 +56,24 @@ impl Printer {
 
     pub(crate) fn table(&mut self, table: &Table) -> io::Result<()> {
         table.lines(self.terminal.width).into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// A paragraph, indented, in lines that fit the terminal and the eye.
+    pub(crate) fn prose(&mut self, style: Style, text: &str) -> io::Result<()> {
+        const INDENT: &str = "  ";
+        let room = self.terminal.width.unwrap_or(100).clamp(40, 100) - INDENT.len();
+        let mut line = String::new();
+        for word in text.split(' ') {
+            if !line.is_empty() && line.width() + 1 + word.width() > room {
+                self.line(Line::new().text(INDENT).styled(style, &line))?;
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        self.line(Line::new().text(INDENT).styled(style, line))
     }
 
     /// One JSON document.
