@@ -17,12 +17,14 @@ const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/demo.rs"));
 
 /// Unpacks the sample into a folder that goes away with the value.
 pub(crate) fn unpack(now: SystemTime) -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("backstory-demo-").tempdir()?;
-    interrupt::clean_up(folder.path());
-    for (path, content) in FILES {
-        write(&folder.path().join(path), content, now)?;
-    }
-    Ok(folder)
+    let make = || {
+        let folder = tempfile::Builder::new().prefix("backstory-demo-").tempdir()?;
+        for (path, content) in FILES {
+            write(&folder.path().join(path), content, now)?;
+        }
+        Ok(folder)
+    };
+    interrupt::make(make, TempDir::path)
 }
 
 fn write(path: &Path, content: &[u8], modified: SystemTime) -> io::Result<()> {

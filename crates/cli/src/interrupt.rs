@@ -1,8 +1,8 @@
 //! Ctrl-C: what is half done is taken away, and the exit code says what happened.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::{fs, io};
 
 use crate::error::Exit;
 
@@ -13,7 +13,9 @@ static HALF_DONE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// program remains.
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| {
-        for path in HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // Held to the end, so that nothing new is begun meanwhile.
+        let half_done = HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in half_done.iter() {
             let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         }
         exit();
@@ -25,7 +27,14 @@ fn exit() {
     std::process::exit(Exit::Interrupted as i32);
 }
 
-/// Takes this away if the run is interrupted.
-pub(crate) fn clean_up(path: &Path) {
-    HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+/// Makes something that is taken away if the run is interrupted. An interruption waits until it is
+/// made, or what is half made would stay behind: keep it short.
+pub(crate) fn make<T>(
+    make: impl FnOnce() -> io::Result<T>,
+    path: impl FnOnce(&T) -> &Path,
+) -> io::Result<T> {
+    let mut half_done = HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let thing = make()?;
+    half_done.push(path(&thing).to_owned());
+    Ok(thing)
 }

@@ -2,6 +2,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use anstyle::Style;
+use backstory_core::agent::gemini::retention::short_id;
+
 use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::output::number::{bytes, count, date, plural, relative};
@@ -77,7 +80,11 @@ impl Page<'_> {
             self.printer.line(Line::new().styled(style::DIM, text))?;
         }
         if only_antigravity {
-            self.printer.line("  This is data of Antigravity CLI only, another product. There is nothing of Gemini CLI here.")?;
+            self.printer.prose(
+                style::WARNING,
+                "This is data of Antigravity CLI only, another product. There is nothing of Gemini \
+                 CLI here.",
+            )?;
         }
         if self.report.looked.is_empty() {
             self.printer.line("  Nowhere: the home folder is unknown (HOME is not set).")?;
@@ -211,7 +218,7 @@ impl Page<'_> {
         }
         let alone = rules.len() == 1;
         for (rule, projects) in rules {
-            self.printer.line(format!("  {rule}"))?;
+            self.printer.prose(Style::new(), &rule)?;
             if !alone || self.printer.is_verbose() {
                 for project in projects {
                     let line = format!("    {}", self.path(project));
@@ -248,35 +255,42 @@ impl Page<'_> {
         if deletions.is_empty() {
             return Ok(());
         }
+        let verbose = self.printer.is_verbose();
         let mut table = Table::new([
             Column::text("WHEN"),
             Column::text(""),
             Column::long("PROJECT"),
-            Column::text("FILE"),
+            Column::text(if verbose { "FILE" } else { "SESSION" }),
             Column::long("WHY"),
         ]);
         let shown = self.limit(deletions.len());
         for deletion in &deletions[..shown] {
             let (when, how_soon) = self.when(deletion);
             let why = match (deletion.why, deletion.early) {
-                (_, true) => Cell::styled(style::WARNING, "the resume bug, see below"),
+                (_, true) => Cell::styled(style::WARNING, "the resume bug"),
                 ("age", _) => "its age".into(),
                 ("count", _) => "too many newer ones".into(),
                 ("nothing_to_resume", _) => "nothing to resume in it".into(),
-                _ => "goes with a file of the same id".into(),
+                _ => "goes with its twin".into(),
+            };
+            let file = name(&deletion.file);
+            let what = match &deletion.session {
+                Some(id) if !verbose => id.chars().take(8).collect(),
+                None if !verbose => short_id(file).unwrap_or(file).to_owned(),
+                _ => file.to_owned(),
             };
             table.row([
                 when.into(),
                 Cell::styled(style::DIM, how_soon),
                 Cell::styled(style::NAME, name(&deletion.project)),
-                name(&deletion.file).into(),
+                what.into(),
                 why,
             ]);
         }
         self.printer.table(&table)?;
         self.cut(shown as u64, deletions.len() as u64)?;
-        let text = "  Gemini CLI cleans up when it is started in the project after that time.";
-        self.printer.line(Line::new().styled(style::DIM, text))
+        let text = "Gemini CLI cleans up when it is started in the project after that time.";
+        self.printer.prose(style::DIM, text)
     }
 
     fn at_risk(&mut self) -> io::Result<()> {
@@ -287,23 +301,22 @@ impl Page<'_> {
             let line = Line::new().styled(style::WARNING, "  ! ").text(self.path(&deletion.file));
             self.printer.line(line)?;
             let (when, _) = self.when(deletion);
-            let with = deletion.with.as_deref().unwrap_or("another file");
             let instead = match deletion.instead_of {
                 Some(at) => format!("on {}", date(at, &self.ctx.zone)),
                 None => "never".to_owned(),
             };
-            let text = format!("    goes {when} with `{with}` (by its age: {instead})");
+            let text = format!("    goes {when}; by its age: {instead}");
             self.printer.line(Line::new().styled(style::DIM, text))?;
         }
         self.cut(shown as u64, at_risk.len() as u64)?;
         if at_risk.is_empty() {
             return Ok(());
         }
-        self.printer.line(
-            "  Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage",
-        )?;
-        self.printer.line(
-            "  and deletes every file with the same id, the session included. Copy these files away now.",
+        self.printer.prose(
+            Style::new(),
+            "Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for \
+             damage and deletes every file with the same id, the session included. Copy these files \
+             away now.",
         )
     }
 

@@ -241,8 +241,7 @@ fn save(
     force: bool,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut file = new_file(folder_of(output))?;
-    interrupt::clean_up(file.path());
+    let mut file = interrupt::make(|| new_file(folder_of(output)), NamedTempFile::path)?;
     let mut out = io::BufWriter::new(file.as_file_mut());
     content(&mut out)?;
     out.flush()?;

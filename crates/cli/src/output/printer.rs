@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr;
 
 use super::escape::Escaping;
 use super::rows::{Format, Rows};
@@ -94,6 +95,24 @@ impl Printer {
     /// How wide the terminal is; none when stdout is none.
     pub(crate) fn width(&self) -> Option<usize> {
         self.terminal.stdout.then(|| self.terminal.width.unwrap_or(80))
+    }
+
+    /// A paragraph, indented, in lines that fit the terminal and the eye.
+    pub(crate) fn prose(&mut self, style: Style, text: &str) -> io::Result<()> {
+        const INDENT: &str = "  ";
+        let room = self.terminal.width.unwrap_or(100).clamp(40, 100) - INDENT.len();
+        let mut line = String::new();
+        for word in text.split(' ') {
+            if !line.is_empty() && line.width() + 1 + word.width() > room {
+                self.line(Line::new().text(INDENT).styled(style, &line))?;
+                line.clear();
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        self.line(Line::new().text(INDENT).styled(style, line))
     }
 
     /// One JSON document.

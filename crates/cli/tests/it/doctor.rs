@@ -40,19 +40,19 @@ fn small_tree() {
       It deletes sessions: 30 days after their last use (its own default; no settings file changes it)
 
     What it will delete: 5
-      WHEN                           PROJECT  FILE                                     WHY
-      at the next start              shop     session-2026-08-01T00-00-33333333.json   nothing to resume in it
-      at the next start              shop     session-2026-08-10T09-00-22222222.jsonl  the resume bug, see below
-      at the next start              shop     session-2026-08-12T09-30-22222222.jsonl  nothing to resume in it
-      2026-08-19 11:00   in 4 days   shop     session-2026-07-20T10-00-11111111.jsonl  its age
-      2026-09-12 08:05   in 28 days  tools    session-2026-08-13T08-00-44444444.jsonl  its age
+      WHEN                           PROJECT  SESSION   WHY
+      at the next start              shop     33333333  nothing to resume in it
+      at the next start              shop     22222222  the resume bug
+      at the next start              shop     22222222  nothing to resume in it
+      2026-08-19 11:00   in 4 days   shop     11111111  its age
+      2026-09-12 08:05   in 28 days  tools    44444444  its age
       Gemini CLI cleans up when it is started in the project after that time.
 
     At risk from the resume bug: 1
       ! ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
-        goes at the next start with `session-2026-08-12T09-30-22222222.jsonl` (by its age: on 2026-09-11 09:30)
-      Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage
-      and deletes every file with the same id, the session included. Copy these files away now.
+        goes at the next start; by its age: on 2026-09-11 09:30
+      Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage and
+      deletes every file with the same id, the session included. Copy these files away now.
     ");
 }
 

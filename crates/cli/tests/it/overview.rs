@@ -17,7 +17,7 @@ fn small_tree() {
     ! 2 faults in 1 file
 
     Next
-      backstory doctor                          what was found, what is damaged, what will be deleted and when
+      backstory doctor                          what is damaged, what will be deleted and when
       backstory export SESSION --format gemini  a session as a document of its own
       backstory --help                          everything else
     ");
