@@ -31,6 +31,12 @@ impl FileRead {
                 Holds::Session(Box::new(SessionFile::new(id, loaded)))
             }
             (gemini::Holds::Nothing(Shape::NotJson), _) => Holds::Other(source.kind.name()),
+            (gemini::Holds::History(_), _) if source.kind.is_session() => {
+                Holds::Other(Shape::History.name())
+            }
+            (gemini::Holds::Prompts(_), _) if source.kind.is_session() => {
+                Holds::Other(Shape::PromptLog.name())
+            }
             (gemini::Holds::Nothing(shape), _) => Holds::Nothing(shape.name()),
             _ => Holds::Other(source.kind.name()),
         };

@@ -166,8 +166,9 @@ fn unknown_and_ambiguous() {
     insta::assert_snapshot!(env.run(&export("99", &[])).show(), @"
     exit code 1
     --- stderr
-    error: no file and no session is called `99`
-      hint: a session is named by its id, the beginning of its id, or a file's name
+    error: no session is called `99`
+      hint: name it by its id, the beginning of its id, `latest`, `@N`, or a file
+      hint: `backstory sessions` lists them
     ");
     env.write(
         ".gemini/tmp/shop/chats/session-2026-08-14T10-00-11112222.jsonl",
@@ -182,8 +183,8 @@ fn unknown_and_ambiguous() {
     exit code 2
     --- stderr
     error: `1111` can mean 2 sessions
-      hint: `11111111-0000-4000-8000-000000000001` in `~/.gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl`
-      hint: `11112222-0000-4000-8000-000000000009` in `~/.gemini/tmp/shop/chats/session-2026-08-14T10-00-11112222.jsonl`
+      hint: `11111111-0000-4000-8000-000000000001`: add a cart
+      hint: `11112222-0000-4000-8000-000000000009`: x
     ");
 }
 

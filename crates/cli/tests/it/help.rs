@@ -18,8 +18,11 @@ fn program() {
     Usage: backstory [OPTIONS] [COMMAND]
 
     Commands:
-      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
+      sessions     List sessions: what was asked, when, in which project
+      show         Read a session: what was said, which tools ran, what went wrong
+      projects     List projects: names, paths, and how each path is known
       export       Write a session in another form
+      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
 
@@ -87,8 +90,11 @@ fn program_in_short() {
     Usage: backstory [OPTIONS] [COMMAND]
 
     Commands:
-      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
+      sessions     List sessions: what was asked, when, in which project
+      show         Read a session: what was said, which tools ran, what went wrong
+      projects     List projects: names, paths, and how each path is known
       export       Write a session in another form
+      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
 
@@ -175,8 +181,20 @@ fn export() {
               The form to write
 
               Possible values:
+              - json:   Our own document, complete: the session and every message
+                (`backstory.session/1`)
+              - jsonl:  The same a line each: the session, then its messages
               - gemini: Gemini CLI's own document, as `/export-session` writes it and `--session-file`
                 reads it
+
+          --view <VIEW>
+              Which messages, for `json` and `jsonl`; `gemini` is always the current ones
+
+              Possible values:
+              - full:    All that happened
+              - current: What the agent itself would load
+
+              [default: full]
 
       -o, --output <FILE>
               Write to this file instead of standard output
@@ -261,7 +279,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `doctor`, `export`, `completions`, `man`
+      hint: commands: `sessions`, `show`, `projects`, `export`, `doctor`, `completions`, `man`
     ");
 }
 

@@ -5,21 +5,34 @@ fn small_tree() {
     insta::assert_snapshot!(small_home().run(&[]).show(), @"
     exit code 0
     --- stdout
-    3 sessions · 2 projects · 6 files · 1.8 kB
-    in ~/.gemini
+    Last 7 days: 2 sessions, 0 model calls, 0 tokens
+      Sat 08 Aug  –    
+      Sun 09 Aug  –    
+      Mon 10 Aug  –    
+      Tue 11 Aug  –    
+      Wed 12 Aug  –    
+      Thu 13 Aug  –    
+      Fri 14 Aug  –    
 
-      PROJECT  SESSIONS  LAST ACTIVITY    SIZE  PATH
-      tools           1  1 day ago       473 B  not known
-      shop            2  2 days ago     1.3 kB  /code/shop
+    Latest sessions
+      @1  1 day ago    tools  why
+      @2  2 days ago   shop   sort the list
+      @3  25 days ago  shop   add a cart
 
-    ! 1 session will be lost at the next start of Gemini CLI, through its resume bug
-    ! 1 session will be deleted by Gemini CLI within 7 days
-    ! 2 faults in 1 file
+    3 sessions in 2 projects
+      PROJECT  SESSIONS  TOKENS  UPDATED     PATH
+      tools           1       0  1 day ago   not known
+      shop            2       0  2 days ago  /code/shop
+
+    ! 1 session will be lost at the next start of Gemini CLI, through its resume bug (`backstory doctor`)
+    ! 1 session will be deleted by Gemini CLI within 7 days (`backstory doctor`)
+    ! 2 faults in 1 file (`backstory doctor`)
 
     Next
-      backstory doctor                          what is damaged, what will be deleted and when
-      backstory export SESSION --format gemini  a session as a document of its own
-      backstory --help                          everything else
+      backstory sessions --since 7d  last week's sessions
+      backstory show @1              read the latest one
+      backstory doctor               what was found, what is damaged, what will be deleted and when
+      backstory --help               everything else
     ");
 }
 
@@ -65,13 +78,16 @@ fn as_json() {
     let env = small_home();
     let got = env.json(&["--json"]);
     assert_eq!(got["schema"], "backstory.overview/1");
-    assert_eq!(got["totals"]["sessions"], 3);
-    assert_eq!(got["totals"]["updated"], "2026-08-13T08:05:00.000Z");
+    assert_eq!(got["sessions"], 3);
+    assert_eq!(got["recent"][0]["updated"], "2026-08-13T08:05:00.000Z");
+    assert_eq!(got["usage"].as_array().unwrap().len(), 7);
+    assert_eq!(got["usage"][6]["key"], "2026-08-14");
     assert_eq!(got["faults"]["files"], 1);
     assert_eq!(got["at_risk"][0]["why"], "shares_id");
     let empty = TestEnv::new().json(&["--json"]);
     assert_eq!(empty["schema"], "backstory.overview/1");
-    assert_eq!(empty["totals"]["updated"], serde_json::Value::Null);
+    assert_eq!(empty["totals"]["calls"], 0);
+    assert_eq!(empty["recent"].as_array().unwrap().len(), 0);
 }
 
 /// A hash folder and the slug folder it was copied to are one project, and the copy one session.
@@ -89,7 +105,9 @@ fn one_project_in_two_folders() {
     env.write(&format!(".gemini/tmp/{hash}/chats/{name}"), &log);
     let got = env.json(&["--json"]);
     assert_eq!(got["projects"].as_array().unwrap().len(), 1);
-    assert_eq!((&got["totals"]["sessions"], &got["totals"]["files"]), (&1.into(), &2.into()));
+    assert_eq!(got["sessions"], 1);
+    assert_eq!(got["recent"][0]["parts"].as_array().unwrap().len(), 2);
+    assert_eq!(got["projects"][0]["dirs"].as_array().unwrap().len(), 2);
     assert_eq!(got["projects"][0]["path"], path);
 }
 

@@ -98,8 +98,10 @@ fn inherited() -> Option<(&'static str, std::ffi::OsString)> {
 
 /// A log as Gemini CLI writes it: header, one prompt and one reply an entry of `prompts`.
 pub(crate) fn session(id: &str, started: &str, updated: &str, prompts: &[&str]) -> String {
+    let hash =
+        if [SHOP, RESUMED].contains(&id) { HASH.to_owned() } else { id.replace('-', "").repeat(2) };
     let mut out = format!(
-        r#"{{"sessionId":"{id}","projectHash":"{HASH}","startTime":"{started}","lastUpdated":"{updated}","kind":"main"}}"#
+        r#"{{"sessionId":"{id}","projectHash":"{hash}","startTime":"{started}","lastUpdated":"{updated}","kind":"main"}}"#
     );
     out.push('\n');
     for (n, prompt) in prompts.iter().enumerate() {

@@ -84,7 +84,7 @@ impl Session {
     /// Whether it belongs into a list that nobody narrowed: a conversation in which something was
     /// said.
     pub fn is_listed(&self) -> bool {
-        self.kind == SessionKind::Main && self.turns > 0
+        self.kind == SessionKind::Main && self.turns > 0 && self.state == State::Live
     }
 }
 

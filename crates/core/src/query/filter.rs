@@ -1,7 +1,7 @@
 //! Which sessions are meant.
 
 use crate::agent::gemini::Assembled;
-use crate::model::{Session, SessionKind, State};
+use crate::model::{Session, SessionKind};
 use crate::project::Project;
 use crate::time::Period;
 
@@ -32,7 +32,7 @@ impl Filter {
 
     fn takes_kind(&self, session: &Session) -> bool {
         if self.kinds.is_empty() {
-            return self.all || session.is_listed() && session.state == State::Live;
+            return self.all || session.is_listed();
         }
         self.kinds.contains(&session.kind)
             && (self.all || session.turns > 0 || session.kind != SessionKind::Main)

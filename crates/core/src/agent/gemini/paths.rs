@@ -37,7 +37,7 @@ pub fn discover_given(path: &Path) -> Found {
     let why = "given".to_owned();
     found.looked.push(Looked { path: path.to_owned(), why, exists: path.exists() });
     if path.is_dir() {
-        given_folder(path, &mut found);
+        given_folder(path, DEPTH, &mut found);
     } else if path.exists() {
         given_file(path, &mut found);
     }
@@ -161,7 +161,7 @@ fn classify(below: &Path) -> ByPlace {
     }
 }
 
-fn given_folder(path: &Path, found: &mut Found) {
+fn given_folder(path: &Path, depth: usize, found: &mut Found) {
     let has = |name: &str| path.join(name).is_dir();
     if has(".gemini") || has(".cache/.gemini") {
         for inside in [".gemini", ".cache/.gemini"] {
@@ -178,16 +178,21 @@ fn given_folder(path: &Path, found: &mut Found) {
         root(path, found);
     } else if path.file_name() == Some(OsStr::new("chats")) && path.parent().is_some() {
         chats(path, found);
-    } else if children(path, found).iter().any(|child| child.join("chats").is_dir()) {
-        projects(path, found);
     } else {
-        // A folder of loose files: each one's content tells what it is.
-        walk(path, found, |path, found| {
-            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-            if is_json(name) {
-                given_file(path, found);
+        // A folder of anything: what is in it tells what it is.
+        for child in children(path, found) {
+            let name = child.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            if child.is_dir() && depth > 0 {
+                let is_link = child.symlink_metadata().is_ok_and(|data| data.is_symlink());
+                if is_link && path.canonicalize().ok() >= child.canonicalize().ok() {
+                    problem(found, &child, &"a link that may lead back is not followed");
+                    continue;
+                }
+                given_folder(&child, depth - 1, found);
+            } else if is_json(name) {
+                given_file(&child, found);
             }
-        });
+        }
     }
 }
 

@@ -63,6 +63,9 @@ pub fn scan(source: Source) -> Scanned {
             faults = loaded.faults.clone();
             faults.details.retain(|fault| !matches!(fault.what, What::Refused(_)));
         }
+        Holds::Nothing(Shape::NotJson) => {
+            faults.push(None, None, What::Refused("it is not JSON"));
+        }
         _ => {}
     }
     Scanned { source, holds, faults }

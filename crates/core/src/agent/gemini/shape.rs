@@ -116,6 +116,9 @@ fn of_document(text: &str) -> Shape {
         return if json::check(text).is_ok() { Shape::OtherJson } else { Shape::NotJson };
     };
     if let Some(array) = recovered.cut.as_ref().filter(|cut| cut.key.is_none()) {
+        if array.elements.is_empty() && json::check(text).is_err() {
+            return Shape::NotJson;
+        }
         return of_array(array.elements.first().copied());
     }
     let mut found: Vec<&[u8]> = recovered.fields.iter().map(|(key, _)| &**key).collect();
@@ -171,6 +174,7 @@ mod tests {
             ("[]", Shape::OtherJson),
             ("{}", Shape::OtherJson),
             ("hello", Shape::NotJson),
+            ("[workspace]\nresolver = 3\n", Shape::NotJson),
             ("version https://git-lfs.github.com/spec/v1\noid sha256:00\n", Shape::LfsPointer),
             (r#"{"sessionId":"s","projectHash":"h"}"#, Shape::Session),
             ("{\"sessionId\":\"s\",\n\"messages\":[{\"id\":", Shape::Session),
