@@ -49,7 +49,6 @@ pub(crate) struct Args {
 /// The flags that every command takes.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Global options")]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Global {
     /// Read this file or folder instead of the usual places (repeatable)
     ///

@@ -60,10 +60,10 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
     for message in messages {
         let mut push = |what| out.push(Block { message, what });
         match message.kind {
-            MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell => {
-                if wants(Only::Prompt) {
-                    push(What::You(message.words()));
-                }
+            MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell
+                if wants(Only::Prompt) =>
+            {
+                push(What::You(message.words()));
             }
             MessageKind::Reply => {
                 if options.thoughts && options.only.is_empty() {
@@ -79,10 +79,8 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
                     }
                 }
             }
-            MessageKind::Error => {
-                if wants(Only::Error) {
-                    push(What::Error(&message.text));
-                }
+            MessageKind::Error if wants(Only::Error) => {
+                push(What::Error(&message.text));
             }
             MessageKind::Compress if options.only.is_empty() => push(What::Compress),
             MessageKind::Info

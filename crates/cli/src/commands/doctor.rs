@@ -33,7 +33,7 @@ pub(crate) struct Doctor {}
 const SHOWN: usize = 20;
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Exit> {
-    let all = super::collect(ctx, printer, &[])?;
+    let all = super::collect(ctx, printer, &[]);
     let survey = Survey::new(&all);
     let report = Report::new(&survey, &ctx.env, ctx.now);
     if ctx.json {

@@ -50,17 +50,17 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
 
 /// Finds and reads everything, with a counter where somebody waits. A project that is asked for and
 /// not known may be one of those of which only the hash is: then its folder is looked for.
-fn collect(ctx: &Context, printer: &Printer, wanted: &[String]) -> Result<Collection> {
+fn collect(ctx: &Context, printer: &Printer, wanted: &[String]) -> Collection {
     let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
     let candidates = candidates(ctx);
     let all = read(printer, found, &candidates);
     let filter = query::Filter { projects: wanted.to_vec(), ..query::Filter::default() };
     let fits = all.sessions.iter().any(|s| filter.takes_project(&s.session.project));
     if wanted.is_empty() || fits {
-        return Ok(all);
+        return all;
     }
     let found = projects::scan(ctx, &all);
-    Ok(if found.is_empty() { all } else { reread(printer, ctx, all, found) })
+    if found.is_empty() { all } else { reread(printer, ctx, all, found) }
 }
 
 fn read(printer: &Printer, found: Found, candidates: &Candidates) -> Collection {
@@ -102,7 +102,7 @@ fn open_session(ctx: &Context, printer: &Printer, name: &OsStr) -> Result<(Colle
         };
     }
     let name = name.to_string_lossy();
-    let all = collect(ctx, printer, &[])?;
+    let all = collect(ctx, printer, &[]);
     let found = all.find(&name).map(|assembled| assembled.session.id.clone());
     let place = |id: &str| all.sessions.iter().position(|s| s.session.id == id).unwrap_or(0);
     match found {

@@ -80,7 +80,7 @@ struct FaultsRow {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     super::require_given(ctx)?;
-    let all = super::collect(ctx, printer, &[])?;
+    let all = super::collect(ctx, printer, &[]);
     let survey = Survey::new(&all);
     let report = Report::new(&survey, &ctx.env, ctx.now);
     let now = ctx.now.to_zoned(ctx.zone.clone());

@@ -71,7 +71,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
         return link(ctx, printer, hash, path);
     }
     super::require_given(ctx)?;
-    let mut all = super::collect(ctx, printer, &args.filters.project)?;
+    let mut all = super::collect(ctx, printer, &args.filters.project);
     if args.scan {
         let open = unresolved(&all).len() as u64;
         let found = scan(ctx, &all);

@@ -78,7 +78,7 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Result<Exit> {
     super::require_given(ctx)?;
-    let all = super::collect(ctx, printer, &args.filters.project)?;
+    let all = super::collect(ctx, printer, &args.filters.project);
     let mut filter = args.filters.filter(ctx)?;
     filter.kinds = args.kind.iter().map(|kind| SessionKind::from(*kind)).collect();
     filter.all = args.all;

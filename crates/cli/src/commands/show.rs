@@ -30,7 +30,6 @@ Examples:
 /// failed, marked as such.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(crate) struct Show {
     /// A session, or a file
     #[arg(value_name = "SESSION", default_value = "latest")]
@@ -190,9 +189,10 @@ impl Page<'_> {
         self.head(session)?;
         let blocks = blocks(messages, options);
         if blocks.is_empty() {
-            let why = match messages.is_empty() {
-                true => "There is no message in it.",
-                false => "Nothing of it was said by you or the agent; `--info` shows the rest.",
+            let why = if messages.is_empty() {
+                "There is no message in it."
+            } else {
+                "Nothing of it was said by you or the agent; `--info` shows the rest."
             };
             self.printer.line(Line::new().styled(style::DIM, why))?;
         }

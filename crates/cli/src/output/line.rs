@@ -27,7 +27,7 @@ impl Line {
     }
 
     /// Both, one behind the other.
-    pub(super) fn append(mut self, other: Self) -> Self {
+    pub(super) fn append(mut self, other: &Self) -> Self {
         self.0.push_str(&other.0);
         self
     }

@@ -186,7 +186,7 @@ impl Renderer {
         }
         for line in table.lines(Some(self.room)) {
             let margin = self.margin.clone();
-            self.lines.push(Line::new().text(margin).append(line));
+            self.lines.push(Line::new().text(margin).append(&line));
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) fn json_output(text: &str) -> Option<Loaded> {
     }
     messages.push(json!({ "id": "response", "type": "gemini", "content": capture["response"] }));
     messages.extend(calls(&capture["stats"]["models"], None));
-    Some(of_messages(header(&capture["session_id"], None), messages))
+    Some(of_messages(&header(&capture["session_id"], None), &messages))
 }
 
 /// A capture of `--output-format stream-json`, one event a line.
@@ -70,7 +70,7 @@ pub(super) fn stream_json(text: &str) -> Option<Loaded> {
             _ => {}
         }
     }
-    Some(of_messages(header(&session, started.as_ref()), messages))
+    Some(of_messages(&header(&session, started.as_ref()), &messages))
 }
 
 fn header(session: &Value, started: Option<&Value>) -> Map<String, Value> {

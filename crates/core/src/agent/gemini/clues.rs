@@ -39,7 +39,7 @@ pub(super) fn of(path: &Path, said: &[Said]) -> Clues {
                 let _ = json::each_field(args.get(), |key, value| {
                     if matches!(&*key, b"file_path" | b"absolute_path" | b"path" | b"dir_path") {
                         let path = json::string(value).filter(|path| is_absolute(path));
-                        clues.tool_paths.extend(path.map(|path| path.into_owned()));
+                        clues.tool_paths.extend(path.map(std::borrow::Cow::into_owned));
                     }
                 });
             }

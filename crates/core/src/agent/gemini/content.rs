@@ -218,7 +218,7 @@ fn member<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, T
 
 /// Reads `mimeType` and `data` of inline data as the loader does.
 fn media(inline: &RawValue) -> Result<(), Throws> {
-    let present = |field: Option<&RawValue>| field.filter(|raw| raw.get() != "null").is_some();
+    let present = |field: Option<&RawValue>| field.as_ref().is_some_and(|raw| raw.get() != "null");
     let mime = member(inline, b"mimeType")?;
     if present(mime) && mime.and_then(json::js_string).is_none() {
         return Err(Throws); // no `startsWith` on it
@@ -316,6 +316,8 @@ fn to_number(raw: &RawValue) -> Result<f64, Throws> {
 }
 
 fn string_to_number(text: &str) -> f64 {
+    // Only its sign is asked for, so digits beyond the mantissa do not matter.
+    #[expect(clippy::cast_precision_loss, reason = "only compared with zero")]
     let radix =
         |digits: &str, radix| u64::from_str_radix(digits, radix).map_or(f64::NAN, |n| n as f64);
     match text {

@@ -87,15 +87,12 @@ fn percent_decode(text: &str) -> String {
     while let Some((first, more)) = rest.split_first() {
         let hex = (*first == b'%').then(|| more.get(..2)).flatten();
         let hex = hex.and_then(|hex| u8::from_str_radix(str::from_utf8(hex).ok()?, 16).ok());
-        match hex {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
+        if let Some(byte) = hex {
+            bytes.push(byte);
+            rest = &more[2..];
+        } else {
+            bytes.push(*first);
+            rest = more;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

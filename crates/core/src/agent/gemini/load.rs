@@ -247,11 +247,10 @@ impl Document {
         if messages.iter().any(|element| element.raw.get() == "null") {
             return Err(none("an element of `messages` is null"));
         }
-        let asked = messages.iter().filter_map(|element| Some(element.message.as_ref()?.resumable));
+        let mut asked =
+            messages.iter().filter_map(|element| Some(element.message.as_ref()?.resumable));
         // Upstream asks until one says yes; an exception before that ends it all.
-        let Ok(resumable) =
-            asked.skip_while(|answer| *answer == Ok(false)).next().unwrap_or(Ok(false))
-        else {
+        let Ok(resumable) = asked.find(|answer| *answer != Ok(false)).unwrap_or(Ok(false)) else {
             return Err(none("odd content in a message"));
         };
         let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
@@ -341,8 +340,8 @@ fn assemble(set: &Set<'_>, place: impl Fn(&Element<'_>) -> Span, mut faults: Fau
 
 /// A session that no file holds in this form, such as a capture of the program's output.
 pub(super) fn of_messages(
-    header: serde_json::Map<String, serde_json::Value>,
-    messages: Vec<serde_json::Value>,
+    header: &serde_json::Map<String, serde_json::Value>,
+    messages: &[serde_json::Value],
 ) -> Loaded {
     let raw = |value: &serde_json::Value| serde_json::value::to_raw_value(value).ok();
     let fields: Vec<(String, Box<RawValue>)> =

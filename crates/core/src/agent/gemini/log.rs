@@ -1,6 +1,7 @@
 //! A session log, record by record, with repairs for lines that are not JSON as they stand.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::io::{self, Read};
 
 use super::content::is_js_space;
@@ -131,7 +132,8 @@ fn escape_controls(text: &str) -> String {
             _ => {}
         }
         if in_string && c < ' ' {
-            out.push_str(&format!("\\u{:04x}", c as u32));
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{:04x}", c as u32);
         } else {
             out.push(c);
         }

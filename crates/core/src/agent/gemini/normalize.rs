@@ -155,7 +155,7 @@ fn thoughts(raw: &RawValue) -> Vec<Thought> {
         json::each_field(raw.get(), |key, value| match &*key {
             b"subject" => out.subject = json::string(value).unwrap_or_default().into_owned(),
             b"description" => {
-                out.description = json::string(value).unwrap_or_default().into_owned()
+                out.description = json::string(value).unwrap_or_default().into_owned();
             }
             b"timestamp" => out.at = time(value),
             _ => {}
@@ -215,9 +215,9 @@ fn attachment(part: &RawValue) -> Option<Attachment> {
     })
     .ok()?;
     Some(Attachment {
-        mime: mime.map_or_else(|| "unknown".to_owned(), |mime| mime.into_owned()),
+        mime: mime.map_or_else(|| "unknown".to_owned(), std::borrow::Cow::into_owned),
         bytes,
-        name: name.map(|name| name.into_owned()),
+        name: name.map(std::borrow::Cow::into_owned),
         raw: Some(part.to_owned()),
     })
 }

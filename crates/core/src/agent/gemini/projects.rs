@@ -1,6 +1,7 @@
 //! Which project a folder of Gemini CLI's belongs to, and how that is known.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -211,7 +212,12 @@ fn trusted_folders(file: &Path) -> Vec<String> {
 
 /// Gemini CLI's hash of a project path.
 pub fn hash_of(path: &str) -> String {
-    Sha256::digest(path).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut out = String::with_capacity(64);
+    for byte in Sha256::digest(path) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
 }
 
 pub fn is_hash(text: &str) -> bool {

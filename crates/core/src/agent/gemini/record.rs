@@ -14,6 +14,7 @@ use crate::read::json::{self, Field, JsKey, JsStr, Malformed};
 
 /// A record, its values still in the agent's own words.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly every record is a message, and none is kept")]
 pub(super) enum Record<'a> {
     /// `{"$rewindTo": id}`: that message and all after it leave the list.
     Rewind(JsStr<'a>),

@@ -168,10 +168,12 @@ impl Replay {
         let resumable = message.resumable == Ok(true);
         // An empty text does not count, and a later one takes its place.
         let is_first = matches!(self.first_user_message.as_deref(), None | Some("\"\""));
-        if is_first && message.is_user() && resumable {
-            if let Some(text) = message.first_text() {
-                self.first_user_message = Some(text);
-            }
+        if is_first
+            && message.is_user()
+            && resumable
+            && let Some(text) = message.first_text()
+        {
+            self.first_user_message = Some(text);
         }
         let live =
             Live { span: entry.base.place(message.raw), is_user: message.is_user(), resumable };

@@ -73,12 +73,11 @@ pub fn scan(source: Source) -> Scanned {
 
 fn read(source: &Source) -> io::Result<Holds> {
     match source.kind {
-        SourceKind::Chat | SourceKind::Subagent | SourceKind::Background => {
-            read_conversation(&mut File::open(&source.path)?)
-        }
-        SourceKind::ChatSave | SourceKind::RestorePoint => {
-            read_conversation(&mut File::open(&source.path)?)
-        }
+        SourceKind::Chat
+        | SourceKind::Subagent
+        | SourceKind::Background
+        | SourceKind::ChatSave
+        | SourceKind::RestorePoint => read_conversation(&mut File::open(&source.path)?),
         SourceKind::PromptLog => Ok(Holds::Prompts(read_prompt_log(File::open(&source.path)?)?)),
         SourceKind::ShellHistory | SourceKind::ToolOutput | SourceKind::Plan | SourceKind::Task => {
             Ok(Holds::Attached)

@@ -100,7 +100,8 @@ impl Segment {
     /// Takes metadata over; what it does not say stays.
     fn take(&mut self, set: &Set<'_>) {
         let text = |key: &str| set.get(key).and_then(json::string);
-        let owned = |key: &str| text(key).filter(|text| !text.is_empty()).map(|t| t.into_owned());
+        let owned =
+            |key: &str| text(key).filter(|text| !text.is_empty()).map(std::borrow::Cow::into_owned);
         self.session_id = self.session_id.take().or_else(|| owned("sessionId"));
         self.project_hash = self.project_hash.take().or_else(|| owned("projectHash"));
         self.started = self.started.or_else(|| time(set.get("startTime")?));
@@ -114,7 +115,7 @@ impl Segment {
         }
         if let Some(list) = set.get("directories").filter(|raw| raw.get().starts_with('[')) {
             let paths = elements(list.get()).into_iter().filter_map(json::string);
-            self.directories = paths.map(|path| path.into_owned()).collect();
+            self.directories = paths.map(std::borrow::Cow::into_owned).collect();
         }
     }
 

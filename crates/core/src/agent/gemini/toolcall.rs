@@ -14,7 +14,8 @@ pub(super) fn recorded(
     call: &ToolCallFields<'_>,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> ToolCall {
-    let text = |raw: Option<&RawValue>| raw.and_then(json::string).map(|text| text.into_owned());
+    let text =
+        |raw: Option<&RawValue>| raw.and_then(json::string).map(std::borrow::Cow::into_owned);
     let display_name = text(call.display_name);
     let name = text(call.name).unwrap_or_default();
     let (output, error) = call.result.map(response).unwrap_or_default();
@@ -133,7 +134,7 @@ fn response(result: &RawValue) -> (Option<String>, Option<String>) {
                 append(&mut output, more_output);
                 append(&mut error, more_error);
             }
-            b"text" => append(&mut output, json::string(value).map(|text| text.into_owned())),
+            b"text" => append(&mut output, json::string(value).map(std::borrow::Cow::into_owned)),
             _ => {}
         });
     }
@@ -162,7 +163,7 @@ fn function_response(function: &str) -> (Option<String>, Option<String>) {
     let (mut output, mut error, mut content) = (None, None, None);
     let Some(response) = response else { return (None, None) };
     if !response.get().starts_with('{') {
-        return (json::string(response).map(|text| text.into_owned()), None);
+        return (json::string(response).map(std::borrow::Cow::into_owned), None);
     }
     let _ = json::each_field(response.get(), |key, value| match &*key {
         b"output" => output = words(value),
@@ -189,7 +190,9 @@ fn function_response(function: &str) -> (Option<String>, Option<String>) {
 fn words(raw: &RawValue) -> Option<String> {
     match raw.get() {
         "null" => None,
-        text => Some(json::string(raw).map_or_else(|| text.to_owned(), |text| text.into_owned())),
+        text => {
+            Some(json::string(raw).map_or_else(|| text.to_owned(), std::borrow::Cow::into_owned))
+        }
     }
 }
 
