@@ -8,4 +8,7 @@ mod export;
 mod help;
 mod output;
 mod overview;
+mod projects;
+mod sessions;
+mod show;
 mod support;

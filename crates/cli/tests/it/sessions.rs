@@ -1,0 +1,105 @@
+//! `sessions`, on the demo's tree.
+
+use crate::support::{TestEnv, small_home};
+
+fn ids(got: &serde_json::Value) -> Vec<String> {
+    let sessions = got["sessions"].as_array().unwrap();
+    sessions.iter().map(|s| s["id"].as_str().unwrap().chars().take(8).collect()).collect()
+}
+
+fn list(args: &[&str]) -> Vec<String> {
+    let args: Vec<&str> = [&["--demo", "sessions", "--json"], args].concat();
+    ids(&TestEnv::new().json(&args))
+}
+
+#[test]
+fn for_people() {
+    insta::assert_snapshot!(TestEnv::new().run(&["--demo", "sessions", "--limit", "4"]).show(), @"
+    exit code 0
+    --- stdout
+          ID        UPDATED        PROJECT     PROMPTS  TOKENS  TITLE
+      @1  614ed381  6 minutes ago  harbor-api        2  52,298  Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
+      @2  7c45ebba  8 hours ago    harbor-api        2  86,525  Fix back-to-back bookings that were taken for a clash
+      @3  592bb649  1 day ago      ledger-etl        3  59,262  Explain why the nightly close is a day late in Tokyo
+      @4  bb287218  1 day ago      tidepool          3  81,619  Review @src/hooks/useTideFeed.ts please. I am not happy with how it reconnects.
+    --- stderr
+    9 more; `--limit 13` lists them all.
+    ");
+}
+
+#[test]
+fn filters() {
+    assert_eq!(list(&[]).len(), 13);
+    assert_eq!(list(&["--project", "LEDGER"]), ["592bb649", "e319fa39"]);
+    assert_eq!(list(&["-p", "code/tern"]), ["56ba4522"]);
+    assert_eq!(list(&["-p", "f9e1599f"]), ["56ba4522"], "by the beginning of the hash");
+    assert_eq!(list(&["--since", "today"]), ["614ed381", "7c45ebba"]);
+    assert_eq!(list(&["--since", "2026-08-12", "--until", "2026-08-12"]).len(), 3);
+    assert_eq!(list(&["--model", "2.5-pro", "--model", "gemini-3-flash"]).len(), 5);
+    assert_eq!(list(&["--kind", "subagent"]), ["1010660a"]);
+    assert_eq!(list(&["--kind", "checkpoint"]), ["checkpoi"]);
+    assert_eq!(list(&["--all"]).len(), 18, "header-only and log-only ones too");
+}
+
+#[test]
+fn order() {
+    assert_eq!(list(&["--sort", "tokens", "--limit", "2"]), ["e319fa39", "1074bde6"]);
+    assert_eq!(list(&["--reverse", "--limit", "1"]), ["56ba4522"]);
+    assert_eq!(list(&["--sort", "project", "--limit", "1"]), ["70916900"]);
+}
+
+#[test]
+fn other_formats() {
+    let env = TestEnv::new();
+    let csv = env.run(&["--demo", "sessions", "--format", "csv"]);
+    assert_eq!(csv.stdout.lines().count(), 14);
+    assert!(csv.stdout.starts_with("id,kind,project,started,"), "{}", csv.stdout);
+    let lines = env.run(&["--demo", "sessions", "--format", "jsonl"]);
+    for line in lines.stdout.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(row["id"].is_string());
+    }
+    let md = env.run(&["--demo", "sessions", "--format", "md", "--limit", "1"]);
+    assert_eq!(md.stdout.lines().count(), 3);
+}
+
+#[test]
+fn nothing_fits() {
+    insta::assert_snapshot!(TestEnv::new().run(&["--demo", "sessions", "-p", "nowhere"]).show(), @"
+    exit code 1
+    --- stderr
+    error: no session fits
+      hint: there are 13 sessions, the newest of 2026-08-14 16:23; `backstory sessions` lists them, `backstory projects` the projects
+    ");
+    insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `--since`: `soon` is no time
+      hint: write a date (2026-08-01), a time (2026-08-01T14:30), an age (12h, 7d, 2w, 3m), today, yesterday, this-week, this-month, last-week or last-month
+    ");
+    let json = TestEnv::new().run(&["--demo", "sessions", "-p", "nowhere", "--json"]);
+    assert_eq!(json.code, Some(1));
+    assert!(json.stdout.contains("backstory.sessions/1"));
+}
+
+#[test]
+fn nothing_there() {
+    insta::assert_snapshot!(TestEnv::new().run(&["sessions"]).show(), @"
+    exit code 1
+    --- stderr
+    error: no sessions of Gemini CLI were found
+      hint: looked in `~/.gemini`: not there
+      hint: looked in `~/.cache/.gemini`: not there
+      hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
+      hint: or look around with made-up sessions: `backstory --demo`
+    ");
+}
+
+#[test]
+fn faults_are_told_and_strict() {
+    let env = small_home();
+    let run = env.run(&["sessions"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.stderr.contains("2 faults while reading"), "{}", run.stderr);
+    assert_eq!(env.run(&["sessions", "--strict"]).code, Some(1));
+}
