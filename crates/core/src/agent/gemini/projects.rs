@@ -80,7 +80,8 @@ impl Projects {
                 self.propose(path, Proof::SessionContext);
             }
         }
-        for path in clues.tool_paths.iter().flat_map(|path| ancestors(path)) {
+        let with_itself = |path| std::iter::once(path).chain(ancestors(path));
+        for path in clues.tool_paths.iter().map(String::as_str).flat_map(with_itself) {
             if hash_of(path) == hash {
                 self.propose(path, Proof::Hash);
             }
