@@ -18,10 +18,11 @@ pub(super) fn recorded(
         |raw: Option<&RawValue>| raw.and_then(json::string).map(std::borrow::Cow::into_owned);
     let display_name = text(call.display_name);
     let name = text(call.name).unwrap_or_default();
-    let (output, error) = call.result.map(response).unwrap_or_default();
+    let id = text(call.id).unwrap_or_default();
+    let (output, error) = call.result.map(|result| response(result, &id)).unwrap_or_default();
     let (added, removed) = call.result_display.and_then(lines_changed).unzip();
     ToolCall {
-        id: text(call.id).unwrap_or_default(),
+        id,
         name: tool_name(&name, display_name.as_deref()),
         display_name,
         description: text(call.description).filter(|text| !text.is_empty()),
@@ -119,13 +120,19 @@ fn functions(
     out
 }
 
-/// Output and error of a result: a list of parts, of which the function response counts.
-fn response(result: &RawValue) -> (Option<String>, Option<String>) {
-    let parts = match result.get().as_bytes().first() {
+/// Output and error of a result: a list of parts, of which the function response counts. After a
+/// resume each call has the responses to all calls of its message; only its own is meant.
+fn response(result: &RawValue, id: &str) -> (Option<String>, Option<String>) {
+    let mut parts = match result.get().as_bytes().first() {
         Some(b'[') => elements(result.get()),
         Some(b'{') => vec![result],
         _ => Vec::new(),
     };
+    let answered: Vec<Option<String>> = parts.iter().map(|part| answered(part)).collect();
+    if answered.iter().any(|answered| answered.as_deref() == Some(id)) {
+        let mut answered = answered.iter();
+        parts.retain(|_| answered.next().is_none_or(|a| a.as_deref().is_none_or(|a| a == id)));
+    }
     let (mut output, mut error) = (None, None);
     for part in parts {
         let _ = json::each_field(part.get(), |key, value| match &*key {
@@ -139,6 +146,21 @@ fn response(result: &RawValue) -> (Option<String>, Option<String>) {
         });
     }
     (output, error)
+}
+
+/// The id of the call that a part answers.
+fn answered(part: &RawValue) -> Option<String> {
+    let mut id = None;
+    let _ = json::each_field(part.get(), |key, value| {
+        if *key == *b"functionResponse" && value.get().starts_with('{') {
+            let _ = json::each_field(value.get(), |key, value| {
+                if *key == *b"id" {
+                    id = json::string(value).map(|id| id.into_owned());
+                }
+            });
+        }
+    });
+    id
 }
 
 fn append(so_far: &mut Option<String>, more: Option<String>) {
