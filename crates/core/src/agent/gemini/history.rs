@@ -224,15 +224,28 @@ impl History {
         out
     }
 
-    /// A resume adds `<id>_response` beside the tool result that is already there.
+    /// A resume adds `<id>_response` beside the tool result that is already there: a record of its
+    /// own, or what the calls of `<id>` hold.
     fn mark_repeated_results(&mut self) {
-        let mut answered = HashSet::new();
-        for said in self.said.values_mut().filter(|said| said.kind == MessageKind::ToolResult) {
-            let mut fresh = false;
-            for key in said.keys.iter().filter(|key| matches!(key, Key::Response(_))) {
-                fresh |= answered.insert(key.clone());
+        let mut answered: HashSet<Box<str>> = HashSet::new();
+        for at in 0..self.said.len() {
+            let said = &self.said[at];
+            if said.kind != MessageKind::ToolResult {
+                continue;
             }
-            said.is_copy |= !fresh;
+            let asked = said.id.strip_suffix("_response");
+            let asked = asked.and_then(|id| self.said.get(id.as_bytes()));
+            let in_call = |id: &str| {
+                let mut calls = asked.iter().flat_map(|said| &said.tools);
+                calls.any(|call| call.id.as_deref() == Some(id))
+            };
+            let mut fresh = false;
+            for key in &said.keys {
+                if let Key::Response(id) = key {
+                    fresh |= answered.insert(id.clone()) && !in_call(id);
+                }
+            }
+            self.said[at].is_copy |= !fresh;
         }
     }
 }
