@@ -3,4 +3,6 @@
 
 mod conformance;
 mod current_view;
+mod expected;
 mod support;
+mod table;

@@ -1,0 +1,89 @@
+//! Sessions and their messages in one JSON form, for comparison with tables written by hand.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
+use backstory_core::collection::Collection;
+use backstory_core::export::json::{MessageRow, SessionRow};
+use backstory_core::model::{Message, MessageKind, ToolCall};
+use serde_json::{Value, json};
+
+/// Reads what is found at `path`.
+pub(crate) fn read(path: &Path) -> Collection {
+    Collection::read(gemini::discover_given(path), &Candidates::default(), &|_| {})
+}
+
+/// All sessions, as tables have them; file names are relative to `folder`.
+pub(crate) fn sessions(collection: &Collection, folder: &Path) -> Value {
+    collection.sessions.iter().map(|session| self::session(collection, session, folder)).collect()
+}
+
+pub(crate) fn session(collection: &Collection, assembled: &Assembled, folder: &Path) -> Value {
+    let mut out = serde_json::to_value(SessionRow::new(&assembled.session)).unwrap();
+    let parts = assembled.session.parts.iter();
+    out["parts"] = parts
+        .map(|part| {
+            let file = part.file.strip_prefix(folder).unwrap_or(&part.file);
+            json!([file.to_str().unwrap().replace('\\', "/"), part.why.name()])
+        })
+        .collect();
+    let view = |view| {
+        let agent = |id: &str| collection.agent_session(id);
+        gemini::transcript(assembled, view, &agent).unwrap()
+    };
+    out["messages"] = view(View::Full).iter().map(message).collect();
+    out["current"] = view(View::Current).iter().map(|message| message.id.clone()).collect();
+    out["listed"] = assembled.session.is_listed().into();
+    out
+}
+
+fn message(message: &Message) -> Value {
+    let mut out = serde_json::to_value(MessageRow::new(message)).unwrap();
+    if matches!(message.kind, MessageKind::Prompt | MessageKind::Slash) {
+        out["typed"] = message.words().trim().into();
+    }
+    let references = message.references.iter();
+    out["references"] = references.map(|file| json!([file.path, file.bytes])).collect();
+    out["tools"] = message.tool_calls.iter().map(tool).collect();
+    out
+}
+
+fn tool(call: &ToolCall) -> Value {
+    json!([call.name.name, call.name.label, call.status.name(), call.exit_code])
+}
+
+/// Where `ours` is not as `expected`: every field that is expected must be there, others may be.
+pub(crate) fn differences(expected: &Value, ours: &Value) -> String {
+    let mut out = String::new();
+    compare("", expected, ours, &mut out);
+    out
+}
+
+fn compare(place: &str, expected: &Value, ours: &Value, out: &mut String) {
+    match (expected, ours) {
+        (Value::Object(fields), Value::Object(_)) => {
+            for (key, value) in fields {
+                compare(&format!("{place}.{key}"), value, &ours[key], out);
+            }
+        }
+        (Value::Array(wanted), Value::Array(got)) => {
+            let id = |value: &Value| value["id"].as_str().map(str::to_owned);
+            for (n, (wanted, got)) in wanted.iter().zip(got).enumerate() {
+                let name = id(wanted).unwrap_or_else(|| n.to_string());
+                compare(&format!("{place}[{name}]"), wanted, got, out);
+            }
+            if wanted.len() != got.len() {
+                let list = |values: &[Value]| {
+                    let names = values.iter().map(|value| id(value).unwrap_or(value.to_string()));
+                    names.collect::<Vec<_>>().join(", ")
+                };
+                let _ = writeln!(out, "{place}: expected {}; ours {}", list(wanted), list(got));
+            }
+        }
+        _ if expected == ours => {}
+        _ => {
+            let _ = writeln!(out, "{place}: expected {expected}, ours {ours}");
+        }
+    }
+}
