@@ -26,7 +26,7 @@ pub(super) fn recorded(
         name: tool_name(&name, display_name.as_deref()),
         display_name,
         description: text(call.description).filter(|text| !text.is_empty()),
-        args: call.args.filter(|raw| raw.get() != "null").map(ToOwned::to_owned),
+        args: call.args.and_then(arguments),
         status: status(text(call.status).as_deref(), error.is_some()),
         at: call.timestamp.and_then(time),
         exit_code: output.as_deref().or(error.as_deref()).and_then(exit_code),
@@ -38,6 +38,13 @@ pub(super) fn recorded(
         lines_removed: removed,
         agent_session: text(call.agent_id).as_deref().and_then(agent_session),
     }
+}
+
+/// An object; some writers put it into a string.
+fn arguments(raw: &RawValue) -> Option<Box<RawValue>> {
+    let inside = json::string(raw).filter(|text| text.trim_start().starts_with('{'));
+    let inside = inside.and_then(|text| RawValue::from_string(text.trim().to_owned()).ok());
+    inside.or_else(|| (raw.get() != "null").then(|| raw.to_owned()))
 }
 
 fn status(recorded: Option<&str>, has_error: bool) -> ToolStatus {
@@ -55,7 +62,7 @@ pub(super) fn requested(content: &RawValue) -> Vec<ToolCall> {
     functions(content, b"functionCall", |call, function| {
         json::each_field(function, |key, value| {
             if *key == *b"args" {
-                call.args = Some(value.to_owned());
+                call.args = arguments(value);
             }
         })
         .is_ok()
