@@ -273,7 +273,10 @@ impl Document {
         }
         let recovered = document::recover(text).unwrap_or_default();
         let is_list = |key: &[u8]| matches!(key, b"messages" | b"history" | b"clientHistory");
-        let whole = recovered.fields.iter().rfind(|(key, _)| is_list(key));
+        // A restore point has the model's history, and beside it what stood on the screen.
+        let field = |name: &[u8]| recovered.fields.iter().rfind(|(key, _)| **key == *name);
+        let whole = field(b"messages").or_else(|| field(b"clientHistory"));
+        let whole = whole.or_else(|| field(b"history"));
         let cut = recovered.cut.as_ref();
         let cut = cut.filter(|cut| cut.key.as_deref().is_none_or(is_list));
         let messages: Vec<&RawValue> = match (whole, cut) {
