@@ -114,6 +114,11 @@ impl MessageKind {
         matches!(self, Self::Prompt | Self::Slash | Self::Shell | Self::Reply)
     }
 
+    /// Whether a person typed it.
+    pub fn is_typed(self) -> bool {
+        matches!(self, Self::Prompt | Self::Slash | Self::Shell)
+    }
+
     pub fn is_notice(self) -> bool {
         matches!(self, Self::Info | Self::Warning | Self::Error | Self::Compress)
     }

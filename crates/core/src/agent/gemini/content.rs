@@ -38,6 +38,8 @@ pub(super) enum Key {
     Call(Box<str>),
     /// The id of the call that a function response answers.
     Response(Box<str>),
+    /// The function of a response that has no such id: it answers some call of it.
+    ResponseOf(Box<str>),
 }
 
 /// What there is to know of a content at a glance.
@@ -94,9 +96,17 @@ fn text_key(raw: &RawValue) -> Option<Key> {
     any.then_some(Key::Text(hash))
 }
 
-fn call_key(function: &RawValue, key: fn(Box<str>) -> Key) -> Option<Key> {
+fn call_key(function: &RawValue) -> Option<Key> {
     let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
-    Some(key(text(b"id").or_else(|| text(b"name"))?.into()))
+    Some(Key::Call(text(b"id").or_else(|| text(b"name"))?.into()))
+}
+
+fn response_key(function: &RawValue) -> Key {
+    let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
+    match text(b"id") {
+        Some(id) => Key::Response(id.into()),
+        None => Key::ResponseOf(text(b"name").unwrap_or_default().into()),
+    }
 }
 
 /// The beginning of a text from its first character that is not white space.
@@ -162,8 +172,8 @@ fn part<'a>(raw: &'a RawValue, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws
     if thought.is_none() {
         known.extend(text.and_then(text_key));
     }
-    known.extend(call.and_then(|call| call_key(call, Key::Call)));
-    known.extend(response.and_then(|response| call_key(response, Key::Response)));
+    known.extend(call.and_then(call_key));
+    known.extend(response.map(response_key));
     let placeholder = |label: &'static str| Ok(Shown::Label(label));
     if video.is_some() {
         return placeholder("[Video Metadata]");

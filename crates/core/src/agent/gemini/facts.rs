@@ -154,7 +154,7 @@ fn kind(message: &Message<'_>) -> MessageKind {
 
 fn user_kind(message: &Message<'_>, lead: &str) -> MessageKind {
     let keys = &message.glance.keys;
-    if keys.iter().any(|key| matches!(key, Key::Response(_))) {
+    if keys.iter().any(|key| matches!(key, Key::Response(_) | Key::ResponseOf(_))) {
         return MessageKind::ToolResult;
     }
     if lead.is_empty() {

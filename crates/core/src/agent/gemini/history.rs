@@ -36,6 +36,8 @@ pub struct Said {
     live: bool,
     /// The later messages that repeat this one.
     copies: Vec<usize>,
+    /// The parts of other messages that this one repeats.
+    repeats: Vec<PartKey>,
 }
 
 /// The messages of a file in the order of their first appearance.
@@ -96,17 +98,21 @@ impl History {
         }
         let removed: Vec<usize> =
             before.iter().copied().filter(|at| !self.said[*at].live).collect();
-        self.match_copies(&removed);
         let snapshot = self
             .list
             .iter()
             .any(|at| *at >= first_new && self.said[*at].kind == MessageKind::CompressSummary);
-        let tail = self.failed_tail(&before, &removed);
+        self.match_copies(&removed, first_new, snapshot);
+        let mut place = vec![0; self.said.len()];
+        for (n, at) in before.iter().enumerate() {
+            place[*at] = n;
+        }
+        let failed_from = self.failed_from(&before, &removed, &place);
         for at in removed {
             let said = &mut self.said[at];
             let (fate, unexplained) = if snapshot {
                 (Fate::Compressed, false)
-            } else if tail {
+            } else if failed_from.is_some_and(|from| place[at] >= from) {
                 (Fate::Failed, false)
             } else if said.kind.is_notice() || said.kind == MessageKind::Injected {
                 (Fate::Kept, false)
@@ -117,27 +123,18 @@ impl History {
         }
     }
 
-    /// Whether the new list ends before the last prompt: a prompt that failed or was cancelled, or a
-    /// refused tool call, is rolled back with all that followed it.
-    fn failed_tail(&self, before: &[usize], removed: &[usize]) -> bool {
-        let is_prompt = |at: &usize| {
-            matches!(
-                self.said[*at].kind,
-                MessageKind::Prompt | MessageKind::Shell | MessageKind::Slash
-            )
-        };
-        let Some(prompt) = before.iter().rposition(is_prompt) else { return false };
-        let mut place = vec![0; self.said.len()];
-        for (n, at) in before.iter().enumerate() {
-            place[*at] = n;
-        }
+    /// The last prompt, if the new list ends before it or before its answer: a prompt that failed or
+    /// was cancelled, or a refused tool call, is rolled back with all that followed it.
+    fn failed_from(&self, before: &[usize], removed: &[usize], place: &[usize]) -> Option<usize> {
+        let prompt = before.iter().rposition(|at| self.said[*at].kind.is_typed())?;
         let mut lost = removed.iter().filter(|at| self.said[**at].is_missed()).peekable();
-        lost.peek().is_some() && lost.all(|at| place[*at] >= prompt)
+        (lost.peek().is_some() && lost.all(|at| place[*at] >= prompt)).then_some(prompt)
     }
 
     /// Finds the messages of the new list that only repeat removed ones, part by part and in order.
-    /// After a cancel Gemini CLI records its whole history again under new ids.
-    fn match_copies(&mut self, removed: &[usize]) {
+    /// After a cancel Gemini CLI records its whole history again under new ids; a compression keeps
+    /// the end of it, so there the last one that fits is meant.
+    fn match_copies(&mut self, removed: &[usize], first_new: usize, from_the_end: bool) {
         if removed.is_empty() {
             return;
         }
@@ -146,45 +143,91 @@ impl History {
         for at in removed {
             gone.extend(self.said[*at].parts().into_iter().map(|key| (*at, key)));
         }
+        let mut candidates = self.candidates(first_new);
+        if from_the_end {
+            gone.reverse();
+            candidates.reverse();
+        }
         let mut from = 0;
-        for copy in self.list.clone() {
-            let keys = &self.said[copy].keys;
-            if keys.is_empty() || self.said[copy].tokens.is_some() {
-                continue;
+        for copy in candidates {
+            let mut keys: Vec<&Key> = self.said[copy].keys.iter().collect();
+            if from_the_end {
+                keys.reverse();
             }
             let mut next = from;
-            let mut originals = Vec::new();
-            let all = keys.iter().all(|key| {
-                let found = gone[next..].iter().position(|(at, part)| *at < copy && part.is(key));
-                if let Some(found) = found {
-                    originals.push(gone[next + found].0);
-                    next += found + 1;
-                }
-                found.is_some()
+            let mut found = Vec::new();
+            let all = keys.into_iter().all(|key| {
+                let fits = |(at, part): &(usize, PartKey)| *at < copy && part.is(key);
+                let place = gone[next..].iter().position(fits).map(|place| next + place);
+                next = place.map_or(next, |place| place + 1);
+                found.extend(place);
+                place.is_some()
             });
             if all {
                 from = next;
-                self.said[copy].is_copy = true;
-                for original in originals {
-                    self.said[original].copies.push(copy);
+                if from_the_end {
+                    found.reverse();
                 }
+                for place in &found {
+                    self.said[gone[*place].0].copies.push(copy);
+                }
+                let said = &mut self.said[copy];
+                said.is_copy = true;
+                // Of a copy of this copy, the parts of the original tell more.
+                said.repeats = found.iter().map(|place| gone[*place].1.clone()).collect();
             }
         }
         // A call that was moved into the content of another message lives on there.
         for at in removed {
             let said = &self.said[*at];
-            if said.tools.is_empty() || !said.keys.is_empty() {
+            if said.tools.is_empty() || !said.keys.is_empty() || !said.copies.is_empty() {
                 continue;
             }
             let calls = said.parts();
             let holds = |other: &&usize| {
                 let keys = &self.said[**other].keys;
-                calls.iter().all(|call| keys.iter().any(|key| call.is(key)))
+                calls.iter().all(|call| keys.contains(&call.key))
             };
             if let Some(holder) = self.list.iter().find(holds).copied() {
                 self.said[*at].copies.push(holder);
             }
         }
+    }
+
+    /// The messages of the list that may be copies: those it brought itself, and those that were
+    /// recorded again line by line before it. A text that was typed again is no copy: the answers
+    /// around it have tokens.
+    fn candidates(&self, first_new: usize) -> Vec<usize> {
+        let is_made_up = |at: usize| {
+            let said = &self.said[at];
+            said.tokens.is_none() && said.model.is_none() && said.tools.is_empty()
+        };
+        // Whether the reply that follows each message, or else the last one, is made up.
+        let mut near = vec![false; self.list.len()];
+        let is_reply = |at: &&usize| self.said[**at].kind == MessageKind::Reply;
+        let mut reply = self.list.iter().rfind(is_reply);
+        for (n, at) in self.list.iter().enumerate().rev() {
+            reply = Some(at).filter(is_reply).or(reply);
+            near[n] = reply.is_some_and(|at| is_made_up(*at));
+        }
+        let fits = |n: usize, at: usize| {
+            let said = &self.said[at];
+            if said.keys.is_empty() || said.tokens.is_some() {
+                return false;
+            }
+            if at >= first_new {
+                // Each compression is thanked for anew.
+                let before = n.checked_sub(1).map(|before| &self.said[self.list[before]]);
+                return !before.is_some_and(|before| said.is_thanks_after(before));
+            }
+            match said.kind {
+                MessageKind::Reply => is_made_up(at),
+                // An id answers one call.
+                _ if said.keys.iter().all(|key| matches!(key, Key::Response(_))) => true,
+                _ => near[n],
+            }
+        };
+        self.list.iter().enumerate().filter(|(n, at)| fits(*n, **at)).map(|(_, at)| *at).collect()
     }
 
     fn merge(&mut self, key: Box<[u8]>, facts: Facts, span: Span) -> usize {
@@ -241,9 +284,11 @@ impl History {
             };
             let mut fresh = false;
             for key in &said.keys {
-                if let Key::Response(id) = key {
-                    fresh |= answered.insert(id.clone()) && !in_call(id);
-                }
+                fresh |= match key {
+                    Key::Response(id) => answered.insert(id.clone()) && !in_call(id),
+                    Key::ResponseOf(_) => true,
+                    Key::Text(_) | Key::Call(_) => false,
+                };
             }
             self.said[at].is_copy |= !fresh;
         }
@@ -270,6 +315,7 @@ impl Said {
             keys: facts.keys,
             live: false,
             copies: Vec::new(),
+            repeats: Vec::new(),
         }
     }
 
@@ -341,7 +387,7 @@ impl Said {
 
     /// Gives back what only the reading needed: there may be a million of these.
     fn slim(&mut self) {
-        (self.keys, self.copies) = (Vec::new(), Vec::new());
+        (self.keys, self.copies, self.repeats) = (Vec::new(), Vec::new(), Vec::new());
         self.spans.shrink_to_fit();
         self.tools.shrink_to_fit();
     }
@@ -352,6 +398,14 @@ impl Said {
         self.unexplained = unexplained;
     }
 
+    /// Whether it is the model's word of thanks for a summary.
+    fn is_thanks_after(&self, before: &Self) -> bool {
+        before.kind == MessageKind::CompressSummary
+            && self.kind == MessageKind::Reply
+            && self.tokens.is_none()
+            && self.lead.starts_with("Got it. Thanks for the additional context!")
+    }
+
     /// Whether its absence from the model's history means anything.
     fn is_missed(&self) -> bool {
         self.copies.is_empty() && !self.kind.is_notice() && self.kind != MessageKind::Injected
@@ -359,6 +413,9 @@ impl Said {
 
     /// Its text and calls, in the order in which a copy holds them.
     fn parts(&self) -> Vec<PartKey> {
+        if !self.repeats.is_empty() {
+            return self.repeats.clone();
+        }
         let mut parts: Vec<PartKey> =
             self.keys.iter().map(|key| PartKey { key: key.clone(), name: None }).collect();
         for tool in &self.tools {
@@ -373,6 +430,7 @@ impl Said {
 }
 
 /// A part of an original. A copy of a call may lack the id and have only the name.
+#[derive(Debug, Clone)]
 struct PartKey {
     key: Key,
     name: Option<Box<str>>,
@@ -393,10 +451,7 @@ fn settle_kinds(said: &mut [Said]) {
         let before = at.checked_sub(1).map(|before| &said[before]);
         let after = said.get(at + 1);
         let this = &said[at];
-        let is_thanks = this.kind == MessageKind::Reply
-            && this.tokens.is_none()
-            && this.lead.starts_with("Got it. Thanks for the additional context!")
-            && before.is_some_and(|before| before.kind == MessageKind::CompressSummary);
+        let is_thanks = before.is_some_and(|before| this.is_thanks_after(before));
         let is_task = this.kind == MessageKind::Prompt
             && this.lead.starts_with("Your task is to")
             && (before.is_some_and(starts_agent) || after.is_some_and(starts_agent));
