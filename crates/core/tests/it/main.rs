@@ -4,5 +4,6 @@
 mod conformance;
 mod current_view;
 mod expected;
+mod shapes;
 mod support;
 mod table;
