@@ -150,14 +150,17 @@ impl History {
         }
         let mut from = 0;
         for copy in candidates {
-            let mut keys: Vec<&Key> = self.said[copy].keys.iter().collect();
+            let own = self.said[copy].own_parts();
+            let mut keys: Vec<&Key> = own.iter().map(|part| &part.key).collect();
             if from_the_end {
                 keys.reverse();
             }
             let mut next = from;
             let mut found = Vec::new();
             let all = keys.into_iter().all(|key| {
-                let fits = |(at, part): &(usize, PartKey)| *at < copy && part.is(key);
+                let fits = |(at, part): &(usize, PartKey)| {
+                    *at < copy && part.is(key) && self.said[*at].side() == self.said[copy].side()
+                };
                 let place = gone[next..].iter().position(fits).map(|place| next + place);
                 next = place.map_or(next, |place| place + 1);
                 found.extend(place);
@@ -322,6 +325,10 @@ impl Said {
     /// The later record wins, except that what it lacks is kept.
     fn merge(&mut self, facts: Facts, span: Span) {
         self.spans.push(span);
+        if self.is_copy && !self.still_repeats(&facts) {
+            self.is_copy = false;
+            self.repeats = Vec::new();
+        }
         self.at = self.at.or(facts.at);
         self.kind = facts.kind;
         if let Some((typed, sure)) = facts.typed
@@ -339,6 +346,20 @@ impl Said {
         }
         self.lead = facts.lead;
         self.keys = facts.keys;
+    }
+
+    /// Whether a later record of a copy says nothing that its originals do not.
+    fn still_repeats(&self, facts: &Facts) -> bool {
+        let known = |tool: &ToolFact| {
+            let id = tool.id.as_deref();
+            self.repeats
+                .iter()
+                .any(|part| matches!(&part.key, Key::Call(call) if Some(&**call) == id))
+        };
+        facts.kind == self.kind
+            && facts.keys == self.keys
+            && facts.tokens.is_none()
+            && facts.tools.iter().all(known)
     }
 
     /// A line of the prompt log, where that is all there is.
@@ -398,6 +419,15 @@ impl Said {
         self.unexplained = unexplained;
     }
 
+    /// Who speaks: one does not repeat the other.
+    fn side(&self) -> Side {
+        match self.kind {
+            MessageKind::Reply => Side::Model,
+            kind if kind.is_notice() => Side::Program,
+            _ => Side::User,
+        }
+    }
+
     /// Whether it is the model's word of thanks for a summary.
     fn is_thanks_after(&self, before: &Self) -> bool {
         before.kind == MessageKind::CompressSummary
@@ -413,9 +443,10 @@ impl Said {
 
     /// Its text and calls, in the order in which a copy holds them.
     fn parts(&self) -> Vec<PartKey> {
-        if !self.repeats.is_empty() {
-            return self.repeats.clone();
-        }
+        if self.repeats.is_empty() { self.own_parts() } else { self.repeats.clone() }
+    }
+
+    fn own_parts(&self) -> Vec<PartKey> {
         let mut parts: Vec<PartKey> =
             self.keys.iter().map(|key| PartKey { key: key.clone(), name: None }).collect();
         for tool in &self.tools {
@@ -427,6 +458,13 @@ impl Said {
         }
         parts
     }
+}
+
+#[derive(PartialEq, Eq)]
+enum Side {
+    User,
+    Model,
+    Program,
 }
 
 /// A part of an original. A copy of a call may lack the id and have only the name.
