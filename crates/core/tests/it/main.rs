@@ -4,6 +4,7 @@
 mod conformance;
 mod current_view;
 mod expected;
+mod properties;
 mod shapes;
 mod support;
 mod table;
