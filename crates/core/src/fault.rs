@@ -104,7 +104,7 @@ const DETAILS: usize = 1000;
 pub struct Faults {
     pub details: Vec<Fault>,
     pub used: u64,
-    /// Records of a kind that is known and of no interest.
+    /// Records of a kind that is known and of no interest, and a last line that is not whole yet.
     pub ignored: u64,
     /// Records that could not be used at all.
     pub unusable: u64,

@@ -108,7 +108,7 @@ impl LogReader {
             let Self { replay, segments, .. } = &mut self;
             tail.read(&mut |entry| {
                 if entry.record.is_err() || entry.repair.is_some() {
-                    replay.faults.unusable += 1;
+                    replay.faults.ignored += 1;
                     replay.faults.push(Some(entry.line), None, What::Torn);
                 } else {
                     replay.apply(&entry);
