@@ -19,6 +19,7 @@ use super::retention::short_id;
 use super::scan::{Holds, Scanned};
 use super::segment::{Segment, is_uuid};
 use crate::agent::AgentKind;
+use crate::fault::What;
 use crate::model::{Fate, MessageKind, Part, PartWhy, Session, SessionKind, State};
 use crate::project::{Project, Proof};
 
@@ -38,8 +39,8 @@ pub struct Assembled {
 pub struct Placed {
     pub said: Said,
     pub places: Vec<Place>,
-    /// Whether Gemini CLI would load it.
-    pub current: bool,
+    /// Its place in the list that Gemini CLI would load, if it is there.
+    pub current: Option<usize>,
     /// Whether its tokens and tool calls count here; not so when they were imported.
     pub owned: bool,
 }
@@ -155,10 +156,10 @@ fn learn_projects(scanned: &[Scanned], projects: &mut Projects) {
 
 /// Looks into the sessions of projects whose path nothing has told so far.
 fn follow_clues(scanned: &[Scanned], projects: &mut Projects) {
-    // A few files tell as much as all of them.
+    // A few files that tell anything tell as much as all of them.
     const FILES: usize = 5;
     let mut asked: HashMap<String, usize> = HashMap::new();
-    for scanned in scanned {
+    for scanned in in_order(scanned) {
         let Holds::Sessions(loaded) = &scanned.holds else { continue };
         for segment in &loaded.segments {
             let folder = scanned.source.folder.as_deref();
@@ -166,12 +167,20 @@ fn follow_clues(scanned: &[Scanned], projects: &mut Projects) {
                 continue;
             };
             let asked = asked.entry(hash.clone()).or_default();
-            *asked += 1;
-            if *asked <= FILES {
-                projects.follow(&hash, &clues::of(&scanned.source.path, &segment.said));
+            if *asked < FILES {
+                let clues = clues::of(&scanned.source.path, &segment.said);
+                *asked += usize::from(!clues.is_empty());
+                projects.follow(&hash, &clues);
             }
         }
     }
+}
+
+/// By path, so that the order of reading tells nothing.
+fn in_order(scanned: &[Scanned]) -> Vec<&Scanned> {
+    let mut out: Vec<&Scanned> = scanned.iter().collect();
+    out.sort_by(|a, b| a.source.path.cmp(&b.source.path));
+    out
 }
 
 fn pieces<'a>(
@@ -267,10 +276,9 @@ fn join(id: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     let true_piece = true_piece(&pieces);
     let parts = parts(&pieces);
     let files: Vec<PathBuf> = pieces.iter().map(|piece| piece.path().to_owned()).collect();
-    let current: HashSet<&str> = match true_piece {
-        Some(at) => pieces[at].loaded.ids.iter().map(String::as_str).collect(),
-        None => HashSet::new(),
-    };
+    let ids = true_piece.map_or(&[][..], |at| &pieces[at].loaded.ids);
+    let current: HashMap<&str, usize> =
+        ids.iter().enumerate().map(|(n, id)| (id.as_str(), n)).collect();
     let mut messages: Vec<Placed> = Vec::new();
     let mut known: HashMap<String, (usize, Option<Timestamp>)> = HashMap::new();
     let session = session(id, &pieces, true_piece, parts.clone());
@@ -298,9 +306,9 @@ fn join(id: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
             if several {
                 known.insert(heard.id.clone(), (messages.len(), updated));
             }
-            let current = current.contains(heard.id.as_str());
+            let current = current.get(heard.id.as_str()).copied();
             let mut said = heard;
-            if was_split && said.fate == Fate::Kept && !current {
+            if was_split && said.fate == Fate::Kept && current.is_none() {
                 said.fate = Fate::Compressed;
             }
             // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
@@ -331,9 +339,22 @@ fn session(
         summary: newest_summary(pieces),
         messages_current: current_count(true_piece.map(|at| &pieces[at])),
         parts,
-        faults: pieces.iter().map(|piece| piece.scanned.faults.details.len()).sum(),
+        faults: faults(pieces),
         ..Session::new(id, AgentKind::Gemini, in_slug.project.clone())
     }
+}
+
+/// What was wrong in the files; not that the newest of them is being written.
+fn faults(pieces: &[Piece<'_>]) -> usize {
+    let newest = pieces.iter().map(|piece| (piece.updated(), piece.path())).max();
+    let is_fault = |piece: &Piece<'_>, what: &What| {
+        !(what.is_pending() && newest == Some((piece.updated(), piece.path())))
+    };
+    let of = |piece: &Piece<'_>| {
+        let details = &piece.scanned.faults.details;
+        details.iter().filter(|fault| is_fault(piece, &fault.what)).count()
+    };
+    pieces.iter().map(of).sum()
 }
 
 fn first_of(parts: &[Part]) -> usize {
@@ -445,7 +466,7 @@ fn log_only(
     let mut typed: Vec<Typed> = Vec::new();
     let mut folders: HashMap<String, Arc<Path>> = HashMap::new();
     let mut files: HashMap<String, Vec<PathBuf>> = HashMap::new();
-    for scanned in scanned {
+    for scanned in in_order(scanned) {
         let Holds::Prompts(entries) = &scanned.holds else { continue };
         for entry in entries.iter().filter(|entry| !known.contains(entry.session.as_str())) {
             if let Some(folder) = &scanned.source.folder {
@@ -502,7 +523,7 @@ impl Assembled {
             let mut said = Said::typed(n, typed.at, &typed.text);
             let spans = std::mem::take(&mut said.spans).into_iter();
             let places = spans.map(|span| Place { file: 0, span }).collect();
-            Placed { said, places, current: false, owned: true }
+            Placed { said, places, current: None, owned: true }
         });
         Self { session, messages: messages.collect(), true_file: None, files }
     }

@@ -22,6 +22,12 @@ pub(super) struct Clues {
     pub(super) tool_paths: Vec<String>,
 }
 
+impl Clues {
+    pub(super) fn is_empty(&self) -> bool {
+        self.workspace.is_empty() && self.tool_paths.is_empty()
+    }
+}
+
 /// Looks into the file; a file that cannot be read has nothing to say.
 pub(super) fn of(path: &Path, said: &[Said]) -> Clues {
     let mut clues = Clues::default();

@@ -35,16 +35,15 @@ pub fn transcript(
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<Message>> {
     let mut files = Files { paths: &assembled.files, open: HashMap::new() };
-    let mut out = Vec::new();
-    for placed in &assembled.messages {
-        let wanted = match view {
-            View::Current => placed.current,
-            View::Full => !placed.said.is_copy,
-        };
-        if wanted {
-            out.push(message(placed, &mut files, agent_session)?);
-        }
+    let mut wanted: Vec<&Placed> = match view {
+        View::Current => assembled.messages.iter().filter(|m| m.current.is_some()).collect(),
+        View::Full => assembled.listed().collect(),
+    };
+    if view == View::Current {
+        wanted.sort_by_key(|placed| placed.current);
     }
+    let messages = wanted.into_iter().map(|placed| message(placed, &mut files, agent_session));
+    let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
     answer_calls(&mut out);
     follow_outputs(assembled, &mut out);
     Ok(out)
@@ -86,7 +85,7 @@ fn message(
         role: said.kind.role(),
         kind: said.kind,
         fate: said.fate,
-        current: placed.current,
+        current: placed.current.is_some(),
         part: placed.places.first().map_or(0, |place| place.file),
         text: String::new(),
         typed: None,

@@ -162,7 +162,7 @@ fn answered(part: &RawValue) -> Option<String> {
         if *key == *b"functionResponse" && value.get().starts_with('{') {
             let _ = json::each_field(value.get(), |key, value| {
                 if *key == *b"id" {
-                    id = json::string(value).map(|id| id.into_owned());
+                    id = json::string(value).map(std::borrow::Cow::into_owned);
                 }
             });
         }
