@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
+use crate::expected::differences;
 use crate::support::testdata;
 
 const TEXTS: [&str; 8] = [
@@ -208,7 +209,15 @@ fn tree() -> impl Strategy<Value = Vec<(String, Log)>> {
         let name = format!("session-2026-03-01T10-{minute:02}-{}.jsonl", &id[..8]);
         (format!("tmp/{folder}/chats/{below}{name}"), log)
     });
-    prop::collection::vec(file, 1..7)
+    let typed =
+        (select(vec!["app".to_owned(), "tool".to_owned(), "ab".repeat(32)]), 0..4_u8, 0..3_u8);
+    let typed = typed.prop_map(|(folder, session, n)| {
+        let entry = json!([{ "sessionId": session_id(session + 5), "messageId": n, "type": "user",
+            "message": "hello", "timestamp": time(n) }]);
+        (format!("tmp/{folder}/logs.json"), Log(entry.to_string().into_bytes()))
+    });
+    let files = prop::collection::vec(file, 1..7);
+    (files, prop::collection::vec(typed, 0..4)).prop_map(|(files, typed)| [files, typed].concat())
 }
 
 fn plant(folder: &Path, files: &[(String, Log)]) {
@@ -225,7 +234,7 @@ fn assembled(sources: &[Source]) -> Vec<Assembled> {
 }
 
 /// All that a reader of these sessions would see.
-fn seen(sessions: &[Assembled]) -> Vec<Value> {
+fn seen(sessions: &[Assembled]) -> Value {
     let one = |assembled: &Assembled| {
         let messages = |view| {
             let messages = gemini::transcript(assembled, view, &|_| None).unwrap();
@@ -246,7 +255,8 @@ fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
         let count = sources.len().max(1);
         sources.rotate_left(shift % count);
         sources.reverse();
-        assert_eq!(first, seen(&assembled(&sources)), "{}", folder.display());
+        let differences = differences(&first, &seen(&assembled(&sources)));
+        assert!(differences.is_empty(), "{}\n{differences}", folder.display());
     }
 }
 

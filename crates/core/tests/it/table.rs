@@ -2,11 +2,13 @@
 //! (`testdata/gemini/README.md` says how).
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
+use backstory_core::agent::gemini::{self, Assembled, View};
 use serde_json::Value;
 
 use crate::expected::{differences, read, sessions};
-use crate::support::testdata;
+use crate::support::{files_below, testdata};
 
 #[test]
 fn sessions_and_messages_of_every_tree() {
@@ -22,7 +24,7 @@ fn sessions_and_messages_of_every_tree() {
         }
         let differences = differences(&expected.into(), &ours);
         if !differences.is_empty() {
-            wrong.push_str(&format!("{tree}\n{differences}"));
+            let _ = write!(wrong, "{tree}\n{differences}");
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -44,4 +46,29 @@ fn settle(session: &mut Value) {
             message.entry("tools").or_insert_with(|| Vec::<Value>::new().into());
         }
     }
+}
+
+/// The current view of a session is what the loader made of its one true file, in that order.
+#[test]
+fn the_current_view_is_the_loaders() {
+    let recorded = files_below(&testdata("gemini"));
+    let mut compared = 0;
+    for answers in recorded.iter().filter(|path| path.ends_with("loaded.jsonl")) {
+        let folder = answers.parent().unwrap();
+        let tree = folder.join("gemini");
+        let collection = read(if tree.is_dir() { &tree } else { folder });
+        for line in std::fs::read_to_string(answers).unwrap().lines() {
+            let answer: Value = serde_json::from_str(line).unwrap();
+            let file = folder.join(answer["file"].as_str().unwrap());
+            let is_true = |session: &&Assembled| session.true_file.as_deref() == Some(&*file);
+            let Some(session) = collection.sessions.iter().find(is_true) else { continue };
+            let ours = gemini::transcript(session, View::Current, &|_| None).unwrap();
+            let ours: Vec<&str> = ours.iter().map(|message| message.id.as_str()).collect();
+            let theirs = answer["record"]["messages"].as_array().unwrap();
+            let theirs: Vec<&str> = theirs.iter().map(|m| m["id"].as_str().unwrap()).collect();
+            assert_eq!(ours, theirs, "{}", file.display());
+            compared += 1;
+        }
+    }
+    assert!(compared >= 35, "only {compared} sessions");
 }
