@@ -17,7 +17,7 @@ fn small_tree() {
       KIND        FILES    SIZE
       session         4  1.8 kB
       prompt log      1     2 B
-      14 records read: 12 used, 0 ignored on purpose, 2 not usable
+      15 records read: 12 used, 1 ignored on purpose, 2 not usable
 
     Skipped on purpose: 3
            1  JSON that is no session
