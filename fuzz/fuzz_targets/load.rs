@@ -1,0 +1,59 @@
+//! Any bytes as a session file: loaded, exported, assembled and read as a transcript.
+#![no_main]
+
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use backstory_core::agent::AgentKind;
+use backstory_core::agent::gemini::{self, Candidates, Scanned, View};
+use backstory_core::discover::{Source, SourceKind};
+use backstory_core::export::gemini::{Fallback, write};
+use backstory_core::export::json;
+use backstory_core::fault::Faults;
+use backstory_core::read::json::check;
+use backstory_core::transcript::{Options, blocks};
+use libfuzzer_sys::fuzz_target;
+
+/// Transcripts are read from files; everything before that is done in memory.
+static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let name = format!("backstory-fuzz-{}.jsonl", std::process::id());
+    std::env::temp_dir().join(name)
+});
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut input = Cursor::new(bytes);
+    let loaded = gemini::load(&mut input).expect("memory can be read");
+    assert_eq!(loaded.ids.len(), loaded.messages.len());
+    let mut exported = Vec::new();
+    write(&loaded, &Fallback::default(), &mut input, &mut exported).expect("all spans are inside");
+    let exported = String::from_utf8(exported).expect("an export is UTF-8");
+    check(&exported).expect("an export is JSON");
+
+    let holds = gemini::read_conversation(&mut input).expect("memory can be read");
+    let source = Source {
+        agent: AgentKind::Gemini,
+        path: FILE.clone(),
+        kind: SourceKind::Chat,
+        folder: None,
+        size: bytes.len() as u64,
+        modified: None,
+    };
+    let mut scanned = [Scanned { source, holds, faults: Faults::default() }];
+    let sessions = gemini::assemble(&mut scanned, &Candidates::default());
+    if sessions.iter().all(|assembled| assembled.messages.is_empty()) {
+        return;
+    }
+    std::fs::write(&*FILE, bytes).expect("the temporary folder can be written to");
+    let everything = Options { thoughts: true, tool_output: true, info: true, only: Vec::new() };
+    for assembled in &sessions {
+        for view in [View::Current, View::Full] {
+            let messages = gemini::transcript(assembled, view, &|_| None).expect("it was written");
+            blocks(&messages, &everything);
+            let mut document = Vec::new();
+            json::write(&assembled.session, &messages, &mut document).expect("it can be written");
+            let document = String::from_utf8(document).expect("a document is UTF-8");
+            check(&document).expect("a document is JSON");
+        }
+    }
+});
