@@ -22,7 +22,8 @@ const NOW: &str = "2026-08-14T10:00:00.000Z";
 /// A session of which only the hash of its project is known.
 fn hidden(env: &TestEnv, path: &str) -> String {
     use sha2::{Digest, Sha256};
-    let hash: String = Sha256::digest(path).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash =
+        Sha256::digest(path).iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
     let log = session(ID, NOW, NOW, &["hello"]);
     let log = log.replace(&ID.replace('-', "").repeat(2), &hash);
     env.write(&format!(".gemini/tmp/{hash}/chats/session-2026-08-14T10-00-88888888.jsonl"), log);
