@@ -66,6 +66,10 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
+    /// Use the prices of this file, in our form or LiteLLM's JSON, over those of the program
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) pricing: Option<PathBuf>,
+
     /// Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
     #[arg(long, global = true, value_name = "ZONE", allow_hyphen_values = true)]
     pub(crate) tz: Option<String>,

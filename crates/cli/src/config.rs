@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use backstory_core::pricing::PriceRow;
 use serde::Deserialize;
 
 use crate::args::Color;
 use crate::error::{Failure, Result};
 use crate::output::path::tilde;
 
-const KEYS: &str = "known keys: `tz`, `color`, `roots`, and in `[projects]` `scan` and `links`";
+const KEYS: &str = "known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, and in \
+    `[projects]` `scan` and `links`";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -21,9 +23,26 @@ pub(crate) struct Config {
     /// More `.gemini` folders to read, besides the usual ones.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) projects: Projects,
+    /// A file of prices, as `--pricing` takes it.
+    pub(crate) pricing: Option<PathBuf>,
+    /// Prices written here.
+    pub(crate) prices: Vec<PriceRow>,
+    pub(crate) billing: Billing,
+    /// What this machine is called in reports.
+    pub(crate) machine: Option<String>,
     /// The file it came from.
     #[serde(skip)]
     pub(crate) file: Option<PathBuf>,
+}
+
+/// How the calls are paid for, which decides what a cost means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Billing {
+    #[default]
+    Api,
+    Vertex,
+    Licence,
 }
 
 /// What is known of projects beyond what Gemini CLI tells.
@@ -72,6 +91,7 @@ impl Config {
         for path in config.projects.scan.iter_mut().flatten() {
             *path = expand(path, home, folder);
         }
+        config.pricing = config.pricing.map(|path| expand(&path, home, folder));
         config.file = Some(file.to_owned());
         Ok(config)
     }

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use anstream::ColorChoice;
 use backstory_core::env::Env;
+use backstory_core::pricing::PriceRow;
 use etcetera::BaseStrategy;
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
@@ -16,6 +17,7 @@ use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
 use crate::args::{Color, Global};
+pub(crate) use crate::config::Billing;
 use crate::config::{Config, Projects};
 use crate::demo;
 use crate::error::{Failure, Result};
@@ -37,6 +39,12 @@ pub(crate) struct Context {
     pub(crate) config: Option<PathBuf>,
     /// What the config file says of projects.
     pub(crate) projects: Projects,
+    /// A file of prices, and prices of the config file.
+    pub(crate) pricing: Option<PathBuf>,
+    pub(crate) prices: Vec<PriceRow>,
+    pub(crate) billing: Billing,
+    /// What this machine is called.
+    pub(crate) machine: String,
     /// The command that shows long answers page by page.
     pub(crate) pager: String,
     /// Where the program was started.
@@ -87,6 +95,10 @@ impl Context {
             roots: config.roots,
             config: config.file.or_else(|| global.config.clone()).or_else(usual_config),
             projects: config.projects,
+            pricing: global.pricing.clone().or(config.pricing),
+            prices: config.prices,
+            billing: config.billing,
+            machine: config.machine.unwrap_or_else(machine),
             pager,
             cwd: std::env::current_dir().ok(),
             json: global.json,
@@ -117,6 +129,12 @@ fn environment() -> Env {
         home: etcetera::home_dir().ok().filter(|home| !home.as_os_str().is_empty()),
         vars: vars.collect(),
     }
+}
+
+/// The host's own name.
+fn machine() -> String {
+    let name = gethostname::gethostname().to_string_lossy().into_owned();
+    if name.is_empty() { "local".to_owned() } else { name }
 }
 
 fn pager(env: &Env) -> String {

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         bytes += entry.metadata()?.len();
         files += 1;
-        let loaded = gemini::load(&mut File::open(entry.path())?)?;
+        let loaded = gemini::load_current(&mut File::open(entry.path())?)?;
         messages += loaded.messages.len();
         faults += loaded.faults.details.len();
     }

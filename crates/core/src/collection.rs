@@ -7,6 +7,8 @@ use rayon::prelude::*;
 use crate::agent::gemini::{self, Assembled, Candidates, Scanned};
 use crate::discover::Found;
 use crate::model::SessionKind;
+use crate::money::Usd;
+use crate::pricing::{Table, cost};
 
 /// What was found and what it comes to.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ impl Collection {
             })
             .collect();
         let sessions = gemini::assemble(&mut files, candidates);
+        // The sessions know by now where each message stands.
+        files.iter_mut().for_each(Scanned::slim);
         let agents = agents(&sessions);
         Self { found, files, sessions, agents }
     }
@@ -108,6 +112,18 @@ fn one_of<'a>(found: &[&'a Assembled], wanted: &str) -> Result<Option<&'a Assemb
             candidates: several.iter().map(|assembled| assembled.session.id.clone()).collect(),
         }),
     }
+}
+
+/// What the calls that a session made cost; none when not one has a price.
+pub fn session_cost(assembled: &Assembled, prices: &Table) -> Option<Usd> {
+    let owned = assembled.listed().filter(|placed| placed.owned);
+    let priced = owned.filter_map(|placed| {
+        let said = &placed.said;
+        let at = said.at.or(assembled.session.started);
+        let found = prices.lookup(said.model.as_deref()?, at)?;
+        Some(cost(found.row, &said.tokens?.usage()).usd)
+    });
+    priced.reduce(|a, b| a + b)
 }
 
 /// Newest first; sessions without any time last, then by id so that ties have one order.

@@ -1,14 +1,18 @@
 //! Reads the sessions that coding agents leave on disk.
 
 pub mod agent;
+pub mod archive;
 pub mod collection;
 pub mod discover;
 pub mod env;
 pub mod export;
 pub mod fault;
 pub mod model;
+pub mod money;
+pub mod pricing;
 pub mod project;
 pub mod query;
 pub mod read;
+pub mod shell;
 pub mod time;
 pub mod transcript;

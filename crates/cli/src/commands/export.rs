@@ -1,18 +1,21 @@
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Holds, Loaded, Shape, folder_project};
+use backstory_core::agent::gemini::{self, Assembled, Holds, Loaded, Shape, View, folder_project};
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json;
 use backstory_core::fault::What;
+use backstory_core::query::calls::calls;
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
 use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
+use crate::filters::Filters;
 use crate::interrupt;
 use crate::output::Printer;
 use crate::output::number::plural;
@@ -35,8 +38,15 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
     /// A session, or a file
-    #[arg(value_name = "FILE|SESSION")]
-    session: OsString,
+    #[arg(value_name = "FILE|SESSION", required_unless_present = "all")]
+    session: Option<OsString>,
+
+    /// Every session that the filters take (for `calls` and `csv`)
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+
+    #[command(flatten)]
+    filters: Filters,
 
     /// The form to write
     #[arg(long, value_enum)]
@@ -65,6 +75,10 @@ enum Format {
     Json,
     /// The same a line each: the session, then its messages
     Jsonl,
+    /// One line a model call: tokens, tools, commands, prompt, cost
+    Calls,
+    /// The same as a table for spreadsheets
+    Csv,
     /// Gemini CLI's own document, as `/export-session` writes it and `--session-file` reads it
     Gemini,
 }
@@ -76,17 +90,25 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
     if let Some(output) = &args.output {
         check_target(ctx, output, args.force)?;
     }
-    match args.format {
-        Format::Gemini => gemini_form(ctx, printer, args),
-        Format::Json | Format::Jsonl => own_form(ctx, printer, args),
+    match (args.format, &args.session) {
+        (Format::Calls | Format::Csv, session) => call_rows(ctx, printer, args, session.as_deref()),
+        (Format::Gemini, Some(session)) => gemini_form(ctx, printer, args, session),
+        (Format::Json | Format::Jsonl, Some(session)) => own_form(ctx, printer, args, session),
+        (_, None) => Err(Failure::new("`--all` goes with `--format calls` or `csv`")
+            .hint("name one session for the other formats")),
     }
 }
 
 /// The messages as the agent holds them.
-fn gemini_form(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
-    let typed = Path::new(&args.session);
+fn gemini_form(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Export,
+    session: &OsStr,
+) -> Result<Exit> {
+    let typed = Path::new(session);
     let is_file = typed.exists() && !typed.is_dir();
-    let path = if is_file { typed.to_owned() } else { find(ctx, printer, &args.session)? };
+    let path = if is_file { typed.to_owned() } else { find(ctx, printer, session)? };
     let mut file = open(&path).map_err(|error| cannot_read(ctx, &path, error))?;
     let loaded = load(ctx, &path, &mut file)?;
     let fallback = fallback(&path);
@@ -97,17 +119,102 @@ fn gemini_form(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Ex
 }
 
 /// The session in our own form, complete.
-fn own_form(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
-    let (all, found) = super::open_session(ctx, printer, &args.session)?;
+fn own_form(ctx: &Context, printer: &mut Printer, args: &Export, session: &OsStr) -> Result<Exit> {
+    let prices = super::prices(ctx)?;
+    let (all, found) = super::open_session(ctx, printer, session)?;
     let assembled = &all.sessions[found];
     let messages = super::show::read(ctx, &all, assembled, args.view.into())?;
     let session = &assembled.session;
     put(ctx, printer, args, |out| match args.format {
-        Format::Jsonl => json::write_lines(session, &messages, out),
-        _ => json::write(session, &messages, out),
+        Format::Jsonl => json::write_lines(session, &messages, &prices, out),
+        _ => json::write(session, &messages, &prices, out),
     })?;
     super::tell_faults(printer, &all);
     Ok(super::strictly(ctx, &all))
+}
+
+/// Model calls one by one, of one session or of many.
+fn call_rows(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Export,
+    session: Option<&OsStr>,
+) -> Result<Exit> {
+    let prices = super::prices(ctx)?;
+    let filter = args.filters.filter(ctx)?;
+    let (all, chosen) = if let Some(session) = session {
+        let (all, found) = super::open_session(ctx, printer, session)?;
+        let id = all.sessions[found].session.id.clone();
+        (all, Some(BTreeSet::from([id])))
+    } else {
+        let all = super::collect(ctx, printer, &args.filters.project);
+        let wanted = super::wanted_sessions(&all, &filter, &[]);
+        (all, wanted)
+    };
+    let sessions: Vec<&Assembled> =
+        all.sessions.iter().filter(|s| super::is_counted(s, chosen.as_ref(), &[])).collect();
+    let is_csv = matches!(args.format, Format::Csv);
+    put(ctx, printer, args, |out| {
+        if is_csv {
+            writeln!(out, "{}", csv::HEADER.join(","))?;
+        }
+        for assembled in &sessions {
+            let messages = gemini::transcript(assembled, View::Full, &|_| None)?;
+            calls(assembled, &messages, &prices, &filter, &mut |row| {
+                if is_csv {
+                    return writeln!(out, "{}", csv::line(&row));
+                }
+                serde_json::to_writer(&mut *out, &row)?;
+                out.write_all(b"\n")
+            })?;
+        }
+        Ok(())
+    })?;
+    super::tell_faults(printer, &all);
+    Ok(super::strictly(ctx, &all))
+}
+
+/// A call as a line of comma-separated values.
+mod csv {
+    use backstory_core::query::calls::CallRow;
+
+    pub(super) const HEADER: [&str; 14] = [
+        "dedup_key",
+        "agent",
+        "session",
+        "project",
+        "timestamp",
+        "model",
+        "input_tokens",
+        "output_tokens",
+        "cached_input_tokens",
+        "reasoning_tokens",
+        "tools",
+        "bash_commands",
+        "user_message",
+        "cost_usd",
+    ];
+
+    pub(super) fn line(row: &CallRow) -> String {
+        let numbers =
+            [row.input_tokens, row.output_tokens, row.cached_input_tokens, row.reasoning_tokens];
+        let mut fields = vec![
+            row.dedup_key.clone(),
+            row.agent.to_owned(),
+            row.session.clone(),
+            row.project.clone(),
+            row.timestamp.clone().unwrap_or_default(),
+            row.model.clone().unwrap_or_default(),
+        ];
+        fields.extend(numbers.iter().map(u64::to_string));
+        fields.push(row.tools.join(" "));
+        fields.push(row.bash_commands.join("; "));
+        fields.push(row.user_message.clone());
+        fields.push(row.cost_usd.clone().unwrap_or_default());
+        let fields: Vec<String> =
+            fields.iter().map(|field| crate::output::rows::csv_field(field)).collect();
+        fields.join(",")
+    }
 }
 
 /// Writes to standard output, or to the file that was named.
@@ -120,10 +227,9 @@ fn put(
     match args.output.as_deref().filter(|output| *output != Path::new("-")) {
         None => {
             let mut out = printer.data()?;
-            content(&mut out).and_then(|()| out.flush()).map_err(|error| {
-                let name = args.session.to_string_lossy();
-                Failure::new(format!("cannot export `{name}`")).because(error)
-            })
+            content(&mut out)
+                .and_then(|()| out.flush())
+                .map_err(|error| Failure::new("cannot export").because(error))
         }
         Some(output) => {
             save(output, args.force, content).map_err(|error| cannot_write(ctx, output, error))?;

@@ -1,25 +1,35 @@
 //! One file a command: its arguments, whose doc comment is the help, and `run`.
 
+mod budget;
 mod completions;
 mod doctor;
 mod export;
 mod man;
 mod overview;
+mod pricing;
 mod projects;
 mod sessions;
+mod shell;
 mod show;
+mod tools;
+mod usage;
+mod verify;
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Candidates};
+use backstory_core::agent::gemini::{self, Assembled, Candidates};
+use backstory_core::archive::ArchiveError;
 use backstory_core::collection::{Collection, NotOne};
 use backstory_core::discover::Found;
-use backstory_core::model::Session;
+use backstory_core::model::{Session, SessionKind};
+use backstory_core::pricing::{PricingError, Table};
 use backstory_core::query;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
+use crate::filters::Kind;
 use crate::output::Printer;
 use crate::output::number::plural;
 use crate::survey;
@@ -28,8 +38,13 @@ use crate::survey;
 pub(crate) enum Command {
     Sessions(sessions::Sessions),
     Show(show::Show),
+    Usage(usage::Usage),
+    Tools(tools::Tools),
+    Commands(shell::Commands),
     Projects(projects::Projects),
     Export(export::Export),
+    Verify(verify::Verify),
+    Pricing(pricing::Pricing),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Man(man::Man),
@@ -40,6 +55,11 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         None => overview::run(ctx, printer),
         Some(Command::Sessions(args)) => sessions::run(ctx, printer, args),
         Some(Command::Show(args)) => show::run(ctx, printer, args),
+        Some(Command::Usage(args)) => usage::run(ctx, printer, args),
+        Some(Command::Tools(args)) => tools::run(ctx, printer, args),
+        Some(Command::Commands(args)) => shell::run(ctx, printer, args),
+        Some(Command::Verify(args)) => verify::run(ctx, printer, args),
+        Some(Command::Pricing(args)) => pricing::run(ctx, printer, args),
         Some(Command::Projects(args)) => projects::run(ctx, printer, args),
         Some(Command::Export(args)) => export::run(ctx, printer, args),
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
@@ -159,6 +179,59 @@ fn short(all: &Collection, session: &Session) -> String {
     }
     let length = [8, 13, 18, 23].into_iter().find(|length| !shared(*length)).unwrap_or(whole);
     session.id.chars().take(length).collect()
+}
+
+/// The price table that comes with the program, with the user's own rows on top.
+fn prices(ctx: &Context) -> Result<Table> {
+    let mut table = Table::embedded();
+    let bad = |name: &str, error: PricingError| {
+        Failure::new(format!("cannot use the prices of `{name}`"))
+            .because(error)
+            .hint("docs/pricing.md shows the forms: our own, or LiteLLM's JSON")
+    };
+    if !ctx.prices.is_empty() {
+        table = table
+            .with_rows(ctx.prices.clone(), "the config file")
+            .map_err(|error| bad("[[prices]] in the config file", error))?;
+    }
+    if let Some(file) = &ctx.pricing {
+        let name = ctx.show(file);
+        let text = std::fs::read_to_string(file).map_err(|error| {
+            Failure::new(format!("cannot read the prices of `{name}`")).because(error)
+        })?;
+        table = table.with_file(&text, &name).map_err(|error| bad(&name, error))?;
+    }
+    Ok(table)
+}
+
+/// The ids of the sessions that a count is narrowed to; none for all.
+fn wanted_sessions(
+    all: &Collection,
+    filter: &query::Filter,
+    kinds: &[Kind],
+) -> Option<BTreeSet<String>> {
+    let narrowed = !filter.projects.is_empty() || !filter.agents.is_empty() || !kinds.is_empty();
+    let takes = |session: &Session| {
+        let kind = kinds.is_empty() || kinds.iter().any(|k| SessionKind::from(*k) == session.kind);
+        let agent =
+            filter.agents.is_empty() || filter.agents.iter().any(|a| a == session.agent.name());
+        kind && agent && filter.takes_project(&session.project)
+    };
+    narrowed.then(|| {
+        let sessions = all.sessions.iter().map(|s| &s.session);
+        sessions.filter(|s| takes(s)).map(|s| s.id.clone()).collect()
+    })
+}
+
+/// Whether a session takes part in counts.
+fn is_counted(assembled: &Assembled, wanted: Option<&BTreeSet<String>>, kinds: &[Kind]) -> bool {
+    let session = &assembled.session;
+    let is_copy = session.kind == SessionKind::Checkpoint && !kinds.contains(&Kind::Checkpoint);
+    !is_copy && wanted.is_none_or(|wanted| wanted.contains(&session.id))
+}
+
+fn cannot_count(error: ArchiveError) -> Failure {
+    Failure::new("cannot count").because(error)
 }
 
 /// There is no session at all: where it looked, and what to do.

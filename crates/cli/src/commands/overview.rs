@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use backstory_core::agent::gemini::Assembled;
-use backstory_core::collection::Collection;
+use backstory_core::collection::{Collection, session_cost};
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::query::Filter;
 use backstory_core::query::overview::{Overview, Sum, overview};
@@ -80,6 +80,7 @@ struct FaultsRow {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     super::require_given(ctx)?;
+    let prices = super::prices(ctx)?;
     let all = super::collect(ctx, printer, &[]);
     let survey = Survey::new(&all);
     let report = Report::new(&survey, &ctx.env, ctx.now);
@@ -106,7 +107,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
             totals: SumRow::new(None, &lately.total),
             models: rows(lately.models.iter().map(|(model, sum)| (model.clone(), sum))),
             projects: projects.iter().map(ProjectRow::new).collect(),
-            recent: recent.iter().map(|s| SessionRow::new(&s.session)).collect(),
+            recent: recent
+                .iter()
+                .map(|s| SessionRow::new(&s.session, session_cost(s, &prices)))
+                .collect(),
             sessions: all.listed().len(),
             faults,
             at_risk: &at_risk,

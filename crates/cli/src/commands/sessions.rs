@@ -1,7 +1,9 @@
 use backstory_core::agent::gemini::Assembled;
-use backstory_core::collection::{Collection, newest_first};
+use backstory_core::collection::{Collection, newest_first, session_cost};
 use backstory_core::export::json::SessionRow;
 use backstory_core::model::SessionKind;
+use backstory_core::money::Usd;
+use backstory_core::pricing::Table;
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -78,6 +80,7 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Result<Exit> {
     super::require_given(ctx)?;
+    let prices = super::prices(ctx)?;
     let all = super::collect(ctx, printer, &args.filters.project);
     let mut filter = args.filters.filter(ctx)?;
     filter.kinds = args.kind.iter().map(|kind| SessionKind::from(*kind)).collect();
@@ -91,7 +94,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     let limit = args.limit.or((format == Format::Table).then_some(20));
     let more = limit.map_or(0, |limit| sessions.len().saturating_sub(limit));
     sessions.truncate(sessions.len() - more);
-    print(ctx, printer, &all, &sessions, format)?;
+    print(ctx, printer, &all, &sessions, &prices, format)?;
     if sessions.is_empty() {
         if format == Format::Table {
             return Err(nothing(ctx, &all));
@@ -128,6 +131,7 @@ fn print(
     printer: &mut Printer,
     all: &Collection,
     sessions: &[&Assembled],
+    prices: &Table,
     format: Format,
 ) -> Result<()> {
     #[derive(Serialize)]
@@ -137,21 +141,26 @@ fn print(
     }
     match format {
         Format::Json => {
-            let sessions = sessions.iter().map(|s| SessionRow::new(&s.session)).collect();
+            let sessions = sessions
+                .iter()
+                .map(|s| SessionRow::new(&s.session, session_cost(s, prices)))
+                .collect();
             printer.json(&Document { schema: "backstory.sessions/1", sessions })?;
         }
         Format::Jsonl => {
-            printer.json_lines(sessions.iter().map(|s| SessionRow::new(&s.session)))?;
+            printer.json_lines(
+                sessions.iter().map(|s| SessionRow::new(&s.session, session_cost(s, prices))),
+            )?;
         }
         Format::Csv | Format::Md => printer.rows(&plain_rows(sessions), format)?,
         Format::Table if sessions.is_empty() => {}
-        Format::Table => printer.rows(&table(ctx, all, sessions), format)?,
+        Format::Table => printer.rows(&table(ctx, all, sessions, prices), format)?,
     }
     Ok(())
 }
 
 /// For people: short ids, ages, and the number by which `show` finds it again.
-fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled]) -> Rows {
+fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled], prices: &Table) -> Rows {
     let listed = all.listed();
     let mut rows = Rows::new([
         Column::number(""),
@@ -160,6 +169,7 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled]) -> Rows {
         Column::text("PROJECT"),
         Column::number("PROMPTS"),
         Column::number("TOKENS"),
+        Column::number("COST"),
         Column::long("TITLE"),
     ]);
     for assembled in sessions {
@@ -177,6 +187,7 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled]) -> Rows {
             session.project.name.as_str().into(),
             count(session.prompts as u64).into(),
             count(session.usage.total()).into(),
+            session_cost(assembled, prices).map_or_else(|| "–".to_owned(), Usd::short).into(),
             title.into(),
         ]);
     }

@@ -121,7 +121,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
     if ctx.json {
         let wanted = blocks_messages(messages, &options);
         let mut out = printer.data()?;
-        json::write(&assembled.session, &wanted, &mut out)?;
+        json::write(&assembled.session, &wanted, &super::prices(ctx)?, &mut out)?;
         out.flush()?;
     } else {
         if args.pager {

@@ -3,7 +3,7 @@
 /// A bar of at most `width` for `value` of `most`; anything above zero shows.
 pub(crate) fn bar(value: u64, most: u64, width: usize) -> String {
     const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
-    if value == 0 || most == 0 {
+    if value == 0 || most == 0 || width == 0 {
         return String::new();
     }
     let units = u128::from(value) * (width as u128) * 8 / u128::from(most);

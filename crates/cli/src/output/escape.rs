@@ -1,7 +1,7 @@
 //! JSON on its way to a terminal.
 //!
 //! A program that reads our JSON gets it as it is. On a terminal the characters of
-//! [`clean::is_unsafe`](super::clean::is_unsafe) are written as `\u` escapes: the document stays
+//! `clean::is_unsafe` are written as `\u` escapes: the document stays
 //! equal, and the terminal stays honest. In JSON they can stand only inside strings, so an escape
 //! is always allowed; the white space between tokens is passed on.
 

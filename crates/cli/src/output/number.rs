@@ -21,6 +21,16 @@ pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
+/// `37 %`; of nothing it is nothing.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    match u128::from(part) * 100 {
+        _ if whole == 0 => "–".to_owned(),
+        0 => "0 %".to_owned(),
+        hundredfold if hundredfold < u128::from(whole) => "<1 %".to_owned(),
+        hundredfold => format!("{} %", hundredfold / u128::from(whole)),
+    }
+}
+
 /// `12.3 MB`; a kilobyte has 1,000 bytes.
 pub(crate) fn bytes(number: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];

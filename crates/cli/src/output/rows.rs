@@ -26,6 +26,15 @@ impl Format {
     }
 }
 
+/// A field of comma-separated values, quoted where it must be.
+pub(crate) fn csv_field(text: &str) -> String {
+    if text.contains(['"', ',', '\n', '\r']) || text.starts_with(' ') {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
 /// Columns and rows that can be printed in several forms.
 pub(crate) struct Rows {
     columns: Vec<Column>,
@@ -51,14 +60,7 @@ impl Rows {
 
     /// RFC 4180: quoted where it must be, CRLF left out as every reader takes LF.
     pub(super) fn csv(&self) -> String {
-        let field = |text: &str| {
-            if text.contains(['"', ',', '\n', '\r']) || text.starts_with(' ') {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            } else {
-                text.to_owned()
-            }
-        };
-        self.joined(|cells| cells.iter().map(|text| field(text)).collect::<Vec<_>>().join(","))
+        self.joined(|cells| cells.iter().map(|text| csv_field(text)).collect::<Vec<_>>().join(","))
     }
 
     pub(super) fn markdown(&self) -> String {

@@ -20,8 +20,13 @@ fn program() {
     Commands:
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
+      usage        Count tokens and cost by day, session, project, model and more
+      tools        Count tool calls: how often, how they ended, lines changed
+      commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
       export       Write a session in another form
+      verify       Check the numbers against the files' own figures, and list every doubt
+      pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
@@ -47,6 +52,9 @@ fn program() {
 
           --json
               Print one JSON document with a `schema` field, for programs
+
+          --pricing <FILE>
+              Use the prices of this file, in our form or LiteLLM's JSON, over those of the program
 
           --tz <ZONE>
               Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
@@ -92,8 +100,13 @@ fn program_in_short() {
     Commands:
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
+      usage        Count tokens and cost by day, session, project, model and more
+      tools        Count tool calls: how often, how they ended, lines changed
+      commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
       export       Write a session in another form
+      verify       Check the numbers against the files' own figures, and list every doubt
+      pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
@@ -103,16 +116,19 @@ fn program_in_short() {
       -V, --version  Print version
 
     Global options:
-          --from <PATH>    Read this file or folder instead of the usual places (repeatable)
-          --config <FILE>  Read this config file instead of `backstory/config.toml` in the config folder
-          --json           Print one JSON document with a `schema` field, for programs
-          --tz <ZONE>      Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
-          --color <WHEN>   Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
-                           [possible values: auto, always, never]
-      -q, --quiet          Print the answer and errors only, no warnings
-      -v, --verbose        Say more: list what is otherwise only counted
-          --strict         Exit with 1 when anything could not be read
-          --demo           Use the made-up sessions that come with the program, at a fixed time
+          --from <PATH>     Read this file or folder instead of the usual places (repeatable)
+          --config <FILE>   Read this config file instead of `backstory/config.toml` in the config
+                            folder
+          --json            Print one JSON document with a `schema` field, for programs
+          --pricing <FILE>  Use the prices of this file, in our form or LiteLLM's JSON, over those of
+                            the program
+          --tz <ZONE>       Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
+          --color <WHEN>    Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
+                            [possible values: auto, always, never]
+      -q, --quiet           Print the answer and errors only, no warnings
+      -v, --verbose         Say more: list what is otherwise only counted
+          --strict          Exit with 1 when anything could not be read
+          --demo            Use the made-up sessions that come with the program, at a fixed time
 
     Examples:
       backstory                        what there is: projects, sessions, what is about to be lost
@@ -170,13 +186,37 @@ fn export() {
     of one of its files. Where it is spread over several files, the one that Gemini CLI would load is
     taken. A path is read alone, whatever state the file is in.
 
-    Usage: backstory export [OPTIONS] --format <FORMAT> <FILE|SESSION>
+    Usage: backstory export [OPTIONS] --format <FORMAT> [FILE|SESSION]
 
     Arguments:
-      <FILE|SESSION>
+      [FILE|SESSION]
               A session, or a file
 
     Options:
+          --all
+              Every session that the filters take (for `calls` and `csv`)
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Filters:
+      -p, --project <NAME>
+              Only this project: its name, a part of its path, or the beginning of its hash (repeatable)
+
+          --model <NAME>
+              Only sessions that used this model; a part of its name is enough (repeatable)
+
+          --agent <AGENT>
+              Only this agent
+
+              [possible values: gemini]
+
+          --since <WHEN>
+              Only what went on after this: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+
+          --until <WHEN>
+              Only what went on before the end of this
+
           --format <FORMAT>
               The form to write
 
@@ -184,6 +224,8 @@ fn export() {
               - json:   Our own document, complete: the session and every message
                 (`backstory.session/1`)
               - jsonl:  The same a line each: the session, then its messages
+              - calls:  One line a model call: tokens, tools, commands, prompt, cost
+              - csv:    The same as a table for spreadsheets
               - gemini: Gemini CLI's own document, as `/export-session` writes it and `--session-file`
                 reads it
 
@@ -204,9 +246,6 @@ fn export() {
 
           --no-redact
               Leave secrets in (nothing is taken out yet; scripts can already say so)
-
-      -h, --help
-              Print help (see a summary with '-h')
 
     Examples:
       backstory export 3f2a91c7 --format gemini
@@ -279,7 +318,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `projects`, `export`, `doctor`, `completions`, `man`
+      hint: commands: `sessions`, `show`, `usage`, `tools`, `commands`, `projects`, `export`, `verify`, `pricing`, `doctor`, `completions`, `man`
     ");
 }
 

@@ -12,3 +12,4 @@ mod projects;
 mod sessions;
 mod show;
 mod support;
+mod usage;

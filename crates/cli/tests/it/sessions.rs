@@ -17,11 +17,11 @@ fn for_people() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "sessions", "--limit", "4"]).show(), @"
     exit code 0
     --- stdout
-          ID        UPDATED        PROJECT     PROMPTS  TOKENS  TITLE
-      @1  614ed381  6 minutes ago  harbor-api        2  52,298  Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
-      @2  7c45ebba  8 hours ago    harbor-api        2  86,525  Fix back-to-back bookings that were taken for a clash
-      @3  592bb649  1 day ago      ledger-etl        3  59,262  Explain why the nightly close is a day late in Tokyo
-      @4  bb287218  1 day ago      tidepool          3  81,619  Review @src/hooks/useTideFeed.ts please. I am not happy with how it reconnects.
+          ID        UPDATED        PROJECT     PROMPTS  TOKENS   COST  TITLE
+      @1  614ed381  6 minutes ago  harbor-api        2  52,298  $0.05  Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
+      @2  7c45ebba  8 hours ago    harbor-api        2  86,525  $0.08  Fix back-to-back bookings that were taken for a clash
+      @3  592bb649  1 day ago      ledger-etl        3  59,262  $0.07  Explain why the nightly close is a day late in Tokyo
+      @4  bb287218  1 day ago      tidepool          3  81,619  $0.10  Review @src/hooks/useTideFeed.ts please. I am not happy with how it reconnects.
     --- stderr
     9 more; `--limit 13` lists them all.
     ");

@@ -160,3 +160,34 @@ fn images_never_reach_a_terminal() {
     let json = env.run(&["show", path.to_str().unwrap(), "--json"]);
     assert!(!json.stdout.contains("iVBOR"));
 }
+
+/// A session file is somebody else's text: it must not choose which files are read.
+#[test]
+fn only_outputs_of_its_own_project_are_followed() {
+    let env = TestEnv::new();
+    let secret = env.write("secret.txt", "the secret");
+    let chat = |path: &str| {
+        format!(
+            "{{\"sessionId\":\"99999999-0000-4000-8000-000000000009\",\"projectHash\":\"h\"}}\n\
+             {{\"id\":\"g\",\"type\":\"gemini\",\"content\":\"\",\"toolCalls\":[{{\"id\":\"c\",\"name\":\"run_shell_command\",\"status\":\"success\",\"result\":[{{\"functionResponse\":{{\"id\":\"c\",\"response\":{{\"output\":\"cut. For full output see: {path}\\nstart\"}}}}}}]}}]}}\n"
+        )
+    };
+    env.write(".gemini/tmp/p/tool-outputs/session-9/c.txt", "all of it");
+    for (path, words) in [
+        ("/elsewhere/.gemini/tmp/p/tool-outputs/session-9/c.txt", "all of it"),
+        (secret.to_str().unwrap(), "start"),
+        ("/x/tool-outputs/../../../../secret.txt", "start"),
+        ("/x/tool-outputs//dev/zero", "start"),
+    ] {
+        env.write(".gemini/tmp/p/chats/session-2026-08-01T00-00-99999999.jsonl", chat(path));
+        let run = env.run(&["show", "99999999", "--tool-output"]);
+        assert!(run.stdout.contains(words), "{path}: {}", run.stdout);
+        assert!(!run.stdout.contains("the secret"), "{path}");
+    }
+}
+
+#[test]
+fn a_cancelled_call_is_told_once() {
+    let shown = show(&["43d4"]);
+    assert_eq!(shown.matches("npm install").count(), 1, "{shown}");
+}

@@ -10,7 +10,11 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::model::{Attachment, Message, Part, Reference, Session, Thought, ToolCall, Usage};
+use crate::money::Usd;
+use crate::pricing::{Table, cost};
 use crate::project::Project;
+use crate::query::commands::command_text;
+use crate::shell;
 
 /// A time as documents have it.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +63,7 @@ pub struct SessionRow<'a> {
 }
 
 impl<'a> SessionRow<'a> {
-    pub fn new(session: &'a Session) -> Self {
+    pub fn new(session: &'a Session, cost: Option<Usd>) -> Self {
         let (title, title_from) = session.title();
         Self {
             id: &session.id,
@@ -84,7 +88,7 @@ impl<'a> SessionRow<'a> {
             subagents: session.subagents,
             models: &session.models,
             usage: UsageRow::new(&session.usage),
-            cost_usd: None,
+            cost_usd: cost.map(|usd| usd.to_string()),
             parts: session.parts.iter().map(PartRow::new).collect(),
             state: session.state.name(),
             captured: false,
@@ -162,7 +166,9 @@ pub struct MessageRow<'a> {
 }
 
 impl<'a> MessageRow<'a> {
-    pub fn new(message: &'a Message) -> Self {
+    pub fn new(message: &'a Message, prices: &Table) -> Self {
+        let found = message.model.as_deref().and_then(|model| prices.lookup(model, message.at));
+        let cost = found.zip(message.usage).map(|(found, usage)| cost(found.row, &usage).usd);
         Self {
             id: &message.id,
             at: time(message.at),
@@ -176,7 +182,7 @@ impl<'a> MessageRow<'a> {
             thoughts: message.thoughts.iter().map(ThoughtRow::new).collect(),
             model: message.model.as_deref(),
             usage: message.usage.as_ref().map(UsageRow::new),
-            cost_usd: None,
+            cost_usd: cost.map(|usd| usd.to_string()),
             tool_calls: message.tool_calls.iter().map(ToolCallRow::new).collect(),
         }
     }
@@ -239,6 +245,7 @@ struct ToolCallRow<'a> {
     result_display: Option<&'a RawValue>,
     markdown: bool,
     exit_code: Option<i32>,
+    commands: Vec<String>,
     lines_added: Option<u64>,
     lines_removed: Option<u64>,
     agent_session: Option<&'a str>,
@@ -263,6 +270,9 @@ impl<'a> ToolCallRow<'a> {
             result_display: call.result_display.as_deref(),
             markdown: call.markdown,
             exit_code: call.exit_code,
+            commands: command_text(call)
+                .map(|text| shell::split(&text).into_iter().map(|command| command.text).collect())
+                .unwrap_or_default(),
             lines_added: call.lines_added,
             lines_removed: call.lines_removed,
             agent_session: call.agent_session.as_deref(),
@@ -274,6 +284,7 @@ impl<'a> ToolCallRow<'a> {
 pub fn write(
     session: &Session,
     messages: &[Message],
+    prices: &Table,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     #[derive(Serialize)]
@@ -285,8 +296,8 @@ pub fn write(
     }
     let document = Document {
         schema: "backstory.session/1",
-        session: SessionRow::new(session),
-        messages: messages.iter().map(MessageRow::new).collect(),
+        session: SessionRow::new(session, sum(messages, prices)),
+        messages: messages.iter().map(|message| MessageRow::new(message, prices)).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n")
@@ -296,6 +307,7 @@ pub fn write(
 pub fn write_lines(
     session: &Session,
     messages: &[Message],
+    prices: &Table,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     #[derive(Serialize)]
@@ -304,12 +316,24 @@ pub fn write_lines(
         #[serde(flatten)]
         session: SessionRow<'a>,
     }
-    let head = Head { schema: "backstory.session/1", session: SessionRow::new(session) };
+    let head = Head {
+        schema: "backstory.session/1",
+        session: SessionRow::new(session, sum(messages, prices)),
+    };
     serde_json::to_writer(&mut *out, &head)?;
     out.write_all(b"\n")?;
     for message in messages {
-        serde_json::to_writer(&mut *out, &MessageRow::new(message))?;
+        serde_json::to_writer(&mut *out, &MessageRow::new(message, prices))?;
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// What the calls of some messages cost together; none when not one has a price.
+fn sum(messages: &[Message], prices: &Table) -> Option<Usd> {
+    let priced = messages.iter().filter_map(|message| {
+        let found = prices.lookup(message.model.as_deref()?, message.at)?;
+        Some(cost(found.row, &message.usage?).usd)
+    });
+    priced.reduce(|a, b| a + b)
 }

@@ -1,10 +1,13 @@
 //! What sessions are made of, whatever agent wrote them. Plain data, no reading or writing.
 
+pub mod call;
+mod merge;
 pub mod message;
 pub mod session;
 pub mod tool;
 pub mod usage;
 
+pub use call::{Call, Owner, ToolUse};
 pub use message::{Attachment, Fate, Message, MessageKind, Reference, Role, Thought};
 pub use session::{Part, PartWhy, Session, SessionKind, State, TitleFrom};
 pub use tool::{ToolCall, ToolName, ToolStatus};

@@ -1,5 +1,7 @@
 //! Which sessions are meant.
 
+use jiff::Timestamp;
+
 use crate::agent::gemini::Assembled;
 use crate::model::{Session, SessionKind};
 use crate::project::Project;
@@ -36,6 +38,14 @@ impl Filter {
         }
         self.kinds.contains(&session.kind)
             && (self.all || session.turns > 0 || session.kind != SessionKind::Main)
+    }
+
+    /// Whether a call of that time and model is meant.
+    pub fn takes_call(&self, at: Option<Timestamp>, model: Option<&str>) -> bool {
+        let model = model.unwrap_or("unknown").to_lowercase();
+        let fits = |wanted: &String| model.contains(&wanted.to_lowercase());
+        (self.models.is_empty() || self.models.iter().any(fits))
+            && at.map_or(self.period.is_everything(), |at| self.period.contains(at))
     }
 
     pub fn takes_project(&self, project: &Project) -> bool {

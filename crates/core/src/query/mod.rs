@@ -1,7 +1,12 @@
 //! Questions and their answers as plain data, one question a file.
 
+pub mod calls;
+pub mod commands;
 pub mod filter;
 pub mod overview;
 pub mod projects;
+pub mod tools;
+pub mod usage;
+pub mod verify;
 
 pub use filter::Filter;

@@ -145,6 +145,10 @@ pub fn js_string(raw: &RawValue) -> Option<JsStr<'_>> {
 
 /// The same as text; a lone surrogate becomes U+FFFD.
 pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
     js_string(raw).map(to_text)
 }
 

@@ -7,6 +7,7 @@ use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::{Message, MessageKind, ToolCall};
+use backstory_core::pricing::Table;
 use serde_json::{Value, json};
 
 /// Reads what is found at `path`.
@@ -20,7 +21,7 @@ pub(crate) fn sessions(collection: &Collection, folder: &Path) -> Value {
 }
 
 pub(crate) fn session(collection: &Collection, assembled: &Assembled, folder: &Path) -> Value {
-    let mut out = serde_json::to_value(SessionRow::new(&assembled.session)).unwrap();
+    let mut out = serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap();
     let parts = assembled.session.parts.iter();
     out["parts"] = parts
         .map(|part| {
@@ -39,7 +40,7 @@ pub(crate) fn session(collection: &Collection, assembled: &Assembled, folder: &P
 }
 
 fn message(message: &Message) -> Value {
-    let mut out = serde_json::to_value(MessageRow::new(message)).unwrap();
+    let mut out = serde_json::to_value(MessageRow::new(message, &Table::embedded())).unwrap();
     if matches!(message.kind, MessageKind::Prompt | MessageKind::Slash) {
         out["typed"] = message.words().trim().into();
     }

@@ -10,6 +10,7 @@ use backstory_core::discover::Source;
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::MessageKind;
+use backstory_core::pricing::Table;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -238,11 +239,12 @@ fn seen(sessions: &[Assembled]) -> Value {
     let one = |assembled: &Assembled| {
         let messages = |view| {
             let messages = gemini::transcript(assembled, view, &|_| None).unwrap();
-            let rows =
-                messages.iter().map(|message| serde_json::to_value(MessageRow::new(message)));
+            let rows = messages
+                .iter()
+                .map(|message| serde_json::to_value(MessageRow::new(message, &Table::embedded())));
             rows.collect::<Result<Vec<_>, _>>().unwrap()
         };
-        json!({ "session": serde_json::to_value(SessionRow::new(&assembled.session)).unwrap(),
+        json!({ "session": serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap(),
             "full": messages(View::Full), "current": messages(View::Current) })
     };
     sessions.iter().map(one).collect()

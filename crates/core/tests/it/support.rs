@@ -19,7 +19,7 @@ pub(crate) fn export(input: &mut (impl Read + Seek)) -> (Value, bool) {
 }
 
 fn export_text(input: &mut (impl Read + Seek)) -> (String, bool) {
-    let loaded = gemini::load(input).unwrap();
+    let loaded = gemini::load_current(input).unwrap();
     let mut out = Vec::new();
     write(&loaded, &Fallback::default(), input, &mut out).unwrap();
     (String::from_utf8(out).unwrap(), loaded.accepted)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::clues;
-use super::history::Said;
+use super::history::{Said, TASK};
 use super::identity::{self, Identity};
 use super::load::{Form, Loaded};
 use super::log::Span;
@@ -32,6 +32,8 @@ pub struct Assembled {
     pub true_file: Option<PathBuf>,
     /// The files that hold any of it, which [`Place::file`] counts.
     pub files: Vec<PathBuf>,
+    /// Which of the files are whole documents: those can have lost calls.
+    pub documents: Vec<bool>,
 }
 
 /// A message and where its records stand.
@@ -267,7 +269,7 @@ fn split_unmarked_subagents(groups: &mut BTreeMap<String, Vec<Piece<'_>>>) {
 
 fn begins_with_task(segment: &Segment) -> bool {
     let mut texts = segment.said.iter().filter(|said| said.kind.role() == crate::model::Role::User);
-    texts.next().is_some_and(|said| said.lead.starts_with("Your task is to"))
+    texts.next().is_some_and(|said| said.lead.starts_with(TASK))
 }
 
 /// Joins the files of one session.
@@ -276,10 +278,12 @@ fn join(id: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     let true_piece = true_piece(&pieces);
     let parts = parts(&pieces);
     let files: Vec<PathBuf> = pieces.iter().map(|piece| piece.path().to_owned()).collect();
+    let documents = pieces.iter().map(|piece| piece.loaded.form == Form::Document).collect();
     let ids = true_piece.map_or(&[][..], |at| &pieces[at].loaded.ids);
     let current: HashMap<&str, usize> =
         ids.iter().enumerate().map(|(n, id)| (id.as_str(), n)).collect();
-    let mut messages: Vec<Placed> = Vec::new();
+    let most = pieces.iter().map(|piece| piece.segment.said.len()).max().unwrap_or(0);
+    let mut messages: Vec<Placed> = Vec::with_capacity(most);
     let mut known: HashMap<String, (usize, Option<Timestamp>)> = HashMap::new();
     let session = session(id, &pieces, true_piece, parts.clone());
     let true_file = true_piece.map(|at| pieces[at].path().to_owned());
@@ -319,7 +323,7 @@ fn join(id: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
             messages.push(Placed { said, places: places.collect(), current, owned: true });
         }
     }
-    Assembled { session, messages, true_file, files }
+    Assembled { session, messages, true_file, files, documents }
 }
 
 /// What the files say of the session as a whole; the rest is counted later.
@@ -445,14 +449,19 @@ fn settle_owners(sessions: &mut [Assembled]) {
         };
         key(*a).cmp(&key(*b))
     });
-    let mut taken: HashSet<String> = HashSet::new();
+    let mut taken: HashSet<&str> = HashSet::new();
+    let mut imported = Vec::new();
     for at in order {
-        for placed in &mut sessions[at].messages {
+        for (n, placed) in sessions[at].messages.iter().enumerate() {
             let said = &placed.said;
-            if is_uuid(&said.id) && (said.tokens.is_some() || !said.tools.is_empty()) {
-                placed.owned = taken.insert(said.id.clone());
+            let counts = said.tokens.is_some() || !said.tools.is_empty();
+            if counts && is_uuid(&said.id) && !taken.insert(&said.id) {
+                imported.push((at, n));
             }
         }
+    }
+    for (at, n) in imported {
+        sessions[at].messages[n].owned = false;
     }
 }
 
@@ -525,7 +534,8 @@ impl Assembled {
             let places = spans.map(|span| Place { file: 0, span }).collect();
             Placed { said, places, current: None, owned: true }
         });
-        Self { session, messages: messages.collect(), true_file: None, files }
+        let documents = vec![false; files.len()];
+        Self { session, messages: messages.collect(), true_file: None, files, documents }
     }
 
     /// The messages of the full view: copies are not listed.

@@ -88,12 +88,30 @@ fn look(content: Option<&RawValue>, trims: bool, out: &mut Glance) -> Result<(),
 
 fn text_key(raw: &RawValue) -> Option<Key> {
     // FNV-1a: made for every text of every file, of a handful of characters.
-    let (mut hash, mut any) = (0xcbf2_9ce4_8422_2325_u64, false);
-    for c in json::chars(raw)?.filter(|c| !is_js_space(*c)).take(Prefix::LENGTH) {
-        hash = (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3);
-        any = true;
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    let add = |hash: u64, c: u64| (hash ^ c).wrapping_mul(0x0100_0000_01b3);
+    let text = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    let (mut hash, mut seen) = (START, 0);
+    // Plain ASCII, as most texts begin, need not be taken apart.
+    let mut plain = text.bytes().take_while(|byte| byte.is_ascii() && *byte != b'\\');
+    let mut read = 0;
+    while seen < Prefix::LENGTH
+        && let Some(byte) = plain.next()
+    {
+        read += 1;
+        if byte != b' ' {
+            hash = add(hash, u64::from(byte));
+            seen += 1;
+        }
     }
-    any.then_some(Key::Text(hash))
+    if seen < Prefix::LENGTH && read < text.len() {
+        (hash, seen) = (START, 0);
+        for c in json::chars(raw)?.filter(|c| !is_js_space(*c)).take(Prefix::LENGTH) {
+            hash = add(hash, u64::from(c));
+            seen += 1;
+        }
+    }
+    (seen > 0).then_some(Key::Text(hash))
 }
 
 fn call_key(function: &RawValue) -> Option<Key> {
@@ -460,6 +478,12 @@ mod tests {
         let keys = glance(Some(&content), true).0.keys;
         assert_eq!(keys[1..4], [call("c1"), call("n"), Key::Response("c1".into())]);
         assert_eq!((keys.len(), &keys[0]), (5, &keys[4]));
+        let key = |text: &str| text_key(&raw(text));
+        assert_eq!(key(r#""a b""#), key(r#""\u0061\n\tb ""#), "escaped or not");
+        let long = format!("\"{}\"", "word ".repeat(40));
+        assert_eq!(key(&long), key(&long.replacen("w", "\\u0077", 1)));
+        assert_ne!(key(&long), key(r#""word""#));
+        assert_eq!(key(r#"" ""#), None);
     }
 
     #[test]

@@ -7,8 +7,13 @@ use serde_json::value::RawValue;
 use super::content::Key;
 use super::prompt;
 use super::record::{Message, ToolCallFields, ToolCalls};
-use crate::model::{MessageKind, Usage};
+use super::toolcall;
+use super::tools;
+use crate::model::{MessageKind, ToolStatus, Usage};
 use crate::read::json;
+
+/// No prompt is that long.
+const ABSURD: f64 = 1e9;
 
 /// Tokens as recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -41,6 +46,42 @@ impl Tokens {
         })
         .ok()?;
         Some(tokens)
+    }
+
+    /// What is wrong with the numbers, if anything.
+    pub fn problems(&self) -> Vec<String> {
+        let named = [
+            ("input", self.input),
+            ("output", self.output),
+            ("cached", self.cached),
+            ("thoughts", self.thoughts),
+            ("tool", self.tool),
+            ("total", self.total.unwrap_or(0.0)),
+        ];
+        let mut out: Vec<String> = named
+            .iter()
+            .filter(|(_, number)| *number < 0.0)
+            .map(|(name, number)| format!("`{name}` is {number}, counted as 0"))
+            .collect();
+        out.extend(
+            named
+                .iter()
+                .filter(|(_, number)| *number > ABSURD)
+                .map(|(name, number)| format!("`{name}` is {number}, more than any model takes")),
+        );
+        if self.cached > self.input.max(0.0) {
+            out.push(format!(
+                "`cached` is {}, more than `input` {}; counted as {}",
+                self.cached,
+                self.input,
+                self.input.max(0.0)
+            ));
+        }
+        let sum = self.input + self.output + self.thoughts + self.tool;
+        if let Some(total) = self.total.filter(|total| *total < sum) {
+            out.push(format!("`total` is {total}, less than its parts, {sum}"));
+        }
+        out
     }
 
     /// Our buckets: `cached` is a part of the recorded input, and never more than it.
@@ -83,15 +124,34 @@ pub struct ToolFact {
     pub name: Box<str>,
     /// The session of the agent it started.
     pub agent_id: Option<Box<str>>,
+    pub status: ToolStatus,
+    /// The MCP server it belongs to.
+    pub server: Option<Box<str>>,
+    /// When it was done.
+    pub at: Option<Timestamp>,
+    /// Lines added and removed, for a tool that edits files.
+    pub lines: Option<(u64, u64)>,
 }
 
 impl ToolFact {
     fn new(call: &ToolCallFields<'_>) -> Self {
         let text = |raw: Option<&RawValue>| raw.and_then(json::string).map(Box::from);
+        let name: Box<str> = text(call.name).unwrap_or_default();
+        let shown = call.display_name.and_then(json::string);
+        let server = tools::server(&name, shown.as_deref()).filter(|server| !server.is_empty());
+        let status = call.status.and_then(json::string);
         Self {
             id: text(call.id),
-            name: text(call.name).unwrap_or_default(),
             agent_id: text(call.agent_id),
+            status: toolcall::status(status.as_deref(), false),
+            server: server.map(Box::from),
+            at: call.timestamp.and_then(time),
+            // Only edits have lines; what other tools show may be megabytes of something else.
+            lines: call
+                .result_display
+                .filter(|raw| raw.get().starts_with('{') && tools::edits(&name))
+                .and_then(toolcall::lines_changed),
+            name,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
+use rustc_hash::FxBuildHasher;
 
 use super::content::Key;
 use super::facts::{Facts, Tokens, ToolFact};
@@ -40,10 +41,13 @@ pub struct Said {
     repeats: Vec<PartKey>,
 }
 
+/// How the task of a subagent begins, in versions that do not mark it.
+pub(super) const TASK: &str = "Your task is to";
+
 /// The messages of a file in the order of their first appearance.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    said: IndexMap<Box<[u8]>, Said>,
+    said: IndexMap<Box<[u8]>, Said, FxBuildHasher>,
     /// The list as the agent has it after the last record.
     list: Vec<usize>,
 }
@@ -264,9 +268,9 @@ impl History {
         let mut out: Vec<Said> = self.said.into_values().collect();
         for (said, fate) in out.iter_mut().zip(fates) {
             said.fate = fate;
-            said.slim();
         }
         settle_kinds(&mut out);
+        out.iter_mut().for_each(Said::slim);
         out
     }
 
@@ -408,6 +412,9 @@ impl Said {
 
     /// Gives back what only the reading needed: there may be a million of these.
     fn slim(&mut self) {
+        if !self.lead.starts_with(TASK) {
+            self.lead = String::new();
+        }
         (self.keys, self.copies, self.repeats) = (Vec::new(), Vec::new(), Vec::new());
         self.spans.shrink_to_fit();
         self.tools.shrink_to_fit();
@@ -491,7 +498,7 @@ fn settle_kinds(said: &mut [Said]) {
         let this = &said[at];
         let is_thanks = before.is_some_and(|before| this.is_thanks_after(before));
         let is_task = this.kind == MessageKind::Prompt
-            && this.lead.starts_with("Your task is to")
+            && this.lead.starts_with(TASK)
             && (before.is_some_and(starts_agent) || after.is_some_and(starts_agent));
         if is_thanks {
             said[at].kind = MessageKind::CompressSummary;

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::checkpoint;
 use super::log::{self, Base, Span, Tail};
+use super::normalize::View;
 use super::record::{self, Element, Listed, Set};
 use super::replay::{Manner, Outcome, Replay};
 use super::segment::{Segment, Segments};
@@ -75,7 +76,8 @@ impl Loaded {
 #[derive(Debug, Clone)]
 pub struct LogReader {
     replay: Replay,
-    segments: Segments,
+    /// None when only the current view is wanted.
+    segments: Option<Segments>,
     position: Position,
 }
 
@@ -83,9 +85,14 @@ impl LogReader {
     pub fn new(manner: Manner) -> Self {
         Self {
             replay: Replay::new(manner),
-            segments: Segments::default(),
+            segments: Some(Segments::default()),
             position: Position::default(),
         }
+    }
+
+    fn with(manner: Manner, view: View) -> Self {
+        let segments = (view == View::Full).then(Segments::default);
+        Self { segments, ..Self::new(manner) }
     }
 
     /// Behind the last whole line that was read.
@@ -98,7 +105,7 @@ impl LogReader {
         let Self { replay, segments, position } = self;
         log::read(input, position, |entry| {
             replay.apply(&entry);
-            segments.apply(&entry);
+            segments.iter_mut().for_each(|segments| segments.apply(&entry));
         })
     }
 
@@ -112,36 +119,46 @@ impl LogReader {
                     replay.faults.push(Some(entry.line), None, What::Torn);
                 } else {
                     replay.apply(&entry);
-                    segments.apply(&entry);
+                    segments.iter_mut().for_each(|segments| segments.apply(&entry));
                 }
             });
         }
         let accepted = self.replay.has_header();
-        Loaded::new(Form::Log, accepted, self.replay.finish(), self.segments.finish())
+        let segments = self.segments.map(Segments::finish).unwrap_or_default();
+        Loaded::new(Form::Log, accepted, self.replay.finish(), segments)
     }
 }
 
 /// Loads a session file as Gemini CLI does; where it would load nothing, as far as it can be read.
 pub fn load(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
+    load_view(input, View::Full)
+}
+
+/// The same without the full view, for those who only want what Gemini CLI would load.
+pub fn load_current(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
+    load_view(input, View::Current)
+}
+
+fn load_view(input: &mut (impl Read + Seek), view: View) -> io::Result<Loaded> {
     if is_pretty(input)? {
         let text = Document::read(input)?;
         if !text.has_header_line()? {
-            return Ok(text.strict().unwrap_or_else(|_| text.kindly()));
+            return Ok(text.strict(view).unwrap_or_else(|_| text.kindly()));
         }
     }
-    let log = read_log(input, Manner::Strict)?;
+    let log = read_log(input, Manner::Strict, view)?;
     if log.accepted {
         return Ok(log);
     }
     let mut document = None;
     if could_be_document(input)? {
         let text = Document::read(input)?;
-        if let Ok(loaded) = text.strict() {
+        if let Ok(loaded) = text.strict(view) {
             return Ok(loaded);
         }
         document = Some(text);
     }
-    let log = read_log(input, Manner::Kind)?;
+    let log = read_log(input, Manner::Kind, view)?;
     match document {
         Some(text) if log.messages.is_empty() && log.fields.is_empty() => Ok(text.kindly()),
         _ => Ok(refused(log)),
@@ -159,9 +176,9 @@ fn refused(mut loaded: Loaded) -> Loaded {
     loaded
 }
 
-fn read_log(input: &mut (impl Read + Seek), manner: Manner) -> io::Result<Loaded> {
+fn read_log(input: &mut (impl Read + Seek), manner: Manner, view: View) -> io::Result<Loaded> {
     input.seek(SeekFrom::Start(0))?;
-    let mut reader = LogReader::new(manner);
+    let mut reader = LogReader::with(manner, view);
     let tail = reader.feed(input)?;
     Ok(reader.finish(tail.as_ref()))
 }
@@ -229,7 +246,7 @@ impl Document {
     }
 
     /// The loader's last resort: one JSON object with a `sessionId`, taken as it is.
-    fn strict(&self) -> Result<Loaded, Malformed> {
+    fn strict(&self, view: View) -> Result<Loaded, Malformed> {
         let none = |reason: &str| Malformed { column: 0, reason: reason.to_owned() };
         let text = decode(&self.bytes);
         if !text.trim_start().starts_with('{') {
@@ -256,7 +273,8 @@ impl Document {
         };
         let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
         let base = Base { text: &text, offset };
-        let mut loaded = assemble(&set, |element| base.place(element.raw.get()), Faults::default());
+        let mut loaded =
+            assemble(&set, view, |element| base.place(element.raw.get()), Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
         // The loader takes the document as it is and adds only what it counts itself.
@@ -308,11 +326,16 @@ impl Document {
                 base.place(element.raw.get())
             }
         };
-        refused(assemble(&set, place, faults))
+        refused(assemble(&set, View::Full, place, faults))
     }
 }
 
-fn assemble(set: &Set<'_>, place: impl Fn(&Element<'_>) -> Span, mut faults: Faults) -> Loaded {
+fn assemble(
+    set: &Set<'_>,
+    view: View,
+    place: impl Fn(&Element<'_>) -> Span,
+    mut faults: Faults,
+) -> Loaded {
     let text = |key: &JsStr<'_>| String::from_utf8_lossy(key).into_owned();
     let elements = match &set.messages {
         Listed::Messages(elements) => elements.as_slice(),
@@ -335,7 +358,10 @@ fn assemble(set: &Set<'_>, place: impl Fn(&Element<'_>) -> Span, mut faults: Fau
             .iter()
             .map(|element| element.message.as_ref().map(|m| text(&m.id)).unwrap_or_default())
             .collect(),
-        segments: vec![Segment::of_document(set, elements.iter().zip(&spans))],
+        segments: match view {
+            View::Current => Vec::new(),
+            View::Full => vec![Segment::of_document(set, elements.iter().zip(&spans))],
+        },
         messages: spans,
         scratchpad_is_stale: None,
         faults,
@@ -355,5 +381,5 @@ pub(super) fn of_messages(
         fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), &**value)).collect(),
         messages: Listed::Messages(messages.iter().map(|raw| Element::new(raw)).collect()),
     };
-    assemble(&set, |element| Span::Inline(element.raw.get().into()), Faults::default())
+    assemble(&set, View::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
 }

@@ -3,10 +3,10 @@
 //! Done for one session at a time. The records are read again from where the light half found them,
 //! merged, and put into the words of the model.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::value::RawValue;
 
@@ -34,7 +34,6 @@ pub fn transcript(
     view: View,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<Message>> {
-    let mut files = Files { paths: &assembled.files, open: HashMap::new() };
     let mut wanted: Vec<&Placed> = match view {
         View::Current => assembled.messages.iter().filter(|m| m.current.is_some()).collect(),
         View::Full => assembled.listed().collect(),
@@ -42,11 +41,38 @@ pub fn transcript(
     if view == View::Current {
         wanted.sort_by_key(|placed| placed.current);
     }
-    let messages = wanted.into_iter().map(|placed| message(placed, &mut files, agent_session));
-    let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
-    answer_calls(&mut out);
+    let mut out = some_messages(assembled, &wanted, agent_session)?;
     follow_outputs(assembled, &mut out);
     Ok(out)
+}
+
+/// Reads only the messages that are wanted; long tool outputs are left as they stand in the session.
+pub fn some_messages(
+    assembled: &Assembled,
+    wanted: &[&Placed],
+    agent_session: &dyn Fn(&str) -> Option<String>,
+) -> io::Result<Vec<Message>> {
+    let mut files = Files { paths: &assembled.files, open: HashMap::new() };
+    let messages = wanted.iter().map(|placed| message(placed, &mut files, agent_session));
+    let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
+    answer_calls(&mut out);
+    tell_calls_once(wanted, &mut out);
+    Ok(out)
+}
+
+/// A call that one message records is only repeated where the content of another requests it: after
+/// a cancel the model's history joins the two.
+fn tell_calls_once(wanted: &[&Placed], messages: &mut [Message]) {
+    let recorded: HashSet<String> = wanted
+        .iter()
+        .flat_map(|placed| &placed.said.tools)
+        .filter_map(|tool| tool.id.as_deref().map(str::to_owned))
+        .collect();
+    for (placed, message) in wanted.iter().zip(messages) {
+        if placed.said.tools.is_empty() {
+            message.tool_calls.retain(|call| !recorded.contains(&call.id));
+        }
+    }
 }
 
 /// The session's files, opened once.
@@ -261,23 +287,43 @@ fn fill(call: &mut ToolCall, answer: ToolCall) {
     call.exit_code = answer.exit_code;
 }
 
-/// The full text of an output that was too long for the model stands in a file of its own.
+/// The full text of an output that was too long for the model stands in a file of its own. A session
+/// file must not choose what is read: only a file of that name in its own project's `tool-outputs`.
 fn follow_outputs(assembled: &Assembled, messages: &mut [Message]) {
-    let folders: Vec<&Path> = assembled.files.iter().filter_map(|file| file.parent()).collect();
+    let folders: Vec<PathBuf> = assembled
+        .files
+        .iter()
+        .flat_map(|file| file.ancestors().skip(1).take(3))
+        .map(|folder| folder.join("tool-outputs"))
+        .filter(|folder| folder.is_dir())
+        .collect();
+    if folders.is_empty() {
+        return;
+    }
     let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
     for call in calls {
         let Some(path) = call.output.as_deref().and_then(toolcall::full_output) else { continue };
         // The recorded path is that of the machine it ran on; the file moves with its project.
-        let below = path.find("tool-outputs").map(|at| path[at..].replace('\\', "/"));
-        let mut places = vec![PathBuf::from(path)];
-        for folder in &folders {
-            for project in folder.ancestors().take(3) {
-                places.extend(below.as_ref().map(|below| project.join(below)));
-            }
-        }
-        let found = places.iter().find_map(|place| std::fs::read(place).ok());
-        if let Some(bytes) = found {
-            call.output = Some(decode(&bytes).into_owned());
+        let path = path.replace('\\', "/");
+        let Some((_, below)) = path.split_once("/tool-outputs/") else { continue };
+        let below = Path::new(below);
+        let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
+        let text = folders
+            .iter()
+            .filter(|_| is_inside)
+            .find_map(|folder| read_output(&folder.join(below)));
+        if let Some(text) = text {
+            call.output = Some(text);
         }
     }
+}
+
+/// A tool's output; what is no file, or larger than anything a person reads, is left where it is.
+fn read_output(path: &Path) -> Option<String> {
+    const MOST: u64 = 64 * 1024 * 1024;
+    let about = path.symlink_metadata().ok()?;
+    (about.is_file() && about.len() <= MOST)
+        .then(|| std::fs::read(path).ok())
+        .flatten()
+        .map(|bytes| decode(&bytes).into_owned())
 }

@@ -4,6 +4,7 @@
 //! the real thing. The full view must not be built from this: what left the list is gone here.
 
 use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use serde_json::value::RawValue;
 
 use super::log::{Entry, Span};
@@ -24,7 +25,7 @@ pub enum Manner {
 #[derive(Debug, Clone)]
 pub struct Replay {
     manner: Manner,
-    messages: IndexMap<Box<[u8]>, Live>,
+    messages: IndexMap<Box<[u8]>, Live, FxBuildHasher>,
     fields: IndexMap<Box<[u8]>, Box<RawValue>>,
     first_user_message: Option<String>,
     /// Whether a memory scratchpad is being followed, and whether a message came after it.
@@ -56,7 +57,7 @@ impl Replay {
     pub fn new(manner: Manner) -> Self {
         Self {
             manner,
-            messages: IndexMap::new(),
+            messages: IndexMap::default(),
             fields: IndexMap::new(),
             first_user_message: None,
             scratchpad_is_stale: None,

@@ -21,6 +21,13 @@ pub struct Scanned {
 }
 
 impl Scanned {
+    /// Gives back the list of messages, which nobody asks the file for any more.
+    pub(crate) fn slim(&mut self) {
+        if let Holds::Sessions(loaded) | Holds::History(loaded) = &mut self.holds {
+            (loaded.messages, loaded.ids) = (Vec::new(), Vec::new());
+        }
+    }
+
     /// Gives away what the file holds of each session.
     pub(super) fn take_segments(&mut self) -> Vec<Segment> {
         match &mut self.holds {

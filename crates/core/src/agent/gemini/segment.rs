@@ -138,7 +138,7 @@ impl Segment {
 }
 
 /// Whether an id can belong to one session only.
-pub(super) fn is_uuid(id: &str) -> bool {
+pub fn is_uuid(id: &str) -> bool {
     id.len() == 36
         && id.bytes().enumerate().all(|(n, byte)| match n {
             8 | 13 | 18 | 23 => byte == b'-',

@@ -47,7 +47,7 @@ fn arguments(raw: &RawValue) -> Option<Box<RawValue>> {
     inside.or_else(|| (raw.get() != "null").then(|| raw.to_owned()))
 }
 
-fn status(recorded: Option<&str>, has_error: bool) -> ToolStatus {
+pub(super) fn status(recorded: Option<&str>, has_error: bool) -> ToolStatus {
     match recorded {
         Some("success") => ToolStatus::Success,
         Some("error") => ToolStatus::Error,
@@ -239,7 +239,7 @@ pub(super) fn full_output(output: &str) -> Option<&str> {
 }
 
 /// Lines added and removed: Gemini CLI's own count, else counted in the diff.
-fn lines_changed(display: &RawValue) -> Option<(u64, u64)> {
+pub(super) fn lines_changed(display: &RawValue) -> Option<(u64, u64)> {
     if !display.get().starts_with('{') {
         return None;
     }

@@ -89,6 +89,20 @@ pub fn tool_name(name: &str, shown: Option<&str>) -> ToolName {
     known(name, "other", "Other", None)
 }
 
+/// Whether a tool changes files, and so may show a diff.
+pub(super) fn edits(name: &str) -> bool {
+    let row = TABLE.iter().find(|(names, ..)| names.contains(&name));
+    row.is_some_and(|(.., category)| *category == "Edit")
+}
+
+/// The MCP server of a tool that is not one of Gemini CLI's own.
+pub(super) fn server<'a>(name: &'a str, shown: Option<&'a str>) -> Option<&'a str> {
+    let may_be =
+        name.starts_with("mcp_") || name.contains("__") || shown.is_some_and(|s| s.ends_with(')'));
+    let is_own = || TABLE.iter().any(|(names, ..)| names.contains(&name));
+    (may_be && !is_own()).then(|| mcp_server(name, shown)).flatten()
+}
+
 fn mcp_server<'a>(name: &'a str, shown: Option<&'a str>) -> Option<&'a str> {
     let told = shown.and_then(|shown| shown.strip_suffix(" MCP Server)")?.rsplit_once('('));
     if let Some((_, server)) = told {

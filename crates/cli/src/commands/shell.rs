@@ -1,0 +1,126 @@
+use backstory_core::agent::gemini::Assembled;
+use backstory_core::export::json::Time;
+use backstory_core::query::commands::{Row, commands};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::{Filters, Kind};
+use crate::output::number::{count, relative};
+use crate::output::rows::{Format, Rows};
+use crate::output::{Cell, Column, Printer, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory commands                    which programs agents ran, the most used first
+  backstory commands --full -n 20       the whole commands instead
+  backstory commands -p api --since 7d";
+
+/// Count the programs that the shell tool ran
+///
+/// Command lines are taken apart by a shell's own grammar: pipelines, `&&`, substitutions, `bash -c`
+/// and the like; `sudo`, `env`, `time`, `xargs` and friends stand aside for the program they run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Commands {
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Only these kinds of session
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
+    kind: Vec<Kind>,
+
+    /// Group by the whole simple command
+    #[arg(long)]
+    full: bool,
+
+    /// How many rows [default: 30; no limit with --json and other formats]
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    commands: Vec<RowOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct RowOut<'a> {
+    program: &'a str,
+    runs: u64,
+    failures: u64,
+    sessions: u64,
+    last: Option<Time>,
+    example: &'a str,
+}
+
+impl<'a> RowOut<'a> {
+    fn new(row: &'a Row) -> Self {
+        let Row { program, runs, failures, sessions, last, example } = row;
+        let (runs, failures, sessions) = (*runs, *failures, *sessions);
+        Self { program, runs, failures, sessions, last: last.map(Time), example }
+    }
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let all = super::collect(ctx, printer, &args.filters.project);
+    let filter = args.filters.filter(ctx)?;
+    let wanted = super::wanted_sessions(&all, &filter, &args.kind);
+    let sessions: Vec<&Assembled> =
+        all.sessions.iter().filter(|s| super::is_counted(s, wanted.as_ref(), &args.kind)).collect();
+    let mut rows = commands(&sessions, &filter.period, args.full)
+        .map_err(|error| Failure::new("cannot read the commands").because(error))?;
+    let format = args.format.or_json(ctx.json);
+    if let Some(limit) = args.limit.or((format == Format::Table).then_some(30)) {
+        rows.truncate(limit);
+    }
+    match format {
+        Format::Json => {
+            let commands = rows.iter().map(RowOut::new).collect();
+            printer.json(&Document { schema: "backstory.commands/1", commands })?;
+        }
+        Format::Jsonl => printer.json_lines(rows.iter().map(RowOut::new))?,
+        Format::Table if rows.is_empty() => {
+            return Err(if all.sessions.is_empty() {
+                super::empty(ctx, &all.found)
+            } else {
+                Failure::nothing("no shell command fits")
+            });
+        }
+        _ => printer.rows(&table(ctx, &rows, args.full, format == Format::Table), format)?,
+    }
+    Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &all) })
+}
+
+fn table(ctx: &Context, rows: &[Row], full: bool, for_people: bool) -> Rows {
+    let mut out = Rows::new([
+        Column::long(if full { "COMMAND" } else { "PROGRAM" }),
+        Column::number("RUNS"),
+        Column::number("FAILED"),
+        Column::number("SESSIONS"),
+        Column::text("LAST"),
+        Column::long(if full { "" } else { "EXAMPLE" }),
+    ]);
+    for row in rows {
+        let last = match row.last {
+            Some(at) if for_people => relative(at, ctx.now),
+            Some(at) => crate::output::number::json_time(at),
+            None => String::new(),
+        };
+        out.row([
+            Cell::styled(style::NAME, &row.program),
+            count(row.runs).into(),
+            count(row.failures).into(),
+            count(row.sessions).into(),
+            last.into(),
+            Cell::styled(style::DIM, if full { "" } else { &row.example }),
+        ]);
+    }
+    out
+}

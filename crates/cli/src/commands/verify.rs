@@ -1,0 +1,127 @@
+use backstory_core::archive::{Facts, Wanted};
+use backstory_core::query::verify::{Check, verify};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Result};
+use crate::output::number::plural;
+use crate::output::{Line, Printer, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory verify             each check, and how many cases it has
+  backstory verify -v          every case
+  backstory verify --strict    for scripts: exit with 1 when anything speaks against the numbers";
+
+/// Check the numbers against the files' own figures, and list every doubt
+///
+/// Every call's buckets against its recorded total; what the agent would load against all that
+/// happened; copies, imports and messages that left the list; calls that can only be bounded; every
+/// record that could not be used.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Verify {}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    faults: Vec<FaultOut>,
+    checks: Vec<CheckOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct FaultOut {
+    file: String,
+    line: Option<u64>,
+    record: Option<String>,
+    what: String,
+}
+
+#[derive(Serialize)]
+struct CheckOut<'a> {
+    name: &'a str,
+    ok: bool,
+    detail: &'a str,
+    items: &'a [String],
+}
+
+impl<'a> CheckOut<'a> {
+    fn new(check: &'a Check) -> Self {
+        let Check { name, ok, detail, items } = check;
+        Self { name, ok: *ok, detail, items }
+    }
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let all = super::collect(ctx, printer, &[]);
+    let facts = Facts::of(&all, Wanted { calls: true, ..Wanted::default() });
+    let checks = verify(&all, &facts);
+    let mut faults: Vec<FaultOut> = Vec::new();
+    for file in &all.files {
+        for fault in file.faults.details.iter().filter(|fault| !fault.what.is_pending()) {
+            faults.push(FaultOut {
+                file: file.source.path.display().to_string(),
+                line: fault.line,
+                record: fault.record.clone(),
+                what: fault.what.to_string(),
+            });
+        }
+    }
+    for problem in &facts.problems {
+        faults.push(FaultOut {
+            file: problem.file.display().to_string(),
+            line: None,
+            record: Some(problem.message.clone()),
+            what: problem.what.clone(),
+        });
+    }
+    let is_fine = faults.is_empty() && checks.iter().all(|check| check.ok);
+    if ctx.json {
+        let checks = checks.iter().map(CheckOut::new).collect();
+        printer.json(&Document { schema: "backstory.verify/1", faults, checks })?;
+    } else {
+        print(printer, &checks, &faults)?;
+    }
+    Ok(if ctx.strict && !is_fine { Exit::Nothing } else { Exit::Fine })
+}
+
+fn print(printer: &mut Printer, checks: &[Check], faults: &[FaultOut]) -> Result<()> {
+    /// How many cases are listed without `-v`.
+    const SHOWN: usize = 3;
+    let shown = if printer.is_verbose() { usize::MAX } else { SHOWN };
+    for check in checks {
+        let (mark, color) = if check.ok { ("✓", style::GOOD) } else { ("!", style::WARNING) };
+        let line = Line::new().styled(color, mark).text(" ");
+        let line = line.styled(style::HEADING, format!("{:<9}", check.name));
+        printer.line(line.text(format!(" {}", check.detail)))?;
+        list(printer, check.items.iter().map(String::as_str), shown)?;
+    }
+    let mark = if faults.is_empty() { ("✓", style::GOOD) } else { ("!", style::WARNING) };
+    let line = Line::new().styled(mark.1, mark.0).text(" ").styled(style::HEADING, "records  ");
+    let count = plural(faults.len() as u64, "fault", "faults");
+    printer.line(line.text(format!(" {count} in what was read")))?;
+    let lines: Vec<String> = faults
+        .iter()
+        .map(|fault| {
+            let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
+            format!("{}{line}: {}", fault.file, fault.what)
+        })
+        .collect();
+    list(printer, lines.iter().map(String::as_str), shown)
+}
+
+fn list<'a>(
+    printer: &mut Printer,
+    items: impl ExactSizeIterator<Item = &'a str>,
+    shown: usize,
+) -> Result<()> {
+    let more = items.len().saturating_sub(shown);
+    for item in items.take(shown) {
+        printer.line(Line::new().styled(style::DIM, format!("    {item}")))?;
+    }
+    if more > 0 {
+        printer.line(Line::new().styled(style::DIM, format!("    and {more} more (`-v`)")))?;
+    }
+    Ok(())
+}

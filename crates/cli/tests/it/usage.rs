@@ -1,0 +1,251 @@
+//! `usage`, `tools`, `commands`, `verify` and `pricing`, on the demo's tree and on bad numbers.
+
+use serde_json::Value;
+
+use crate::support::{TestEnv, testdata};
+
+fn usage(args: &[&str]) -> Value {
+    let args: Vec<&str> = [&["--demo", "usage", "--json"], args].concat();
+    TestEnv::new().json(&args)
+}
+
+#[test]
+fn for_people() {
+    insta::assert_snapshot!(TestEnv::new().run(&["--demo", "usage", "model"]).show(), @"
+    exit code 0
+    --- stdout
+      MODEL                   CALLS    INPUT     CACHED  OUTPUT  THOUGHTS      TOTAL    COST  
+      gemini-2.5-pro             15  243,037    903,205   2,156     8,860  1,157,258  ≥$0.56  
+      gemini-3.1-pro-preview     17   65,751    173,220   2,422     6,388    247,781   $0.27  
+      gemini-3-flash-preview     11   55,055    183,296   1,149     1,593    241,093   $0.04  
+      gemini-2.5-flash            9   30,812     55,260   1,177     1,627     88,876   $0.02  
+      gemini-3-pro-preview        6   25,267     42,600     715     2,822     71,404   $0.10  
+      total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00  
+    --- stderr
+    Cache hits 76 % of the prompts, thoughts 73 % of the output.
+    Cost is an estimate: prices of 2026-08-05, days of UTC. Helper calls (compression, summaries, routing, search) are in no file.
+    Mind: at least: old `.json` sessions can have lost calls. `backstory verify` lists each.
+    ");
+}
+
+/// The demo's generator knows these figures (`make.py --truth`).
+#[test]
+fn by_model() {
+    let got = usage(&["model"]);
+    assert_eq!(got["total"]["calls"], 58);
+    assert_eq!(got["total"]["total"], 1_806_412);
+    assert_eq!(got["total"]["cached"], 1_357_581);
+    assert_eq!(got["total"]["cost_usd"], "0.995531325");
+    let calls = |model: &str| {
+        let rows = got["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["key"] == model).map(|row| row["calls"].clone()).unwrap()
+    };
+    assert_eq!(calls("gemini-2.5-pro"), 15);
+    assert_eq!(calls("gemini-3.1-pro-preview"), 17);
+}
+
+#[test]
+fn every_group_adds_up() {
+    let total = usage(&[])["total"].clone();
+    for group in [
+        "daily", "weekly", "monthly", "hourly", "session", "prompt", "project", "model", "kind",
+        "agent", "machine",
+    ] {
+        for zone in ["UTC", "Asia/Tokyo", "America/St_Johns"] {
+            let got = usage(&[group, "--tz", zone]);
+            for field in
+                ["calls", "input", "cached", "output", "thoughts", "tool", "other", "total"]
+            {
+                let sum: u64 = got["rows"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|r| r[field].as_u64().unwrap())
+                    .sum();
+                assert_eq!(sum, total[field].as_u64().unwrap(), "{group} {zone} {field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn narrowed() {
+    assert_eq!(usage(&["--project", "dotfiles"])["total"]["total"], 47_482);
+    assert_eq!(usage(&["--model", "2.5-FLASH"])["total"]["calls"], 9);
+    assert_eq!(usage(&["--kind", "subagent"])["total"]["total"], 20_807);
+    assert_eq!(usage(&["--since", "2026-08-14"])["total"]["calls"], 10);
+    assert_eq!(usage(&["--view", "current"])["total"]["total"], 664_729);
+    let parent = "b2c9cd3c-c425-4fb0-bb61-c7bffd2b9c6a";
+    let rolled = usage(&["session", "--rollup"]);
+    let rows = rolled["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["key"] == parent).unwrap();
+    assert_eq!(row["total"], 35_705 + 20_807);
+    let parts = usage(&["project", "--breakdown"]);
+    assert!(parts["rows"][0]["models"].as_array().unwrap().len() > 1);
+    assert_eq!(TestEnv::new().run(&["--demo", "usage", "--since", "2030-01-01"]).code, Some(1));
+}
+
+#[test]
+fn a_budget() {
+    let env = TestEnv::new();
+    assert_eq!(env.run(&["--demo", "usage", "--budget", "200/month"]).code, Some(0));
+    let over = env.run(&["--demo", "usage", "--budget", "0.5/month"]);
+    assert_eq!(over.code, Some(1));
+    assert!(over.stdout.contains("Budget: $0.88 of $0.50 this month"), "{}", over.stdout);
+    assert_eq!(env.run(&["--demo", "usage", "--budget", "much"]).code, Some(2));
+}
+
+#[test]
+fn own_prices() {
+    let env = TestEnv::new();
+    let file = env.write(
+        "mine.json",
+        r#"{"rows": [{"model": "gemini-2.5-flash", "input": "1", "output": 2, "cache_read": "0.5"}]}"#,
+    );
+    let file = file.to_str().unwrap();
+    let got =
+        env.json(&["--demo", "--pricing", file, "usage", "--model", "gemini-2.5-flash", "--json"]);
+    // 30,812 fresh and 55,260 cached tokens, 1,177 + 1,627 out.
+    assert_eq!(got["total"]["cost_usd"], "0.064050");
+    env.write("bad.json", r#"{"rows": [{"model": "x", "input": "-1", "output": 2}]}"#);
+    let bad = env.run(&["--demo", "--pricing", "bad.json", "usage"]);
+    assert_eq!(bad.code, Some(2));
+    assert!(bad.stderr.contains("bad.json") && bad.stderr.contains("input"), "{}", bad.stderr);
+}
+
+/// Each is seen in the report, none is fatal, none is silently zero.
+#[test]
+fn bad_numbers() {
+    let env = TestEnv::new();
+    let record = |id: &str, rest: &str| {
+        format!("{{\"id\":\"{id}\",\"type\":\"gemini\",\"content\":\"x\",{rest}}}\n")
+    };
+    let mut log = String::from(
+        "{\"sessionId\":\"66666666-0000-4000-8000-000000000006\",\"projectHash\":\"h\",\"startTime\":\"2026-08-01T00:00:00.000Z\"}\n",
+    );
+    let at = "\"timestamp\":\"2026-08-01T10:00:00.000Z\"";
+    log += &record(
+        "a",
+        &format!(
+            "{at},\"model\":\"made-up\",\"tokens\":{{\"input\":10,\"output\":1,\"total\":11}}"
+        ),
+    );
+    log += &record(
+        "b",
+        &format!("{at},\"model\":\"gemini-2.5-pro\",\"tokens\":{{\"input\":-5,\"output\":2}}"),
+    );
+    log +=
+        &record("c", &format!("{at},\"tokens\":{{\"input\":100,\"cached\":500,\"output\":\"3\"}}"));
+    log += &record(
+        "d",
+        "\"timestamp\":\"soon\",\"model\":\"gemini-2.5-pro\",\"tokens\":{\"input\":7,\"output\":0,\"total\":20}",
+    );
+    log += &record(
+        "e",
+        "\"timestamp\":\"2099-01-01T00:00:00.000Z\",\"model\":\"auto\",\"tokens\":{\"input\":1e12}",
+    );
+    env.write(".gemini/tmp/p/chats/session-2026-08-01T00-00-66666666.jsonl", log);
+    let got = env.json(&["usage", "model", "--json"]);
+    let total = &got["total"];
+    assert_eq!(total["calls"], 5);
+    assert_eq!(total["unpriced_calls"], 3);
+    assert_eq!(total["undated_calls"], 1);
+    assert_eq!(total["other"], 13, "the recorded total has more than its parts");
+    assert_eq!(total["cached"], 100, "never more than the input");
+    assert_eq!(
+        got["pricing"]["unpriced_models"],
+        serde_json::json!(["auto", "made-up", "unknown"])
+    );
+    assert_eq!(got["faults"]["records"], 3);
+    assert_eq!(env.run(&["usage", "--strict"]).code, Some(1));
+    let verify = env.run(&["verify", "-v"]);
+    for words in ["`input` is -5", "`cached` is 500", "more than any model takes", "13 tokens more"]
+    {
+        assert!(verify.stdout.contains(words), "{words}: {}", verify.stdout);
+    }
+    assert_eq!(env.run(&["verify", "--strict"]).code, Some(1));
+}
+
+#[test]
+fn recorded_trees_are_billed_as_served() {
+    let expected = std::fs::read_to_string(testdata("gemini/expected-usage.json")).unwrap();
+    let expected: Value = serde_json::from_str(&expected).unwrap();
+    let env = TestEnv::new();
+    for (tree, want) in expected.as_object().unwrap() {
+        let home = testdata("gemini").join(tree).join("gemini");
+        let got = env.json(&["--from", home.to_str().unwrap(), "usage", "agent", "--json"]);
+        for field in ["input", "cached", "output", "thoughts", "tool", "total", "calls"] {
+            assert_eq!(got["total"][field], want[field], "{tree}: {field}");
+        }
+    }
+}
+
+#[test]
+fn tools_and_commands() {
+    let env = TestEnv::new();
+    let got = env.json(&["--demo", "tools", "--json"]);
+    let rows = got["tools"].as_array().unwrap();
+    let calls: u64 = rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum();
+    assert_eq!(calls, 30);
+    let shell = rows.iter().find(|row| row["name"] == "run_shell_command").unwrap();
+    assert_eq!(
+        (&shell["calls"], &shell["cancelled"], &shell["label"]),
+        (&11.into(), &1.into(), &"Bash".into())
+    );
+    let mcp = rows.iter().find(|row| row["label"] == "MCP").unwrap();
+    assert_eq!(mcp["server"], "github");
+    let got = env.json(&["--demo", "commands", "--json"]);
+    let cargo =
+        got["commands"].as_array().unwrap().iter().find(|row| row["program"] == "cargo").unwrap();
+    assert_eq!((&cargo["runs"], &cargo["failures"]), (&2.into(), &1.into()));
+    let full = env.json(&["--demo", "commands", "--full", "--json"]);
+    assert!(full["commands"].as_array().unwrap().len() > got["commands"].as_array().unwrap().len());
+}
+
+#[test]
+fn calls_one_by_one() {
+    let env = TestEnv::new();
+    let all = env.run(&["--demo", "export", "--all", "--format", "calls"]).stdout;
+    let rows: Vec<Value> = all.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 58);
+    let sum = |field: &str| rows.iter().map(|row| row[field].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(sum("cached_input_tokens"), 1_357_581);
+    assert_eq!(sum("input_tokens") + sum("cached_input_tokens") + sum("output_tokens"), 1_806_412);
+    let key = rows[0]["dedup_key"].as_str().unwrap();
+    assert!(key.starts_with("gemini:"), "{key}");
+    let csv = env.run(&["--demo", "export", "7c45", "--format", "csv"]).stdout;
+    assert_eq!(csv.lines().next().unwrap().split(',').count(), 14);
+    assert!(csv.contains("cargo test --test booking"), "{csv}");
+}
+
+#[test]
+fn prices_in_use() {
+    let env = TestEnv::new();
+    let got = env.json(&["--demo", "pricing", "--json"]);
+    assert!(got["rows"].as_array().unwrap().len() > 100);
+    assert_eq!(got["unpriced_models"], serde_json::json!([]));
+    assert_eq!(env.run(&["--demo", "pricing", "no-such-model"]).code, Some(1));
+}
+
+#[test]
+fn the_demo_verifies() {
+    insta::assert_snapshot!(TestEnv::new().run(&["--demo", "verify", "--strict"]).show(), @"
+    exit code 0
+    --- stdout
+    ✓ totals    58 calls, 0 with a total beyond their buckets
+    ✓ numbers   0 counts that cannot be right
+    ✓ views     664729 tokens current, 1806412 full; full is what was paid for
+        1074bde6-559a-4ce0-8304-199b77fdc13e: 131950 current, 199653 full
+        e319fa39-7e54-4f63-8a76-ad2788a65839: 27555 current, 1101535 full
+    ✓ copies    3 sessions with copies or several files, each call counted once
+        1074bde6-559a-4ce0-8304-199b77fdc13e: 1 copies, 1 files
+        592bb649-57c2-418c-98ed-0b8f7f4a44f6: 1 copies, 2 files
+        e319fa39-7e54-4f63-8a76-ad2788a65839: 4 copies, 1 files
+    ✓ imports   0 sessions with imported calls, counted where they were made
+    ✓ fates     0 messages left the list for no known reason
+    ✓ at_least  1 sessions whose files can have lost calls: at least that much
+        56ba4522-7693-4aba-aba2-9c1df48bdf20: session-2026-03-18T20-07-56ba4522.json
+    ✓ undated   0 calls without a time of their own
+    ✓ records   0 faults in what was read
+    ");
+}

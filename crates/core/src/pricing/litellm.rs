@@ -1,0 +1,238 @@
+//! `LiteLLM`'s `model_prices_and_context_window.json`: USD per token, by provider and model.
+
+use std::collections::BTreeMap;
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+
+use crate::money::Price;
+
+use super::error::{PricingError, Unit};
+use super::file::{File, Object, price, shown};
+use super::row::PriceRow;
+
+const INPUT: &str = "input_cost_per_token";
+const OUTPUT: &str = "output_cost_per_token";
+const CACHE: &str = "cache_read_input_token_cost";
+/// The entry that explains the fields; its prices are zeros.
+const SAMPLE: &str = "sample_spec";
+
+/// Whether an object is a file of `LiteLLM`'s: some entry has one of its fields.
+pub(super) fn looks_like(file: &Object) -> bool {
+    let fields = [INPUT, OUTPUT, "litellm_provider"];
+    file.values().any(|entry| {
+        object(entry).is_some_and(|entry| fields.iter().any(|field| entry.contains_key(*field)))
+    })
+}
+
+/// Reads every entry that has prices of tokens. `gemini/X`, the Gemini API, beats a bare `X`, which is
+/// often Vertex, and that beats what resellers ask; among equals the first by name stays.
+pub(super) fn read(file: &Object, name: &str) -> Result<File, PricingError> {
+    let mut rows: IndexMap<&str, (u8, PriceRow)> = IndexMap::new();
+    let mut skipped = 0;
+    for (key, entry) in file {
+        let entry = object(entry).filter(|_| key != SAMPLE);
+        let Some(row) = entry.map(|entry| row(key, &entry, name)).transpose()?.flatten() else {
+            skipped += usize::from(key != SAMPLE);
+            continue;
+        };
+        let (model, rank) = match key.rsplit_once('/') {
+            Some(("gemini", model)) => (model, 0),
+            None => (key.as_str(), 1),
+            Some((_, model)) => (model, 2),
+        };
+        let row = PriceRow { model: model.to_owned(), ..row };
+        match rows.get_mut(model) {
+            Some(known) if known.0 <= rank => {}
+            Some(known) => *known = (rank, row),
+            None => {
+                rows.insert(model, (rank, row));
+            }
+        }
+    }
+    Ok(File { rows: rows.into_values().map(|(_, row)| row).collect(), skipped })
+}
+
+fn object(raw: &RawValue) -> Option<Object<'_>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// An entry's prices; `None` when it has none for tokens.
+fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, PricingError> {
+    let read = |field: &str| {
+        let raw = entry.get(field).filter(|raw| raw.get() != "null");
+        let read = |raw: &&RawValue| {
+            price(raw, Price::per_token).map_err(|why| PricingError::Price {
+                file: file.to_owned(),
+                model: key.to_owned(),
+                key: field.to_owned(),
+                got: shown(raw),
+                why,
+                unit: Unit::PerToken,
+            })
+        };
+        raw.map(read).transpose()
+    };
+    let (Some(input), Some(output)) = (read(INPUT)?, read(OUTPUT)?) else { return Ok(None) };
+    let mut row = PriceRow {
+        model: key.to_owned(),
+        input,
+        output,
+        cache_read: read(CACHE)?,
+        above: None,
+        tier_input: None,
+        tier_output: None,
+        tier_cache_read: None,
+        from: None,
+        to: None,
+    };
+    if let Some((thousands, digits)) = tiers(entry).first_key_value() {
+        let above = |field: &str| read(&format!("{field}_above_{digits}k_tokens"));
+        row.above = Some(thousands * 1000);
+        // LiteLLM's own rule: what the tier leaves out costs what it costs below.
+        row.tier_input = Some(above(INPUT)?.unwrap_or(input));
+        row.tier_output = Some(above(OUTPUT)?.unwrap_or(output));
+        row.tier_cache_read = above(CACHE)?;
+    }
+    Ok(Some(row))
+}
+
+/// The limits that an entry's field names speak of, in thousands. A row has room for one, and the
+/// lowest is taken; in the file of release 1.108.4 no entry has two.
+fn tiers<'a>(entry: &'a Object) -> BTreeMap<u64, &'a str> {
+    let limit = |field: &'a String| {
+        let (base, rest) = field.split_once("_above_")?;
+        // Not those that go on: `…_above_200k_tokens_priority` is another service.
+        let digits = rest.strip_suffix("k_tokens").filter(|_| [INPUT, OUTPUT].contains(&base))?;
+        let thousands: u64 = digits.parse().ok().filter(|&n| n < 1_000_000)?;
+        Some((thousands, digits))
+    };
+    entry
+        .iter()
+        .filter(|(_, raw)| raw.get() != "null")
+        .filter_map(|(field, _)| limit(field))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pricing::Table;
+
+    fn load(text: &str) -> Result<Table, String> {
+        Table::embedded().with_file(text, "l.json").map_err(|error| error.to_string())
+    }
+
+    /// Input, output, cache and tier of a model, as text.
+    fn prices(table: &Table, model: &str) -> String {
+        let row = table.lookup(model, None).unwrap().row;
+        let cache = row.cache_read.map_or(String::new(), |price| price.to_string());
+        let tier = row.tier.map_or(String::new(), |tier| {
+            let cache = tier.cache_read.map_or(String::new(), |price| price.to_string());
+            format!(" {}: {}/{}/{cache}", tier.above, tier.input, tier.output)
+        });
+        format!("{}/{}/{cache}{tier}", row.input, row.output)
+    }
+
+    #[test]
+    fn entries_become_rows() {
+        let table = load(
+            r#"{
+            "sample_spec": {"input_cost_per_token": 0.0, "output_cost_per_token": 0.0, "max_tokens": "text"},
+            "gemini-2.5-pro": {"input_cost_per_token": 9e-06, "output_cost_per_token": 9e-06},
+            "gemini/gemini-2.5-pro": {"input_cost_per_token": 1.25e-06, "output_cost_per_token": 1e-05,
+                "cache_read_input_token_cost": 1.25e-07, "input_cost_per_token_above_200k_tokens": 2.5e-06,
+                "output_cost_per_token_above_200k_tokens": 1.5e-05,
+                "cache_read_input_token_cost_above_200k_tokens": 2.5e-07,
+                "input_cost_per_token_above_200k_tokens_priority": 9, "litellm_provider": "gemini"},
+            "openrouter/google/gemini-2.5-pro": {"input_cost_per_token": 8e-06, "output_cost_per_token": 8e-06},
+            "azure/m": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06},
+            "other/m": {"input_cost_per_token": 5e-06, "output_cost_per_token": 5e-06},
+            "openai/n": {"input_cost_per_token": 5e-06, "output_cost_per_token": 5e-06},
+            "n": {"input_cost_per_token": "0.00000001875", "output_cost_per_token": 9.999999999999999e-08,
+                "input_cost_per_token_above_272k_tokens": 2e-06, "cache_read_input_token_cost": null},
+            "dall-e-2": {"input_cost_per_pixel": 1.9e-08, "output_cost_per_pixel": 0.0},
+            "embedding": {"input_cost_per_token": 1e-08},
+            "nothing": null, "list": []
+        }"#,
+        )
+        .unwrap();
+        let pro = "1.25/10.00/0.125 200000: 2.50/15.00/0.25";
+        assert_eq!(prices(&table, "gemini-2.5-pro"), pro);
+        assert_eq!(prices(&table, "models/gemini-2.5-pro"), pro);
+        assert_eq!(prices(&table, "m"), "1.00/2.00/");
+        assert_eq!(prices(&table, "n"), "0.01875/0.10/ 272000: 2.00/0.10/");
+        let known = &table.overrides()[0];
+        assert_eq!((known.rows, known.skipped), (3, 4));
+        for unpriced in ["sample_spec", "dall-e-2", "embedding", "nothing"] {
+            assert_eq!(table.lookup(unpriced, None), None, "{unpriced}");
+        }
+        // It carries no dates, so it holds for all of them.
+        let rows: Vec<_> = table.rows().filter(|row| row.model == "gemini-2.5-pro").collect();
+        assert_eq!((rows.len(), rows[0].overridden, rows[0].from), (1, true, None));
+    }
+
+    #[test]
+    fn the_order_in_the_file_does_not_matter() {
+        let entry = |key: &str, price: u8| {
+            format!(
+                r#""{key}": {{"input_cost_per_token": {price}e-6, "output_cost_per_token": 1e-6}}"#
+            )
+        };
+        let entries = [entry("gemini/x", 1), entry("x", 2), entry("vertex_ai/x", 3)];
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+            let text = order.map(|i| entries[i].as_str()).join(",");
+            assert_eq!(prices(&load(&format!("{{{text}}}")).unwrap(), "x"), "1.00/1.00/");
+        }
+    }
+
+    #[test]
+    fn the_lowest_of_two_limits() {
+        let text = r#"{"x": {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6,
+            "output_cost_per_token_above_256k_tokens": 4e-6, "input_cost_per_token_above_128k_tokens": 2e-6,
+            "input_cost_per_token_above_32k_tokens": null}}"#;
+        assert_eq!(prices(&load(text).unwrap(), "x"), "1.00/1.00/ 128000: 2.00/1.00/");
+    }
+
+    #[test]
+    fn entries_that_are_wrong() {
+        let entry = |fields: &str| {
+            format!(r#"{{"gemini/x": {{"output_cost_per_token": 1e-6, {fields}}}}}"#)
+        };
+        let cases = [
+            (r#""input_cost_per_token": -1e-6"#, "`input_cost_per_token` is `-1e-6`: negative"),
+            (
+                r#""input_cost_per_token": "NaN""#,
+                "`input_cost_per_token` is `\"NaN\"`: not a number",
+            ),
+            (r#""input_cost_per_token": [1]"#, "`input_cost_per_token` is `[1]`: not a number"),
+            (
+                r#""input_cost_per_token": 1.25"#,
+                "`input_cost_per_token` is `1.25`: too large (are the units",
+            ),
+            (
+                r#""input_cost_per_token": 1e-6, "input_cost_per_token_above_200k_tokens": false"#,
+                "`input_cost_per_token_above_200k_tokens` is `false`: not a number",
+            ),
+        ];
+        for (fields, want) in cases {
+            let error = load(&entry(fields)).unwrap_err();
+            assert!(error.starts_with(&format!("`l.json`: `gemini/x`: {want}")), "{error}");
+            assert!(
+                error.ends_with("; expected USD per token as a number, such as 1.25e-06"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_entry_with_prices() {
+        let text = r#"{"a": {"litellm_provider": "x"}, "b": {"input_cost_per_token": null}}"#;
+        let want = "`l.json` has no price in it (2 entries without prices of tokens)";
+        assert_eq!(load(text).unwrap_err(), want);
+        assert!(
+            load(r#"{"a": {"litellm_provider": "x"}}"#)
+                .unwrap_err()
+                .ends_with("(1 entry without prices of tokens)")
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! From the name a call carries to a row of the table.
+//!
+//! In this order: the name itself; an alias; the name without the path some services put before it;
+//! that without a version at its end, which is marked as an estimate. Nothing is guessed beyond: a
+//! wrong price is worse than none, because nobody sees it.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::dates;
+use super::row::Row;
+use super::table::Table;
+
+/// The longer before those they contain.
+const PREFIXES: [&str; 4] = ["publishers/google/models/", "models/", "google/", "gemini/"];
+
+/// A row, and how it was come by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found<'a> {
+    pub row: &'a Row,
+    /// The price is that of the same model without the version at the end of the name.
+    pub estimated: bool,
+    /// The name it was found under, where that is not the one asked for.
+    pub via: Option<String>,
+}
+
+impl Table {
+    /// The price of a model at a time; the latest when the time is not known.
+    pub fn lookup(&self, model: &str, at: Option<Timestamp>) -> Option<Found<'_>> {
+        let bare = without_prefix(model);
+        let (rows, estimated) = self
+            .named(model)
+            .or_else(|| self.named(bare))
+            .map(|rows| (rows, false))
+            .or_else(|| Some((self.named(without_ending(bare)?)?, true)))?;
+        let row = dates::at(rows, at)?;
+        let via = (row.model != model).then(|| row.model.clone());
+        Some(Found { row, estimated, via })
+    }
+
+    /// Some aliases have rows of their own; these come first.
+    fn named(&self, id: &str) -> Option<&[Row]> {
+        self.model(id).or_else(|| self.model(self.alias(id)?))
+    }
+}
+
+fn without_prefix(id: &str) -> &str {
+    PREFIXES.iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or(id)
+}
+
+/// The name without `-latest`, `-001` or a date; `None` when it has no such ending.
+fn without_ending(id: &str) -> Option<&str> {
+    let split = |shape: &str| {
+        let (stem, end) = id.split_at_checked(id.len().checked_sub(shape.len())?)?;
+        let fits = |(byte, shape): (u8, u8)| match shape {
+            b'-' => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        };
+        end.bytes().zip(shape.bytes()).all(fits).then_some((stem, end))
+    };
+    let dated = |shape: &str, iso: fn(&str) -> String| {
+        let (stem, end) = split(shape)?;
+        let day: Date = iso(end).parse().ok()?;
+        (2000..2100).contains(&day.year()).then_some(stem)
+    };
+    id.strip_suffix("-latest")
+        .or_else(|| split("-000").map(|(stem, _)| stem))
+        .or_else(|| dated("-0000-00-00", |end| end[1..].to_owned()))
+        .or_else(|| {
+            dated("-00000000", |end| format!("{}-{}-{}", &end[1..5], &end[5..7], &end[7..]))
+        })
+        // Google's own: 09-2025, and 05-20 in a year that had a 29th of February.
+        .or_else(|| dated("-00-0000", |end| format!("{}-{}-01", &end[4..], &end[1..3])))
+        .or_else(|| dated("-00-00", |end| format!("2024{end}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The model found, how, and its cache price.
+    fn find(model: &str, at: Option<&str>) -> Option<(String, bool, Option<String>, String)> {
+        let table = Table::embedded();
+        let found = table.lookup(model, at.map(|at| at.parse().unwrap()))?;
+        let cache = found.row.cache_read.map_or(String::new(), |price| price.to_string());
+        Some((found.row.model.clone(), found.estimated, found.via, cache))
+    }
+
+    /// The model found, and whether it is an estimate.
+    fn name(model: &str) -> Option<(String, bool)> {
+        let (name, estimated, via, _) = find(model, None)?;
+        assert_eq!(via.as_deref(), (name != model).then_some(name.as_str()));
+        Some((name, estimated))
+    }
+
+    #[track_caller]
+    fn sure(asked: &str, model: &str) {
+        assert_eq!(name(asked), Some((model.to_owned(), false)), "{asked}");
+    }
+
+    #[track_caller]
+    fn about(asked: &str, model: &str) {
+        assert_eq!(name(asked), Some((model.to_owned(), true)), "{asked}");
+    }
+
+    #[test]
+    fn names_aliases_and_prefixes() {
+        sure("gemini-2.5-pro", "gemini-2.5-pro");
+        sure("gemini-3-flash", "gemini-3.5-flash");
+        // An alias with rows of its own.
+        let tools = "gemini-3.1-pro-preview-customtools";
+        sure(tools, tools);
+        for prefix in PREFIXES {
+            sure(&format!("{prefix}gemini-2.5-pro"), "gemini-2.5-pro");
+            sure(&format!("{prefix}gemini-3-flash"), "gemini-3.5-flash");
+        }
+    }
+
+    #[test]
+    fn versions_are_estimates() {
+        about("gemini-2.5-pro-002", "gemini-2.5-pro");
+        about("gemini-2.5-pro-latest", "gemini-2.5-pro");
+        about("gemini-2.5-pro-2026-03-01", "gemini-2.5-pro");
+        about("gemini-2.5-pro-20260301", "gemini-2.5-pro");
+        about("gemini-2.5-pro-03-2026", "gemini-2.5-pro");
+        about("gemini-2.5-pro-02-29", "gemini-2.5-pro");
+        about("models/gemini-3-flash-001", "gemini-3.5-flash");
+        // Rows of their own.
+        sure("gemini-2.0-flash-001", "gemini-2.0-flash-001");
+        sure("gemini-flash-latest", "gemini-flash-latest");
+        let preview = "gemini-2.5-pro-preview-05-06";
+        sure(preview, preview);
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        let unknown = [
+            "",
+            "-",
+            "-001",
+            "-latest",
+            "unknown",
+            "gemini",
+            "gemini-2.5",
+            "gemini-9-pro",
+            "gemma-4-31b-it",
+            "Gemini-2.5-Pro",
+            " gemini-2.5-pro",
+            "gemini-2.5-pro-exp",
+            "gemini-2.5-pro-preview-07-30",
+            "gemini-2.5-pro-1",
+            "gemini-2.5-pro-01",
+            "gemini-2.5-pro-0001",
+            "gemini-2.5-pro-13-01",
+            "gemini-2.5-pro-02-30",
+            "gemini-2.5-pro-2026-13-01",
+            "gemini-2.5-pro-20261301",
+            "gemini-2.5-pro-13-2026",
+            "gemini-2.5-pro-01-1026",
+            "gemini-2.5-pro-001-latest",
+            "models/models/gemini-2.5-pro",
+            "openrouter/gemini-2.5-pro",
+            "models/",
+            "é-001",
+            "日本-02-29",
+        ];
+        for model in unknown {
+            assert_eq!(name(model), None, "{model}");
+        }
+    }
+
+    #[test]
+    fn routing_names_have_no_price() {
+        let table = Table::embedded();
+        for model in
+            ["auto", "auto-gemini-3", "auto-gemini-2.5", "pro", "flash", "flash-lite", "none"]
+        {
+            assert!(table.is_routing(model) && name(model).is_none(), "{model}");
+        }
+        assert!(!table.is_routing("gemini-2.5-pro"));
+        // Unless the user gives one.
+        let row = r#"[{"model": "auto", "input": 1, "output": 2}]"#;
+        assert!(table.with_file(row, "x").unwrap().lookup("auto", None).is_some());
+    }
+
+    #[test]
+    fn the_day_picks_the_row() {
+        let cache = |at| find("gemini-2.5-pro", at).unwrap().3;
+        assert_eq!(cache(Some("2024-01-01T00:00:00Z")), "");
+        assert_eq!(cache(Some("2025-07-18T23:59:59Z")), "");
+        assert_eq!(cache(Some("2025-07-19T00:00:00Z")), "0.3125");
+        // Between two sightings the older one holds.
+        assert_eq!(cache(Some("2026-01-16T23:59:59.999Z")), "0.3125");
+        assert_eq!(cache(Some("2026-01-17T00:00:00Z")), "0.125");
+        assert_eq!(cache(Some("2031-01-01T00:00:00Z")), "0.125");
+        assert_eq!(cache(None), "0.125");
+        let dated = find("models/gemini-2.5-pro-001", Some("2025-12-01T00:00:00Z")).unwrap();
+        assert_eq!((dated.1, dated.3.as_str()), (true, "0.3125"));
+    }
+
+    #[test]
+    fn the_users_price_of_a_model_is_that_of_its_alias() {
+        let row = r#"[{"model": "gemini-3.5-flash", "input": 7, "output": 8}]"#;
+        let table = Table::embedded().with_file(row, "x").unwrap();
+        assert_eq!(table.lookup("gemini-3-flash", None).unwrap().row.input.to_string(), "7.00");
+    }
+}

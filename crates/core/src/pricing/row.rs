@@ -1,0 +1,201 @@
+//! One price of one model: as it is written, and as it is used.
+
+use std::fmt;
+
+use jiff::civil::Date;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::money::Price;
+
+/// A row as it is written in the config file, in a price file and in the embedded table. Prices are
+/// USD per million tokens, as numbers or strings.
+///
+/// `P` is [`Price`] everywhere but inside the JSON reader, which wants the digits themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceRow<P = Price> {
+    pub model: String,
+    pub input: P,
+    pub output: P,
+    pub cache_read: Option<P>,
+    /// Prompts of more tokens than this, cached ones included, cost the `tier_` prices.
+    pub above: Option<u64>,
+    pub tier_input: Option<P>,
+    pub tier_output: Option<P>,
+    pub tier_cache_read: Option<P>,
+    /// The first day, in UTC.
+    #[serde(default, deserialize_with = "date")]
+    pub from: Option<Date>,
+    /// The day after the last, so that it is the `from` of the row that follows.
+    #[serde(default, deserialize_with = "date")]
+    pub to: Option<Date>,
+}
+
+/// A price that holds for a stretch of days.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    pub model: String,
+    /// The first day, in UTC. The first row of a model holds before it as well.
+    pub from: Option<Date>,
+    /// The first day of the row that follows.
+    pub to: Option<Date>,
+    pub input: Price,
+    pub output: Price,
+    pub cache_read: Option<Price>,
+    pub tier: Option<Tier>,
+    /// Whether it is the user's own.
+    pub overridden: bool,
+}
+
+/// What a request costs whose prompt is longer than `above` tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tier {
+    pub above: u64,
+    pub input: Price,
+    pub output: Price,
+    pub cache_read: Option<Price>,
+}
+
+impl PriceRow {
+    /// Checks what no single field shows; the error says what is wrong.
+    pub(super) fn into_row(self, overridden: bool) -> Result<Row, &'static str> {
+        if self.model.trim().is_empty() {
+            return Err("`model` is empty");
+        }
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && from >= to
+        {
+            return Err("`to` is the day after the last one and must be later than `from`");
+        }
+        let tier = match (self.above, self.tier_input, self.tier_output) {
+            (Some(above), Some(input), Some(output)) => {
+                Some(Tier { above, input, output, cache_read: self.tier_cache_read })
+            }
+            (None, None, None) if self.tier_cache_read.is_none() => None,
+            // Half a tier would price a request by one number given and one made up.
+            _ => return Err("a tier needs `above`, `tier_input` and `tier_output` together"),
+        };
+        Ok(Row {
+            model: self.model,
+            from: self.from,
+            to: self.to,
+            input: self.input,
+            output: self.output,
+            cache_read: self.cache_read,
+            tier,
+            overridden,
+        })
+    }
+}
+
+impl<P> PriceRow<P> {
+    /// The same row with every price read by `read`, which is told the key and the price.
+    pub(super) fn read<Q, E>(
+        self,
+        mut read: impl FnMut(&str, &'static str, P) -> Result<Q, E>,
+    ) -> Result<PriceRow<Q>, E> {
+        let model = self.model;
+        let mut maybe = |key, price: Option<P>| price.map(|p| read(&model, key, p)).transpose();
+        let cache_read = maybe("cache_read", self.cache_read)?;
+        let tier_input = maybe("tier_input", self.tier_input)?;
+        let tier_output = maybe("tier_output", self.tier_output)?;
+        let tier_cache_read = maybe("tier_cache_read", self.tier_cache_read)?;
+        Ok(PriceRow {
+            input: read(&model, "input", self.input)?,
+            output: read(&model, "output", self.output)?,
+            cache_read,
+            above: self.above,
+            tier_input,
+            tier_output,
+            tier_cache_read,
+            from: self.from,
+            to: self.to,
+            model,
+        })
+    }
+}
+
+/// A date in a string. jiff's own reader would take a time too, and drop it.
+fn date<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Date>, D::Error> {
+    struct Day;
+    impl de::Visitor<'_> for Day {
+        type Value = Option<Date>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a date in quotes, such as \"2026-01-17\"")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            let day = text.parse().ok().filter(|_| text.len() == "2026-01-17".len());
+            day.map(Some).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+        }
+
+        fn visit_none<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+    }
+    from.deserialize_any(Day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(json: &str) -> Result<Row, String> {
+        let row: PriceRow = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        row.into_row(true).map_err(str::to_owned)
+    }
+
+    #[test]
+    fn a_full_row() {
+        let row = row(
+            r#"{"model": "m", "input": 1.25, "output": "10", "cache_read": 0.125, "above": 200000,
+            "tier_input": 2.5, "tier_output": 15, "tier_cache_read": "0.25",
+            "from": "2026-01-17", "to": null}"#,
+        )
+        .unwrap();
+        let json = serde_json::to_value(&row).unwrap();
+        let want = serde_json::json!({"model": "m", "from": "2026-01-17", "to": null,
+            "input": "1.25", "output": "10.00", "cache_read": "0.125", "overridden": true,
+            "tier": {"above": 200_000, "input": "2.50", "output": "15.00", "cache_read": "0.25"}});
+        assert_eq!(json, want);
+    }
+
+    #[test]
+    fn what_a_row_must_be() {
+        let cases = [
+            (r#"{"model": " ", "input": 1, "output": 2}"#, "`model` is empty"),
+            (r#"{"model": "m", "input": 1}"#, "missing field `output`"),
+            (r#"{"model": "m", "input": 1, "output": 2, "cache": 1}"#, "unknown field `cache`"),
+            (r#"{"model": "m", "input": 1, "output": 2, "above": 9}"#, "a tier needs"),
+            (
+                r#"{"model": "m", "input": 1, "output": 2, "above": 9, "tier_input": 1}"#,
+                "a tier needs",
+            ),
+            (r#"{"model": "m", "input": 1, "output": 2, "tier_cache_read": 1}"#, "a tier needs"),
+            (r#"{"model": "m", "input": 1, "output": 2, "above": -9}"#, "invalid value"),
+            (r#"{"model": "m", "input": 1, "output": -2}"#, "`-2` is no price in USD per million"),
+            (r#"{"model": "m", "input": 1, "output": 2, "from": "May"}"#, "a date in quotes"),
+            (
+                r#"{"model": "m", "input": 1, "output": 2, "from": {"x": "2026-01-17"}}"#,
+                "a date in quotes",
+            ),
+            (
+                r#"{"model": "m", "input": 1, "output": 2, "to": "2026-01-17T10:00"}"#,
+                "a date in quotes",
+            ),
+            (
+                r#"{"model": "m", "input": 1, "output": 2, "from": "2026-01-17", "to": "2026-01-17"}"#,
+                "must be later than `from`",
+            ),
+        ];
+        for (json, want) in cases {
+            let got = row(json).unwrap_err();
+            assert!(got.contains(want), "{json}: {got}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Calls one by one, with the columns of seed 000.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::Filter;
+use super::commands::command_text;
+use crate::agent::gemini::Assembled;
+use crate::model::{Message, MessageKind};
+use crate::pricing::{Table, cost};
+use crate::shell;
+
+/// One row of `export --format calls`.
+#[derive(Debug, Clone, Serialize)]
+pub struct CallRow {
+    pub dedup_key: String,
+    pub agent: &'static str,
+    pub session: String,
+    pub project: String,
+    pub timestamp: Option<String>,
+    pub model: Option<String>,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_input_tokens: u64,
+    pub cache_read_input_tokens: u64,
+    pub cache_creation_input_tokens: u64,
+    pub reasoning_tokens: u64,
+    pub tools: Vec<String>,
+    pub bash_commands: Vec<String>,
+    pub user_message: String,
+    pub cost_usd: Option<String>,
+}
+
+/// Gives each call of a session to `sink`; `messages` are those of its full view.
+pub fn calls(
+    assembled: &Assembled,
+    messages: &[Message],
+    prices: &Table,
+    filter: &Filter,
+    sink: &mut dyn FnMut(CallRow) -> io::Result<()>,
+) -> io::Result<()> {
+    let session = &assembled.session;
+    let owned: std::collections::HashSet<&str> =
+        assembled.listed().filter(|p| p.owned).map(|p| p.said.id.as_str()).collect();
+    let mut prompt = "";
+    for message in messages {
+        if matches!(message.kind, MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell) {
+            prompt = message.words();
+        }
+        let Some(usage) = message.usage.filter(|_| owned.contains(message.id.as_str())) else {
+            continue;
+        };
+        let at = message.at.or(session.started);
+        if !filter.takes_call(at, message.model.as_deref()) {
+            continue;
+        }
+        let timestamp = at.map(|at| format!("{at:.3}"));
+        let found = message.model.as_deref().and_then(|model| prices.lookup(model, at));
+        let shell = message.tool_calls.iter().filter_map(command_text);
+        sink(CallRow {
+            dedup_key: format!("gemini:{}:{}", session.id, message.id),
+            agent: session.agent.name(),
+            session: session.id.clone(),
+            project: session.project.key().to_owned(),
+            timestamp,
+            model: message.model.clone(),
+            input_tokens: usage.input,
+            output_tokens: usage.output + usage.tool + usage.other + usage.thoughts,
+            cached_input_tokens: usage.cached,
+            cache_read_input_tokens: usage.cached,
+            cache_creation_input_tokens: 0,
+            reasoning_tokens: usage.thoughts,
+            tools: message.tool_calls.iter().map(|call| call.name.label.clone()).collect(),
+            bash_commands: shell
+                .flat_map(|text| shell::split(&text).into_iter().map(|command| command.text))
+                .collect(),
+            user_message: prompt.chars().take(500).collect(),
+            cost_usd: found.map(|found| cost(found.row, &usage).usd.to_string()),
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Which tools ran, how often, and how they ended.
+
+use std::collections::BTreeSet;
+
+use crate::agent::gemini::tool_name;
+use crate::archive::{Archive, ArchiveError};
+use crate::model::ToolName;
+use crate::time::Period;
+
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub group: Group,
+    pub period: Period,
+    pub sessions: Option<BTreeSet<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Tool,
+    Label,
+    Category,
+    Server,
+}
+
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The tool, or for other groups the first one of the group.
+    pub name: ToolName,
+    /// What the row is called in its group.
+    pub key: String,
+    pub calls: u64,
+    pub success: u64,
+    pub error: u64,
+    pub cancelled: u64,
+    pub unfinished: u64,
+    pub lines_added: u64,
+    pub lines_removed: u64,
+}
+
+/// Asks the archive; the most calls first.
+pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, ArchiveError> {
+    let mut statement = archive.db.prepare(
+        "SELECT tool_calls.name, tool_calls.server, sessions.id, tool_calls.at, count(*), \
+             sum(status = 'success'), sum(status = 'error'), sum(status = 'cancelled'), \
+             sum(status = 'unfinished'), sum(lines_added), sum(lines_removed) \
+         FROM tool_calls JOIN sessions ON sessions.number = tool_calls.session \
+         WHERE (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at < ?2) \
+         GROUP BY tool_calls.name, tool_calls.server, tool_calls.session",
+    )?;
+    let millisecond = |at: Option<jiff::Timestamp>| at.map(jiff::Timestamp::as_millisecond);
+    let period = [millisecond(question.period.since), millisecond(question.period.until)];
+    let mut rows: Vec<Row> = Vec::new();
+    let mut found = statement.query(period)?;
+    while let Some(row) = found.next()? {
+        let session: String = row.get(2)?;
+        if question.sessions.as_ref().is_some_and(|wanted| !wanted.contains(&session)) {
+            continue;
+        }
+        let number = |n: usize| {
+            Ok::<u64, rusqlite::Error>(u64::try_from(row.get::<_, i64>(n)?).unwrap_or(0))
+        };
+        let recorded: String = row.get(0)?;
+        let mut name = tool_name(&recorded, None);
+        if let Some(server) = row.get::<_, Option<String>>(1)? {
+            // An older MCP tool tells its server only in the name it was shown by.
+            name = tool_name(&recorded, Some(&format!("({server} MCP Server)")));
+        }
+        let key = match question.group {
+            Group::Tool => name.name.clone(),
+            Group::Label => name.label.clone(),
+            Group::Category => name.category.to_owned(),
+            Group::Server => name.server.clone().unwrap_or_else(|| "built in".to_owned()),
+        };
+        let at = rows.iter().position(|known| known.key == key).unwrap_or_else(|| {
+            rows.push(Row {
+                name,
+                key,
+                calls: 0,
+                success: 0,
+                error: 0,
+                cancelled: 0,
+                unfinished: 0,
+                lines_added: 0,
+                lines_removed: 0,
+            });
+            rows.len() - 1
+        });
+        let sum = &mut rows[at];
+        sum.calls += number(4)?;
+        sum.success += number(5)?;
+        sum.error += number(6)?;
+        sum.cancelled += number(7)?;
+        sum.unfinished += number(8)?;
+        sum.lines_added += number(9)?;
+        sum.lines_removed += number(10)?;
+    }
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.calls), row.key.clone()));
+    Ok(rows)
+}

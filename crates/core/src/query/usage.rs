@@ -1,0 +1,251 @@
+//! What was used, and what it cost, by day, session, project, model and more.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Row as SqlRow;
+
+use crate::archive::{Archive, ArchiveError, Billed};
+use crate::model::Usage;
+use crate::pricing::Table;
+use crate::time::Period;
+
+/// How calls are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Daily,
+    Weekly,
+    Monthly,
+    Hourly,
+    Session,
+    Prompt,
+    Project,
+    Model,
+    Kind,
+    Agent,
+    Machine,
+}
+
+impl Group {
+    pub const ALL: [Self; 11] = [
+        Self::Daily,
+        Self::Weekly,
+        Self::Monthly,
+        Self::Hourly,
+        Self::Session,
+        Self::Prompt,
+        Self::Project,
+        Self::Model,
+        Self::Kind,
+        Self::Agent,
+        Self::Machine,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Daily => "daily",
+            Self::Weekly => "weekly",
+            Self::Monthly => "monthly",
+            Self::Hourly => "hourly",
+            Self::Session => "session",
+            Self::Prompt => "prompt",
+            Self::Project => "project",
+            Self::Model => "model",
+            Self::Kind => "kind",
+            Self::Agent => "agent",
+            Self::Machine => "machine",
+        }
+    }
+
+    /// Whether its keys are stretches of time.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::Daily | Self::Weekly | Self::Monthly | Self::Hourly)
+    }
+
+    fn key(self, rollup: bool) -> &'static str {
+        match self {
+            Self::Daily => "time_key(at, '%Y-%m-%d')",
+            Self::Weekly => "time_key(at, '%G-W%V')",
+            Self::Monthly => "time_key(at, '%Y-%m')",
+            Self::Hourly => "time_key(at, '%Y-%m-%dT%H')",
+            Self::Session if rollup => "coalesce(sessions.parent, sessions.id)",
+            Self::Session => "sessions.id",
+            Self::Prompt => "coalesce(prompts.message, 'none')",
+            Self::Project => "sessions.project",
+            Self::Model => "coalesce(model, 'unknown')",
+            Self::Kind => "sessions.kind",
+            Self::Agent => "sessions.agent",
+            Self::Machine => "sessions.machine",
+        }
+    }
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Question {
+    pub group: Group,
+    pub period: Period,
+    /// The ids of the sessions that count; none for all.
+    pub sessions: Option<BTreeSet<String>>,
+    /// Parts of model names; one must fit.
+    pub models: Vec<String>,
+    /// Rows by model inside each row.
+    pub breakdown: bool,
+    /// Adds what subagents used to the session that started them.
+    pub rollup: bool,
+    /// Only what the agent would still load.
+    pub current: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Sum {
+    pub calls: u64,
+    pub sessions: u64,
+    pub usage: Usage,
+    pub billed: Billed,
+    pub undated: u64,
+    pub at_least: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Row {
+    pub key: String,
+    /// What was typed, for a prompt.
+    pub text: Option<String>,
+    pub sum: Sum,
+    pub models: Vec<Row>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub rows: Vec<Row>,
+    pub total: Sum,
+    /// Models of the counted calls that have no price.
+    pub unpriced_models: Vec<String>,
+}
+
+const COLUMNS: &str = "count(*), count(DISTINCT session), sum(input), sum(cached), sum(output), \
+    sum(thoughts), sum(tool), sum(other), \
+    bill(model, at, input, cached, output, thoughts, tool, other), sum(undated), max(at_least)";
+
+/// What every question is asked of; the calls that count are chosen behind it.
+const FROM: &str = "FROM calls JOIN sessions ON sessions.number = calls.session \
+    LEFT JOIN prompts ON prompts.number = calls.prompt WHERE";
+
+/// Asks the archive.
+pub fn usage(
+    archive: &Archive,
+    question: &Question,
+    prices: &Table,
+) -> Result<Answer, ArchiveError> {
+    let chosen = choose(archive, question)?;
+    let key = question.group.key(question.rollup);
+    let sql = format!(
+        "SELECT {COLUMNS}, {key} AS key, min(prompts.text) {FROM} {chosen} GROUP BY key ORDER BY key"
+    );
+    let mut statement = archive.db.prepare(&sql)?;
+    let is_prompt = question.group == Group::Prompt;
+    let rows = statement.query_map([], |row| {
+        let text = row.get::<_, Option<String>>(12)?.filter(|_| is_prompt);
+        Ok(Row { key: row.get(11)?, text, sum: sum(row)?, models: Vec::new() })
+    })?;
+    let mut rows = rows.collect::<Result<Vec<Row>, _>>()?;
+    if !question.group.is_time() {
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.sum.usage.total()), row.key.clone()));
+    }
+    if question.breakdown {
+        break_down(archive, key, &chosen, &mut rows)?;
+    }
+    let total = archive.db.query_row(&format!("SELECT {COLUMNS} {FROM} {chosen}"), [], sum)?;
+    Ok(Answer { rows, total, unpriced_models: unpriced(archive, &chosen, prices)? })
+}
+
+/// The condition that chooses the calls that count.
+fn choose(archive: &Archive, question: &Question) -> Result<String, ArchiveError> {
+    let mut conditions = vec!["1".to_owned()];
+    if let Some(sessions) = &question.sessions {
+        archive.db.execute_batch(
+            "DROP TABLE IF EXISTS temp.chosen;
+             CREATE TEMP TABLE chosen (id TEXT PRIMARY KEY) WITHOUT ROWID;",
+        )?;
+        let mut insert = archive.db.prepare("INSERT INTO chosen VALUES (?1)")?;
+        for id in sessions {
+            insert.execute([id])?;
+        }
+        conditions.push("sessions.id IN chosen".to_owned());
+    }
+    // Part of the name, case aside; `%` and `_` in it mean themselves.
+    let like = |model: &String| {
+        let model = model.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        let quoted = format!("%{model}%").replace('\'', "''");
+        format!("coalesce(model, 'unknown') LIKE '{quoted}' ESCAPE '\\'")
+    };
+    if !question.models.is_empty() {
+        let models: Vec<String> = question.models.iter().map(like).collect();
+        conditions.push(format!("({})", models.join(" OR ")));
+    }
+    if let Some(since) = question.period.since {
+        conditions.push(format!("at >= {}", since.as_millisecond()));
+    }
+    if let Some(until) = question.period.until {
+        conditions.push(format!("at < {}", until.as_millisecond()));
+    }
+    if question.current {
+        conditions.push("current".to_owned());
+    }
+    Ok(conditions.join(" AND "))
+}
+
+fn break_down(
+    archive: &Archive,
+    key: &str,
+    chosen: &str,
+    rows: &mut [Row],
+) -> Result<(), ArchiveError> {
+    let model = Group::Model.key(false);
+    let sql = format!(
+        "SELECT {COLUMNS}, {model} AS model_key, {key} AS key {FROM} {chosen} \
+         GROUP BY key, model_key ORDER BY key, sum(input + cached) DESC, model_key"
+    );
+    let mut statement = archive.db.prepare(&sql)?;
+    let parts = statement.query_map([], |row| {
+        let part = Row { key: row.get(11)?, text: None, sum: sum(row)?, models: Vec::new() };
+        Ok((row.get::<_, String>(12)?, part))
+    })?;
+    for part in parts {
+        let (key, part) = part?;
+        if let Some(row) = rows.iter_mut().find(|row| row.key == key) {
+            row.models.push(part);
+        }
+    }
+    Ok(())
+}
+
+fn sum(row: &SqlRow<'_>) -> rusqlite::Result<Sum> {
+    let number = |n: usize| {
+        let number = row.get::<_, Option<i64>>(n)?.unwrap_or(0);
+        Ok::<u64, rusqlite::Error>(u64::try_from(number).unwrap_or(0))
+    };
+    Ok(Sum {
+        calls: number(0)?,
+        sessions: number(1)?,
+        usage: Usage {
+            input: number(2)?,
+            cached: number(3)?,
+            output: number(4)?,
+            thoughts: number(5)?,
+            tool: number(6)?,
+            other: number(7)?,
+        },
+        billed: Billed::parse(&row.get::<_, String>(8)?),
+        undated: number(9)?,
+        at_least: number(10)? > 0,
+    })
+}
+
+fn unpriced(archive: &Archive, chosen: &str, prices: &Table) -> Result<Vec<String>, ArchiveError> {
+    let sql = format!("SELECT DISTINCT coalesce(model, 'unknown') {FROM} {chosen} ORDER BY 1");
+    let mut statement = archive.db.prepare(&sql)?;
+    let models = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let models = models.collect::<Result<Vec<String>, _>>()?;
+    Ok(models.into_iter().filter(|model| prices.lookup(model, None).is_none()).collect())
+}
