@@ -1,7 +1,7 @@
 //! Facts for counting: a billed model request, a tool use.
 //!
 //! The same fact can be read from several places: a message written twice, a copied file, an
-//! imported session, another machine. Each fact has a key, and [`super::merge`] joins what the
+//! imported session, another machine. Each fact has a key, and `merge.rs` joins what the
 //! places say.
 
 use std::sync::Arc;

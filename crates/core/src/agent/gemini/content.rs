@@ -481,7 +481,7 @@ mod tests {
         let key = |text: &str| text_key(&raw(text));
         assert_eq!(key(r#""a b""#), key(r#""\u0061\n\tb ""#), "escaped or not");
         let long = format!("\"{}\"", "word ".repeat(40));
-        assert_eq!(key(&long), key(&long.replacen("w", "\\u0077", 1)));
+        assert_eq!(key(&long), key(&long.replacen('w', "\\u0077", 1)));
         assert_ne!(key(&long), key(r#""word""#));
         assert_eq!(key(r#"" ""#), None);
     }

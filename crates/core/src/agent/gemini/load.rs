@@ -105,7 +105,9 @@ impl LogReader {
         let Self { replay, segments, position } = self;
         log::read(input, position, |entry| {
             replay.apply(&entry);
-            segments.iter_mut().for_each(|segments| segments.apply(&entry));
+            if let Some(segments) = segments {
+                segments.apply(&entry);
+            }
         })
     }
 
@@ -119,7 +121,9 @@ impl LogReader {
                     replay.faults.push(Some(entry.line), None, What::Torn);
                 } else {
                     replay.apply(&entry);
-                    segments.iter_mut().for_each(|segments| segments.apply(&entry));
+                    if let Some(segments) = segments {
+                        segments.apply(&entry);
+                    }
                 }
             });
         }
