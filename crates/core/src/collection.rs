@@ -47,7 +47,6 @@ impl Collection {
             })
             .collect();
         let sessions = gemini::assemble(&mut files, candidates);
-        // The sessions know by now where each message stands.
         files.iter_mut().for_each(Scanned::slim);
         let agents = agents(&sessions);
         Self { found, files, sessions, agents }

@@ -369,7 +369,7 @@ fn first_of(parts: &[Part]) -> usize {
 fn current_count(piece: Option<&Piece<'_>>) -> usize {
     let Some(piece) = piece else { return 0 };
     if piece.alone {
-        return piece.loaded.messages.len();
+        return piece.loaded.ids.len();
     }
     let live: HashSet<&str> = piece.loaded.ids.iter().map(String::as_str).collect();
     piece.segment.said.iter().filter(|said| live.contains(said.id.as_str())).count()

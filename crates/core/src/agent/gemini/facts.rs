@@ -1,6 +1,8 @@
 //! What a message record says without its text: the light half of reading, done for every message
 //! of every file, so that lists and sums need not hold what was said.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
@@ -164,7 +166,7 @@ pub(super) struct Facts {
     /// What was typed, for prompts and commands; and whether the record told it apart itself.
     pub(super) typed: Option<(String, bool)>,
     pub(super) tokens: Option<Tokens>,
-    pub(super) model: Option<Box<str>>,
+    pub(super) model: Option<Arc<str>>,
     pub(super) tools: Vec<ToolFact>,
     pub(super) keys: Vec<Key>,
     pub(super) lead: String,
@@ -185,7 +187,7 @@ impl Facts {
             kind,
             typed,
             tokens: fields.tokens.and_then(Tokens::new),
-            model: fields.model.and_then(json::string).filter(|m| !m.is_empty()).map(Box::from),
+            model: fields.model.and_then(json::string).filter(|m| !m.is_empty()).map(Arc::from),
             tools,
             keys: message.glance.keys.clone(),
             lead: message.glance.lead.clone(),

@@ -1,6 +1,7 @@
 //! The full view of one file: every message it ever held, and what became of each.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -23,7 +24,7 @@ pub struct Said {
     pub typed: Option<String>,
     typed_is_sure: bool,
     pub tokens: Option<Tokens>,
-    pub model: Option<Box<str>>,
+    pub model: Option<Arc<str>>,
     pub tools: Vec<ToolFact>,
     /// Every record of it, in order.
     pub spans: Vec<Span>,
@@ -50,6 +51,7 @@ pub(super) struct History {
     said: IndexMap<Box<[u8]>, Said, FxBuildHasher>,
     /// The list as the agent has it after the last record.
     list: Vec<usize>,
+    models: Vec<Arc<str>>,
 }
 
 impl History {
@@ -237,7 +239,14 @@ impl History {
         self.list.iter().enumerate().filter(|(n, at)| fits(*n, **at)).map(|(_, at)| *at).collect()
     }
 
-    fn merge(&mut self, key: Box<[u8]>, facts: Facts, span: Span) -> usize {
+    fn merge(&mut self, key: Box<[u8]>, mut facts: Facts, span: Span) -> usize {
+        // One name for all the calls of a file: there may be a million of them.
+        if let Some(model) = &mut facts.model {
+            match self.models.iter().find(|known| *known == model) {
+                Some(known) => *model = known.clone(),
+                None => self.models.push(model.clone()),
+            }
+        }
         let born = self.said.len();
         match self.said.entry(key) {
             indexmap::map::Entry::Occupied(mut known) => {

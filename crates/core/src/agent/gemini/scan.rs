@@ -21,10 +21,10 @@ pub struct Scanned {
 }
 
 impl Scanned {
-    /// Gives back the list of messages, which nobody asks the file for any more.
+    /// Gives back the ids, which nobody asks the file for any more.
     pub(crate) fn slim(&mut self) {
         if let Holds::Sessions(loaded) | Holds::History(loaded) = &mut self.holds {
-            (loaded.messages, loaded.ids) = (Vec::new(), Vec::new());
+            loaded.ids = Vec::new();
         }
     }
 
@@ -75,7 +75,12 @@ pub fn scan(source: Source) -> Scanned {
         }
         _ => {}
     }
-    Scanned { source, holds, faults }
+    let mut scanned = Scanned { source, holds, faults };
+    if let Holds::Sessions(loaded) | Holds::History(loaded) = &mut scanned.holds {
+        // The sessions will know where each message stands.
+        loaded.messages = Vec::new();
+    }
+    scanned
 }
 
 fn read(source: &Source) -> io::Result<Holds> {
