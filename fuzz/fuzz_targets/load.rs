@@ -11,6 +11,7 @@ use backstory_core::discover::{Source, SourceKind};
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json;
 use backstory_core::fault::Faults;
+use backstory_core::pricing::Table;
 use backstory_core::read::json::check;
 use backstory_core::transcript::{Options, blocks};
 use libfuzzer_sys::fuzz_target;
@@ -51,7 +52,8 @@ fuzz_target!(|bytes: &[u8]| {
             let messages = gemini::transcript(assembled, view, &|_| None).expect("it was written");
             blocks(&messages, &everything);
             let mut document = Vec::new();
-            json::write(&assembled.session, &messages, &mut document).expect("it can be written");
+            json::write(&assembled.session, &messages, &Table::embedded(), &mut document)
+                .expect("it can be written");
             let document = String::from_utf8(document).expect("a document is UTF-8");
             check(&document).expect("a document is JSON");
         }
