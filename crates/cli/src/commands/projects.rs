@@ -135,13 +135,13 @@ fn print(
     #[derive(Serialize)]
     struct Document<'a> {
         schema: &'static str,
-        projects: Vec<Row<'a>>,
+        rows: Vec<Row<'a>>,
     }
     let json = || rows.iter().map(Row::new);
     match format {
         Format::Json => {
-            let projects = json().collect();
-            printer.json(&Document { schema: "backstory.projects/1", projects })?;
+            let rows = json().collect();
+            printer.json(&Document { schema: "backstory.projects/1", rows })?;
         }
         Format::Jsonl => printer.json_lines(json())?,
         Format::Csv | Format::Md | Format::Table if rows.is_empty() => {}

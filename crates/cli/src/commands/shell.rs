@@ -46,7 +46,7 @@ pub(crate) struct Commands {
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,
-    commands: Vec<RowOut<'a>>,
+    rows: Vec<RowOut<'a>>,
 }
 
 #[derive(Serialize)]
@@ -82,8 +82,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
     }
     match format {
         Format::Json => {
-            let commands = rows.iter().map(RowOut::new).collect();
-            printer.json(&Document { schema: "backstory.commands/1", commands })?;
+            let rows = rows.iter().map(RowOut::new).collect();
+            printer.json(&Document { schema: "backstory.commands/1", rows })?;
         }
         Format::Jsonl => printer.json_lines(rows.iter().map(RowOut::new))?,
         Format::Table if rows.is_empty() => {

@@ -57,7 +57,7 @@ enum GroupArg {
 struct Document<'a> {
     schema: &'static str,
     group: &'static str,
-    tools: Vec<RowOut<'a>>,
+    rows: Vec<RowOut<'a>>,
 }
 
 #[derive(Serialize)]
@@ -124,7 +124,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     let out = || rows.iter().map(|row| RowOut::new(row, args.group));
     match format {
         Format::Json => {
-            let document = Document { schema: "backstory.tools/1", group, tools: out().collect() };
+            let document = Document { schema: "backstory.tools/1", group, rows: out().collect() };
             printer.json(&document)?;
         }
         Format::Jsonl => printer.json_lines(out())?,

@@ -37,11 +37,11 @@ fn a_hash_is_looked_for() {
     std::fs::create_dir_all(&folder).unwrap();
     let hash = hidden(&env, folder.to_str().unwrap());
     let before = env.json(&["projects", "--json"]);
-    assert_eq!(before["projects"][0]["path"], serde_json::Value::Null);
-    assert_eq!(before["projects"][0]["name"].as_str().unwrap(), &hash[..8]);
+    assert_eq!(before["rows"][0]["path"], serde_json::Value::Null);
+    assert_eq!(before["rows"][0]["name"].as_str().unwrap(), &hash[..8]);
     let after = env.json(&["projects", "--scan", "--json"]);
-    assert!(after["projects"][0]["path"].as_str().unwrap().ends_with("code/deep/inside/hidden"));
-    assert_eq!(after["projects"][0]["proof"], "hash");
+    assert!(after["rows"][0]["path"].as_str().unwrap().ends_with("code/deep/inside/hidden"));
+    assert_eq!(after["rows"][0]["proof"], "hash");
     // A name that nothing fits makes it look, too.
     let found = env.json(&["sessions", "-p", "hidden", "--json"]);
     assert_eq!(found["sessions"].as_array().unwrap().len(), 1);
@@ -52,7 +52,7 @@ fn where_it_was_started_is_tried() {
     let env = TestEnv::new();
     hidden(&env, env.home().to_str().unwrap());
     let got = env.json(&["projects", "--json"]);
-    assert_eq!(got["projects"][0]["proof"], "hash");
+    assert_eq!(got["rows"][0]["proof"], "hash");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_link_is_kept_in_the_config_file() {
     let config = std::fs::read_to_string(env.home().join(".config/backstory/config.toml")).unwrap();
     assert!(config.starts_with("# mine\ntz = \"UTC\"\n"), "{config}");
     let got = env.json(&["projects", "--json"]);
-    assert_eq!(got["projects"][0]["path"], "/gone/for/good");
-    assert_eq!(got["projects"][0]["proof"], "link");
+    assert_eq!(got["rows"][0]["path"], "/gone/for/good");
+    assert_eq!(got["rows"][0]["proof"], "link");
     assert_eq!(env.run(&["projects", "link", "xyz", "/a"]).code, Some(2));
 }

@@ -184,7 +184,7 @@ fn recorded_trees_are_billed_as_served() {
 fn tools_and_commands() {
     let env = TestEnv::new();
     let got = env.json(&["--demo", "tools", "--json"]);
-    let rows = got["tools"].as_array().unwrap();
+    let rows = got["rows"].as_array().unwrap();
     let calls: u64 = rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum();
     assert_eq!(calls, 30);
     let shell = rows.iter().find(|row| row["name"] == "run_shell_command").unwrap();
@@ -196,10 +196,10 @@ fn tools_and_commands() {
     assert_eq!(mcp["server"], "github");
     let got = env.json(&["--demo", "commands", "--json"]);
     let cargo =
-        got["commands"].as_array().unwrap().iter().find(|row| row["program"] == "cargo").unwrap();
+        got["rows"].as_array().unwrap().iter().find(|row| row["program"] == "cargo").unwrap();
     assert_eq!((&cargo["runs"], &cargo["failures"]), (&2.into(), &1.into()));
     let full = env.json(&["--demo", "commands", "--full", "--json"]);
-    assert!(full["commands"].as_array().unwrap().len() > got["commands"].as_array().unwrap().len());
+    assert!(full["rows"].as_array().unwrap().len() > got["rows"].as_array().unwrap().len());
 }
 
 #[test]
