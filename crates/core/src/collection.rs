@@ -1,22 +1,17 @@
-//! All sessions of some places: found, read and joined.
+//! All sessions that an archive holds, and what was found on disk: what lists and names go by.
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
-
-use crate::agent::gemini::{self, Assembled, Candidates, Scanned};
+use crate::archive::{Archive, ArchiveError};
 use crate::discover::Found;
-use crate::model::SessionKind;
-use crate::money::Usd;
-use crate::pricing::{Table, cost};
+use crate::model::{Session, SessionKind};
 
-/// What was found and what it comes to.
 #[derive(Debug)]
 pub struct Collection {
     pub found: Found,
-    pub files: Vec<Scanned>,
     /// Sorted by id.
-    pub sessions: Vec<Assembled>,
+    pub sessions: Vec<Session>,
+    /// Agent ids (the stem of a subagent's file, which is also its id) to session ids.
     agents: HashMap<String, String>,
 }
 
@@ -30,39 +25,27 @@ pub enum NotOne {
 }
 
 impl Collection {
-    /// Reads all sources, on all cores. `progress` is told of each file that is done.
-    pub fn read(
-        mut found: Found,
-        candidates: &Candidates,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Self {
-        let sources = std::mem::take(&mut found.sources);
-        let mut files: Vec<Scanned> = sources
-            .into_par_iter()
-            .map(|source| {
-                let size = source.size;
-                let scanned = gemini::scan(source);
-                progress(size);
-                scanned
-            })
-            .collect();
-        let sessions = gemini::assemble(&mut files, candidates);
-        files.iter_mut().for_each(Scanned::slim);
+    pub fn new(archive: &Archive, found: Found) -> Result<Self, ArchiveError> {
+        let sessions = archive.sessions()?;
         let agents = agents(&sessions);
-        Self { found, files, sessions, agents }
+        Ok(Self { found, sessions, agents })
     }
 
     /// The sessions of a list that nobody narrowed, the newest first: `latest` and `@N` count here.
-    pub fn listed(&self) -> Vec<&Assembled> {
-        let mut out: Vec<&Assembled> =
-            self.sessions.iter().filter(|assembled| assembled.session.is_listed()).collect();
+    pub fn listed(&self) -> Vec<&Session> {
+        let mut out: Vec<&Session> =
+            self.sessions.iter().filter(|session| session.is_listed()).collect();
         newest_first(&mut out);
         out
     }
 
-    /// The session that `wanted` names: its id or a unique beginning of it, `latest`, `@N`, or the
-    /// name or stem of one of its files.
-    pub fn find(&self, wanted: &str) -> Result<&Assembled, NotOne> {
+    pub fn get(&self, id: &str) -> Option<&Session> {
+        self.sessions.iter().find(|session| session.id == id)
+    }
+
+    /// The session that `wanted` names: its id or a unique beginning of it, `latest`, `@N`, the name
+    /// the user gave it, or the name or stem of one of its files.
+    pub fn find(&self, wanted: &str) -> Result<&Session, NotOne> {
         let number = match wanted.strip_prefix('@') {
             _ if wanted == "latest" => Some(1),
             Some(number) => number.parse::<usize>().ok(),
@@ -73,74 +56,66 @@ impl Collection {
             let found = place.and_then(|place| self.listed().get(place).copied());
             return found.ok_or_else(|| NotOne::None(wanted.to_owned()));
         }
-        if let Some(exact) = self.sessions.iter().find(|s| s.session.id == wanted) {
+        if let Some(exact) = self.get(wanted) {
             return Ok(exact);
         }
-        let by_file: Vec<&Assembled> =
-            self.sessions.iter().filter(|assembled| assembled.has_file(wanted)).collect();
-        if let Some(one) = one_of(&by_file, wanted)? {
+        let named = |session: &&Session| session.name.as_deref() == Some(wanted);
+        if let Some(one) = one_of(self.sessions.iter().filter(named).collect(), wanted)? {
+            return Ok(one);
+        }
+        let by_file = self.sessions.iter().filter(|session| has_file(session, wanted)).collect();
+        if let Some(one) = one_of(by_file, wanted)? {
             return Ok(one);
         }
         // A session's own id begins so; one of a subagent's only if nothing else does.
-        let starts = |s: &&Assembled| s.session.id.starts_with(wanted) && !wanted.is_empty();
-        let by_prefix: Vec<&Assembled> = self.sessions.iter().filter(starts).collect();
-        let mains: Vec<&Assembled> =
-            by_prefix.iter().copied().filter(|s| s.session.kind == SessionKind::Main).collect();
+        let starts = |s: &&Session| s.id.starts_with(wanted) && !wanted.is_empty();
+        let by_prefix: Vec<&Session> = self.sessions.iter().filter(starts).collect();
+        let mains: Vec<&Session> =
+            by_prefix.iter().copied().filter(|s| s.kind == SessionKind::Main).collect();
         if let [one] = mains.as_slice() {
             return Ok(one);
         }
-        one_of(&by_prefix, wanted)?.ok_or_else(|| NotOne::None(wanted.to_owned()))
+        one_of(by_prefix, wanted)?.ok_or_else(|| NotOne::None(wanted.to_owned()))
     }
 
     /// The session of the agent that a tool call names.
     pub fn agent_session(&self, agent_id: &str) -> Option<String> {
         self.agents.get(agent_id).cloned()
     }
-
-    pub fn faults(&self) -> usize {
-        self.files.iter().map(|file| file.faults.details.len()).sum()
-    }
 }
 
-fn one_of<'a>(found: &[&'a Assembled], wanted: &str) -> Result<Option<&'a Assembled>, NotOne> {
-    match found {
+/// Whether one of its files has this name, with or without its ending.
+fn has_file(session: &Session, name: &str) -> bool {
+    session.parts.iter().any(|part| {
+        part.file.file_name().is_some_and(|known| known == name)
+            || part.file.file_stem().is_some_and(|known| known == name)
+    })
+}
+
+fn one_of<'a>(found: Vec<&'a Session>, wanted: &str) -> Result<Option<&'a Session>, NotOne> {
+    match found.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one)),
         several => Err(NotOne::Several {
             wanted: wanted.to_owned(),
-            candidates: several.iter().map(|assembled| assembled.session.id.clone()).collect(),
+            candidates: several.iter().map(|session| session.id.clone()).collect(),
         }),
     }
 }
 
-/// What the calls that a session made cost; none when not one has a price.
-pub fn session_cost(assembled: &Assembled, prices: &Table) -> Option<Usd> {
-    let owned = assembled.listed().filter(|placed| placed.owned);
-    let priced = owned.filter_map(|placed| {
-        let said = &placed.said;
-        let at = said.at.or(assembled.session.started);
-        let found = prices.lookup(said.model.as_deref()?, at)?;
-        Some(cost(found.row, &said.tokens?.usage()).usd)
-    });
-    priced.reduce(|a, b| a + b)
-}
-
 /// Newest first; sessions without any time last, then by id so that ties have one order.
-pub fn newest_first(sessions: &mut [&Assembled]) {
-    sessions.sort_by(|a, b| {
-        b.session.updated.cmp(&a.session.updated).then_with(|| a.session.id.cmp(&b.session.id))
-    });
+pub fn newest_first(sessions: &mut [&Session]) {
+    sessions.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.id.cmp(&b.id)));
 }
 
-/// Agent ids (the stem of a subagent's file, which is also its id) to session ids.
-fn agents(sessions: &[Assembled]) -> HashMap<String, String> {
+fn agents(sessions: &[Session]) -> HashMap<String, String> {
     let mut out = HashMap::new();
-    for assembled in sessions.iter().filter(|s| s.session.kind == SessionKind::Subagent) {
-        for file in &assembled.files {
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            out.insert(stem, assembled.session.id.clone());
+    for session in sessions.iter().filter(|s| s.kind == SessionKind::Subagent) {
+        for part in &session.parts {
+            let stem = part.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            out.insert(stem, session.id.clone());
         }
-        out.insert(assembled.session.id.clone(), assembled.session.id.clone());
+        out.insert(session.id.clone(), session.id.clone());
     }
     out
 }

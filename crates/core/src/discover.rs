@@ -3,6 +3,7 @@
 //! Only names and metadata are looked at; what a file really holds is decided when it is read.
 //! Nothing is fatal: what cannot be opened is listed, what is passed over has a reason.
 
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -19,9 +20,58 @@ pub struct Source {
     pub folder: Option<Arc<Path>>,
     pub size: u64,
     pub modified: Option<SystemTime>,
+    /// Which file it is, whatever its name, where the system can tell.
+    pub inode: Option<u64>,
+    /// What the archive knows of it; none for a file that was only found.
+    pub archived: Option<Archived>,
+}
+
+/// A source's place in the archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archived {
+    pub number: i64,
+    /// Where it was read.
+    pub machine: Arc<str>,
+    pub state: SourceState,
+}
+
+/// What became of a file since it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceState {
+    Live,
+    /// The agent, or somebody, deleted it.
+    Gone,
+    /// The agent wrote it anew, without something it held.
+    Replaced,
+}
+
+impl SourceState {
+    pub const ALL: [Self; 3] = [Self::Live, Self::Gone, Self::Replaced];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Gone => "gone",
+            Self::Replaced => "replaced",
+        }
+    }
 }
 
 impl Source {
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Whether the agent has written another file in its place.
+    pub fn is_replaced(&self) -> bool {
+        self.archived.as_ref().is_some_and(|archived| archived.state == SourceState::Replaced)
+    }
+
+    /// By which sources are put in one order, wherever and whenever they are read.
+    pub(crate) fn order(&self) -> impl Ord {
+        (self.path.clone(), self.modified, self.size)
+    }
+
     /// The file name without its ending.
     pub fn stem(&self) -> String {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
@@ -29,7 +79,7 @@ impl Source {
 }
 
 /// What a file should be by its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SourceKind {
     /// A conversation, or a file given by name, which its content must explain.
     Chat,
@@ -53,6 +103,19 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
+    pub const ALL: [Self; 10] = [
+        Self::Chat,
+        Self::Subagent,
+        Self::Background,
+        Self::ChatSave,
+        Self::RestorePoint,
+        Self::PromptLog,
+        Self::ShellHistory,
+        Self::ToolOutput,
+        Self::Plan,
+        Self::Task,
+    ];
+
     /// Whether the file holds a conversation of its own.
     pub fn is_session(self) -> bool {
         matches!(self, Self::Chat | Self::Subagent | Self::Background)

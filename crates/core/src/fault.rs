@@ -1,11 +1,13 @@
 //! What could not be used, or only with help: where, and why.
 
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::read::json::Malformed;
 
 /// One record, or a whole file, that was not as it should be.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The line it stands on; none when it concerns the whole file.
     pub line: Option<u64>,
@@ -15,7 +17,7 @@ pub struct Fault {
 }
 
 /// What was wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// The line is not JSON.
     Malformed(Malformed),
@@ -32,13 +34,13 @@ pub enum What {
     /// The document ends early or is damaged; what stands before is read.
     CutOff(Malformed),
     /// Gemini CLI's loader refuses the whole file; it is read all the same.
-    Refused(&'static str),
+    Refused(Cow<'static, str>),
     /// The file could not be read.
     Unreadable(String),
 }
 
 /// What it took to read a line that is not JSON as it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Repair {
     ByteOrderMark,
     ControlCharacters,
@@ -100,7 +102,7 @@ impl fmt::Display for Repair {
 const DETAILS: usize = 1000;
 
 /// The faults of one file, and the account of its records: used + ignored + unusable = all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
     pub details: Vec<Fault>,
     pub used: u64,

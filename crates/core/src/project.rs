@@ -1,7 +1,9 @@
 //! A project: the folder a session was about, as far as it is known.
 
+use serde::{Deserialize, Serialize};
+
 /// How a project's path is known, the surest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Proof {
     /// The user said so.
     Link,
@@ -35,7 +37,7 @@ impl Proof {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
     /// What to call it: the last part of its path, else its label.
     pub name: String,

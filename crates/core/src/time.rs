@@ -30,6 +30,26 @@ impl Period {
     }
 }
 
+/// A time as it is stored: seconds and nanoseconds.
+pub(crate) mod stored {
+    use jiff::Timestamp;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(
+        at: &Option<Timestamp>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        at.map(|at| (at.as_second(), at.subsec_nanosecond())).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        let at = Option::<(i64, i32)>::deserialize(deserializer)?;
+        Ok(at.and_then(|(second, nanosecond)| Timestamp::new(second, nanosecond).ok()))
+    }
+}
+
 /// The stretch that a word names, in the zone of `now`; `None` when it names none.
 ///
 /// As a beginning the stretch's own beginning counts, as an end its end: `--until 2026-08-01` takes

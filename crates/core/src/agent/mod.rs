@@ -1,9 +1,11 @@
 //! All that is specific to one agent, a folder each.
 
+use serde::{Deserialize, Serialize};
+
 pub mod gemini;
 
 /// An agent whose sessions can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AgentKind {
     Gemini,
 }

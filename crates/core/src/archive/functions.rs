@@ -12,7 +12,7 @@ use rusqlite::{Connection, Error, Result};
 
 use crate::model::Usage;
 use crate::money::Usd;
-use crate::pricing::{Table, cost};
+use crate::pricing::{Table, cost_of_prompt};
 
 pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
@@ -25,10 +25,12 @@ pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result
         Ok(at.to_zoned(zone.clone()).strftime(pattern).to_string())
     })?;
     let billing = Billing { prices: prices.clone() };
-    db.create_aggregate_function("bill", 8, pure, billing)
+    db.create_aggregate_function("bill", 11, pure, billing)
 }
 
-/// bill(model, at, input, cached, output, thoughts, tool, other): what the calls of a group cost.
+/// bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other): what the
+/// calls of a group cost. A row may be several calls of one class of price; `prompt` is then the
+/// largest of theirs, and `caching` how many had anything cached.
 struct Billing {
     prices: Table,
 }
@@ -55,22 +57,23 @@ impl Aggregate<Bill, String> for Billing {
         let at = ctx.get::<Option<i64>>(1)?.and_then(|at| Timestamp::from_millisecond(at).ok());
         let number = |n| Ok::<u64, Error>(u64::try_from(ctx.get::<i64>(n)?).unwrap_or(0));
         let usage = Usage {
-            input: number(2)?,
-            cached: number(3)?,
-            output: number(4)?,
-            thoughts: number(5)?,
-            tool: number(6)?,
-            other: number(7)?,
+            input: number(5)?,
+            cached: number(6)?,
+            output: number(7)?,
+            thoughts: number(8)?,
+            tool: number(9)?,
+            other: number(10)?,
         };
+        let (prompt, calls, caching) = (number(2)?, number(3)?, number(4)?);
         let Some(found) = model.and_then(|model| self.find(bill, model, at)) else {
-            bill.unpriced += 1;
+            bill.unpriced += calls;
             return Ok(());
         };
-        let cost = cost(found.row, &usage);
+        let cost = cost_of_prompt(found.row, &usage, prompt);
         bill.usd += cost.usd;
-        bill.priced += 1;
-        bill.estimated += u64::from(found.estimated);
-        bill.upper_bound += u64::from(cost.upper_bound);
+        bill.priced += calls;
+        bill.estimated += if found.estimated { calls } else { 0 };
+        bill.upper_bound += if cost.upper_bound { caching } else { 0 };
         Ok(())
     }
 

@@ -1,83 +1,225 @@
-//! Fills the ledger's tables.
+//! Sessions as rows: written when their sources change, and spread out for questions.
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, params};
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::facts::Facts;
-use crate::collection::Collection;
+use super::detail::{Detail, StoredCall};
+use super::{Archive, ArchiveError};
+use crate::agent::gemini::Assembled;
+use crate::model::Usage;
+use crate::pricing::Table;
+use crate::time::Period;
 
-pub(super) fn fill(
-    db: &mut Connection,
-    all: &Collection,
-    facts: &Facts,
-    machine: &str,
-) -> rusqlite::Result<()> {
-    let transaction = db.transaction()?;
-    let mut sessions: HashMap<&str, i64> = HashMap::new();
-    {
-        let mut insert = transaction.prepare(
-            "INSERT INTO sessions (number, id, agent, machine, kind, parent, project)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        )?;
-        for (number, assembled) in (1..).zip(&all.sessions) {
-            let s = &assembled.session;
-            insert.execute(params![
-                number,
-                s.id,
-                s.agent.name(),
-                machine,
-                s.kind.name(),
-                s.parent,
-                s.project.key()
-            ])?;
-            sessions.insert(&s.id, number);
-        }
-        let mut prompts: HashMap<&str, i64> = HashMap::new();
-        let mut insert = transaction
-            .prepare("INSERT INTO prompts (number, message, text) VALUES (?1, ?2, ?3)")?;
-        for (number, (message, text)) in (1..).zip(&facts.prompts) {
-            insert.execute(params![number, &**message, text])?;
-            prompts.insert(message, number);
-        }
-        let mut insert = transaction.prepare(
-            "INSERT INTO calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-        )?;
-        // SQLite's integers are signed; no count comes near the difference.
-        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        for call in &facts.calls {
-            let usage = &call.usage;
-            insert.execute(params![
-                sessions.get(call.session.id.as_str()),
-                &*call.message,
-                call.prompt.as_deref().and_then(|prompt| prompts.get(prompt)),
-                call.at.map(jiff::Timestamp::as_millisecond),
-                call.undated,
-                call.model.as_deref(),
-                whole(usage.input),
-                whole(usage.cached),
-                whole(usage.output),
-                whole(usage.thoughts),
-                whole(usage.tool),
-                whole(usage.other),
-                call.at_least,
-                call.current
-            ])?;
-        }
-        let mut insert = transaction
-            .prepare("INSERT INTO tool_calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
-        for tool in &facts.tools {
-            insert.execute(params![
-                sessions.get(tool.session.id.as_str()),
-                tool.message,
-                tool.name,
-                tool.server,
-                tool.status.name(),
-                tool.at.map(jiff::Timestamp::as_millisecond),
-                whole(tool.lines_added),
-                whole(tool.lines_removed)
-            ])?;
-        }
+/// Calls of one quarter of an hour are one row: zones differ by no less.
+pub(crate) const SLOT: i64 = 15 * 60 * 1000;
+
+/// Where the price of a call may change with the size of its prompt. A table of prices with other
+/// limits is asked call by call.
+const LIMITS: [u64; 3] = [128_000, 200_000, 272_000];
+
+/// Takes the sessions of a group out.
+pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
+    let mut find = db.prepare_cached("SELECT number FROM sessions WHERE grp = ?1")?;
+    let numbers: Vec<i64> = find.query_map([group], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for number in numbers {
+        db.prepare_cached("DELETE FROM rollup WHERE session = ?1")?.execute([number])?;
+        db.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
     }
-    transaction.commit()
+    Ok(())
+}
+
+pub(super) fn insert(db: &Connection, assembled: &Assembled) -> rusqlite::Result<()> {
+    let s = &assembled.session;
+    let detail = Detail::of(assembled);
+    let archived = assembled.files.first().and_then(|source| source.archived.as_ref());
+    let times = || detail.calls.iter().filter_map(|call| call.at).map(Timestamp::as_millisecond);
+    let stored = |bytes: Result<Vec<u8>, postcard::Error>| bytes.unwrap_or_default();
+    db.prepare_cached(
+        "INSERT INTO sessions (id, grp, agent, machine, kind, parent, project, first, last, body, detail)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        s.id,
+        assembled.group,
+        s.agent.name(),
+        archived.map_or("", |archived| &archived.machine),
+        s.kind.name(),
+        s.parent,
+        s.project.key(),
+        times().min(),
+        times().max(),
+        stored(postcard::to_stdvec(s)),
+        stored(postcard::to_stdvec(&detail)),
+    ])?;
+    roll_up(db, db.last_insert_rowid(), &detail)
+}
+
+#[derive(Default)]
+struct Sum {
+    prompt: u64,
+    calls: i64,
+    caching: i64,
+    undated: i64,
+    at_least: bool,
+    usage: Usage,
+}
+
+fn roll_up(db: &Connection, session: i64, detail: &Detail) -> rusqlite::Result<()> {
+    let mut sums: HashMap<(Option<i64>, Option<u32>, usize), Sum> = HashMap::new();
+    for call in &detail.calls {
+        let prompt = call.usage.input.saturating_add(call.usage.cached);
+        let slot = call.at.map(|at| at.as_millisecond().div_euclid(SLOT) * SLOT);
+        let class = LIMITS.iter().filter(|limit| prompt > **limit).count();
+        let sum = sums.entry((slot, call.model, class)).or_default();
+        sum.prompt = sum.prompt.max(prompt);
+        sum.calls += 1;
+        sum.caching += i64::from(call.usage.cached > 0);
+        sum.undated += i64::from(call.undated);
+        sum.at_least |= call.at_least;
+        sum.usage += call.usage;
+    }
+    let mut insert = db.prepare_cached(
+        "INSERT INTO rollup VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?;
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(key, _)| *key);
+    for ((at, model, _), sum) in sums {
+        let usage = &sum.usage;
+        insert.execute(params![
+            session,
+            at,
+            model.and_then(|model| detail.models.get(model as usize)),
+            whole(sum.prompt),
+            sum.calls,
+            sum.caching,
+            sum.undated,
+            sum.at_least,
+            whole(usage.input),
+            whole(usage.cached),
+            whole(usage.output),
+            whole(usage.thoughts),
+            whole(usage.tool),
+            whole(usage.other)
+        ])?;
+    }
+    Ok(())
+}
+
+/// SQLite's integers are signed; no count comes near the difference.
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Whether rolled up calls can answer: the period cuts no quarter of an hour in two, and no price
+/// changes inside a class.
+pub(crate) fn rollup_answers(period: &Period, prices: &Table) -> bool {
+    let whole = |at: Option<Timestamp>| {
+        at.is_none_or(|at| at.as_millisecond().rem_euclid(SLOT) == 0 && at.subsec_nanosecond() % 1_000_000 == 0)
+    };
+    let known = prices.rows().filter_map(|row| row.tier).all(|tier| LIMITS.contains(&tier.above));
+    whole(period.since) && whole(period.until) && known
+}
+
+/// The columns of `rollup`, one row a call, and who asked for it.
+const CALLS: &str = "
+    DROP TABLE IF EXISTS temp.calls;
+    CREATE TEMP TABLE calls (
+        session, at, model, prompt, calls, caching, undated, at_least,
+        input, cached, output, thoughts, tool, other,
+        asked TEXT, asked_text TEXT, current
+    );";
+
+const TOOLS: &str = "
+    DROP TABLE IF EXISTS temp.tool_calls;
+    CREATE TEMP TABLE tool_calls (session, name, server, status, at, lines_added, lines_removed);";
+
+impl Archive {
+    /// Lays the calls of the sessions out that can have any in the period, as the table `calls`.
+    pub(crate) fn spread_calls(&self, period: &Period) -> Result<(), ArchiveError> {
+        self.db.execute_batch(CALLS)?;
+        let mut insert = self.db.prepare(
+            "INSERT INTO temp.calls VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+        )?;
+        self.details(period, |session, detail| {
+            for call in &detail.calls {
+                let StoredCall { usage, .. } = call;
+                let asked = call.prompt.and_then(|prompt| detail.prompts.get(prompt as usize));
+                insert.execute(params![
+                    session,
+                    call.at.map(Timestamp::as_millisecond),
+                    call.model.and_then(|model| detail.models.get(model as usize)),
+                    whole(usage.input.saturating_add(usage.cached)),
+                    usage.cached > 0,
+                    call.undated,
+                    call.at_least,
+                    whole(usage.input),
+                    whole(usage.cached),
+                    whole(usage.output),
+                    whole(usage.thoughts),
+                    whole(usage.tool),
+                    whole(usage.other),
+                    asked.map(|(message, _)| message),
+                    asked.map(|(_, text)| text),
+                    call.current
+                ])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The same for tool calls, as the table `tool_calls`.
+    pub(crate) fn spread_tools(&self) -> Result<(), ArchiveError> {
+        self.db.execute_batch(TOOLS)?;
+        let mut insert = self
+            .db
+            .prepare("INSERT INTO temp.tool_calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+        self.details(&Period::default(), |session, detail| {
+            for tool in &detail.tools {
+                insert.execute(params![
+                    session,
+                    tool.name,
+                    tool.server,
+                    tool.status.name(),
+                    tool.at.map(Timestamp::as_millisecond),
+                    whole(tool.lines_added),
+                    whole(tool.lines_removed)
+                ])?;
+            }
+            Ok(())
+        })
+    }
+
+    fn details(
+        &self,
+        period: &Period,
+        mut each: impl FnMut(i64, Detail) -> rusqlite::Result<()>,
+    ) -> Result<(), ArchiveError> {
+        let mut statement = self.db.prepare(
+            "SELECT number, detail FROM sessions
+             WHERE (?1 IS NULL OR last >= ?1) AND (?2 IS NULL OR first < ?2)",
+        )?;
+        let bound = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
+        let mut rows = statement.query(params![bound(period.since), bound(period.until)])?;
+        while let Some(row) = rows.next()? {
+            let detail = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            let detail = postcard::from_bytes(detail)
+                .map_err(|_| ArchiveError::Stored("a session".to_owned()))?;
+            each(row.get(0)?, detail)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn note(&self, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+        self.db
+            .prepare_cached("SELECT value FROM notes WHERE key = ?1")?
+            .query_row([key], |row| row.get(0))
+            .optional()
+    }
+}
+
+pub(super) fn set_note(db: &Connection, key: &str, value: &[u8]) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT OR REPLACE INTO notes VALUES (?1, ?2)")?.execute(params![key, value])?;
+    Ok(())
 }

@@ -1,18 +1,29 @@
-//! The tables that every report is asked of.
+//! The archive: one SQLite file with all that was read, and the agents' own bytes.
 //!
-//! SQLite, in memory so far: filled from what was read, asked in SQL, gone at the end of the run.
+//! Sources go in (`sync`), sessions come out. What is stored of a source is enough to put its sessions
+//! together again, so every other row is a function of the sources: reading them in another order,
+//! twice, or on another machine gives the same rows.
 
-mod facts;
+mod detail;
+mod fingerprint;
 mod functions;
 mod ledger;
+mod sessions;
+mod sources;
+mod sync;
+mod web;
+
+use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use rusqlite::Connection;
 
-pub use facts::{Facts, TokenProblem, Wanted};
+pub use detail::{Detail, StoredCall, StoredTool, TokenProblem, token_problems};
 pub use functions::Billed;
+pub(crate) use ledger::rollup_answers;
+pub use sessions::FileRow;
+pub use sync::{Setup, Synced};
 
-use crate::collection::Collection;
 use crate::pricing::Table;
 
 /// An open archive.
@@ -22,17 +33,29 @@ pub struct Archive {
 
 /// Why the archive does not answer.
 #[derive(Debug, thiserror::Error)]
-#[error("the archive cannot answer")]
-pub struct ArchiveError(#[from] rusqlite::Error);
+pub enum ArchiveError {
+    #[error("the archive cannot answer: {0}")]
+    Sql(#[from] rusqlite::Error),
+    #[error("`{path}` cannot be opened: {why}")]
+    Open { path: PathBuf, why: String },
+    #[error("what the archive holds of `{0}` cannot be understood")]
+    Stored(String),
+}
 
 impl Archive {
-    /// Builds the ledger of a collection. `machine` is where it was read.
-    pub fn in_memory(all: &Collection, facts: &Facts, machine: &str) -> Result<Self, ArchiveError> {
-        let mut db = Connection::open_in_memory()?;
+    /// An archive for one run, gone at its end.
+    pub fn in_memory() -> Result<Self, ArchiveError> {
+        let db = Connection::open_in_memory()?;
         db.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
-        db.execute_batch(include_str!("schema/ledger.sql"))?;
-        ledger::fill(&mut db, all, facts, machine)?;
-        Ok(Self { db })
+        let archive = Self { db };
+        archive.create()?;
+        Ok(archive)
+    }
+
+    fn create(&self) -> Result<(), ArchiveError> {
+        self.db.execute_batch(include_str!("schema/derived.sql"))?;
+        self.db.execute_batch(include_str!("schema/user.sql"))?;
+        Ok(())
     }
 
     /// Teaches SQL what the reports need: days of a zone, and what a call cost.

@@ -1,5 +1,6 @@
 //! One thing said.
 
+use serde::{Deserialize, Serialize};
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
@@ -56,7 +57,7 @@ impl Role {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MessageKind {
     /// A person typed it.
     Prompt,
@@ -134,7 +135,7 @@ impl MessageKind {
 }
 
 /// What became of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Fate {
     Kept,
     /// The user went back to before it.

@@ -1,5 +1,6 @@
 //! One conversation, however many files it is spread over.
 
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::agent::AgentKind;
 use crate::project::Project;
 
 /// A session without the text of its messages.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
     pub id: String,
     pub agent: AgentKind,
@@ -18,7 +19,9 @@ pub struct Session {
     /// The session that started this one.
     pub parent: Option<String>,
     pub project: Arc<Project>,
+    #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
+    #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
     /// The agent's own one-line summary.
     pub summary: Option<String>,
@@ -39,6 +42,13 @@ pub struct Session {
     pub parts: Vec<Part>,
     pub state: State,
     pub faults: usize,
+    /// What the user calls it.
+    pub name: Option<String>,
+    pub tags: Vec<String>,
+    /// Whether the archive holds all its bytes.
+    pub captured: bool,
+    /// Where it was read.
+    pub machine: String,
 }
 
 impl Session {
@@ -67,11 +77,18 @@ impl Session {
             parts: Vec::new(),
             state: State::Live,
             faults: 0,
+            name: None,
+            tags: Vec::new(),
+            captured: false,
+            machine: String::new(),
         }
     }
 
     /// What to call it, and how that was chosen.
     pub fn title(&self) -> (String, TitleFrom) {
+        if let Some(name) = &self.name {
+            return (name.clone(), TitleFrom::Name);
+        }
         if let Some(summary) = self.summary.as_deref().filter(|text| !text.trim().is_empty()) {
             return (one_line(summary), TitleFrom::Summary);
         }
@@ -84,7 +101,7 @@ impl Session {
     /// Whether it belongs into a list that nobody narrowed: a conversation in which something was
     /// said.
     pub fn is_listed(&self) -> bool {
-        self.kind == SessionKind::Main && self.turns > 0 && self.state == State::Live
+        self.kind == SessionKind::Main && self.turns > 0 && self.state != State::LogOnly
     }
 }
 
@@ -93,7 +110,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SessionKind {
     Main,
     Subagent,
@@ -118,6 +135,7 @@ impl SessionKind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleFrom {
+    Name,
     Summary,
     Prompt,
     Id,
@@ -126,6 +144,7 @@ pub enum TitleFrom {
 impl TitleFrom {
     pub fn name(self) -> &'static str {
         match self {
+            Self::Name => "name",
             Self::Summary => "summary",
             Self::Prompt => "prompt",
             Self::Id => "id",
@@ -134,16 +153,18 @@ impl TitleFrom {
 }
 
 /// One file of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     pub file: PathBuf,
+    #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
+    #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
     pub why: PartWhy,
 }
 
 /// Why a file is part of its session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PartWhy {
     First,
     /// It goes on after a compression that began a new file.
@@ -173,9 +194,11 @@ impl PartWhy {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
     Live,
+    /// Its files are gone; the archive has it.
+    Gone,
     /// Known only from the log of prompts: its own files are gone.
     LogOnly,
 }
@@ -184,6 +207,7 @@ impl State {
     pub fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
+            Self::Gone => "gone",
             Self::LogOnly => "log-only",
         }
     }

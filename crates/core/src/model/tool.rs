@@ -1,5 +1,6 @@
 //! One tool use.
 
+use serde::{Deserialize, Serialize};
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
@@ -38,7 +39,7 @@ pub struct ToolName {
     pub server: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ToolStatus {
     Success,
     Error,

@@ -21,7 +21,12 @@ pub struct Cost {
 /// request: it is not a bracket. Thoughts, and what the agent's total has beyond its parts, are
 /// priced as output; the prompts of tool use as input.
 pub fn cost(row: &Row, usage: &Usage) -> Cost {
-    let prompt = usage.input.saturating_add(usage.cached);
+    cost_of_prompt(row, usage, usage.input.saturating_add(usage.cached))
+}
+
+/// The same for the sum of several calls, all of which are on the same side of the tier's limit as
+/// `prompt`.
+pub fn cost_of_prompt(row: &Row, usage: &Usage, prompt: u64) -> Cost {
     let tier = row.tier.filter(|tier| prompt > tier.above);
     let (input, output) = tier.map_or((row.input, row.output), |tier| (tier.input, tier.output));
     let cache = tier.and_then(|tier| tier.cache_read).or(row.cache_read);

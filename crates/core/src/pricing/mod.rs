@@ -13,7 +13,7 @@ mod lookup;
 mod row;
 mod table;
 
-pub use cost::{Cost, cost};
+pub use cost::{Cost, cost, cost_of_prompt};
 pub use error::{PricingError, Unit};
 pub use lookup::Found;
 pub use row::{PriceRow, Row, Tier};

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::agent::gemini::{Assembled, Placed, some_messages, tool_name};
 use crate::model::{ToolCall, ToolStatus};
+use crate::read::bytes::Bytes;
 use crate::shell;
 use crate::time::Period;
 
@@ -26,22 +27,31 @@ pub struct Row {
 }
 
 #[derive(Default)]
-struct Sum<'a> {
+struct Sum {
     runs: u64,
     failures: u64,
-    sessions: BTreeSet<&'a str>,
+    sessions: BTreeSet<String>,
     last: Option<Timestamp>,
     example: String,
 }
 
-/// Counts the simple commands of some sessions, by program or (`full`) by the whole command; the most
-/// runs first. The text is read and split only now.
-pub fn commands(sessions: &[&Assembled], period: &Period, full: bool) -> io::Result<Vec<Row>> {
-    let mut sums: BTreeMap<String, Sum<'_>> = BTreeMap::new();
-    for assembled in sessions {
+/// Counts the simple commands of sessions, by program or (`full`) by the whole command. The text is
+/// read and split only now.
+pub struct Commands {
+    period: Period,
+    full: bool,
+    sums: BTreeMap<String, Sum>,
+}
+
+impl Commands {
+    pub fn new(period: Period, full: bool) -> Self {
+        Self { period, full, sums: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, assembled: &Assembled, bytes: &dyn Bytes) -> io::Result<()> {
         let mut seen: HashSet<String> = HashSet::new();
         let wanted: Vec<&Placed> = assembled.listed().filter(|p| runs_shell(p)).collect();
-        let messages = some_messages(assembled, &wanted, &|_| None)?;
+        let messages = some_messages(assembled, &wanted, bytes, &|_| None)?;
         for message in &messages {
             for (n, call) in message.tool_calls.iter().enumerate() {
                 let key = if call.id.is_empty() {
@@ -50,17 +60,18 @@ pub fn commands(sessions: &[&Assembled], period: &Period, full: bool) -> io::Res
                     call.id.clone()
                 };
                 let at = call.at.or(message.at);
-                let inside = at.map_or(period.is_everything(), |at| period.contains(at));
+                let inside =
+                    at.map_or(self.period.is_everything(), |at| self.period.contains(at));
                 if !is_shell(&call.name.name) || !inside || !seen.insert(key) {
                     continue;
                 }
                 let failed = has_failed(call);
                 for command in command_text(call).iter().flat_map(|text| shell::split(text)) {
-                    let key = if full { command.text.clone() } else { command.program };
-                    let sum = sums.entry(key).or_default();
+                    let key = if self.full { command.text.clone() } else { command.program };
+                    let sum = self.sums.entry(key).or_default();
                     sum.runs += 1;
                     sum.failures += u64::from(failed);
-                    sum.sessions.insert(&assembled.session.id);
+                    sum.sessions.insert(assembled.session.id.clone());
                     if sum.last <= at || sum.example.is_empty() {
                         sum.example = command.text;
                     }
@@ -68,18 +79,23 @@ pub fn commands(sessions: &[&Assembled], period: &Period, full: bool) -> io::Res
                 }
             }
         }
+        Ok(())
     }
-    let row = |(program, sum): (String, Sum<'_>)| Row {
-        program,
-        runs: sum.runs,
-        failures: sum.failures,
-        sessions: sum.sessions.len() as u64,
-        last: sum.last,
-        example: sum.example,
-    };
-    let mut rows: Vec<Row> = sums.into_iter().map(row).collect();
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.runs), row.program.clone()));
-    Ok(rows)
+
+    /// The most runs first.
+    pub fn rows(self) -> Vec<Row> {
+        let row = |(program, sum): (String, Sum)| Row {
+            program,
+            runs: sum.runs,
+            failures: sum.failures,
+            sessions: sum.sessions.len() as u64,
+            last: sum.last,
+            example: sum.example,
+        };
+        let mut rows: Vec<Row> = self.sums.into_iter().map(row).collect();
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.runs), row.program.clone()));
+        rows
+    }
 }
 
 fn runs_shell(placed: &Placed) -> bool {

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use crate::agent::gemini::Assembled;
 use crate::model::{Session, SessionKind};
 use crate::project::Project;
 use crate::time::Period;
@@ -23,8 +22,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    pub fn takes(&self, assembled: &Assembled) -> bool {
-        let session = &assembled.session;
+    pub fn takes(&self, session: &Session) -> bool {
         self.takes_kind(session)
             && self.takes_project(&session.project)
             && (self.agents.is_empty() || self.agents.iter().any(|a| a == session.agent.name()))

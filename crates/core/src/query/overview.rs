@@ -1,21 +1,15 @@
 //! What went on lately.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::civil::Date;
-use jiff::{Timestamp, ToSpan, Zoned};
+use jiff::{ToSpan, Zoned};
 
+use super::usage::{Group, Question, Sum, usage};
+use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
-use crate::model::{SessionKind, Usage};
+use crate::pricing::Table;
 use crate::time::Period;
-
-/// The sum of some calls.
-#[derive(Debug, Clone, Default)]
-pub struct Sum {
-    pub calls: usize,
-    pub sessions: usize,
-    pub usage: Usage,
-}
 
 #[derive(Debug, Clone)]
 pub struct Overview {
@@ -27,77 +21,51 @@ pub struct Overview {
     pub total: Sum,
     /// By model, the most tokens first; `unknown` where a call names none.
     pub models: Vec<(String, Sum)>,
-    /// Conversations in which anything was said in the period.
+    /// Conversations that went on in the period.
     pub conversations: usize,
 }
 
-/// The last `days` days, today included, in the zone of `now`.
-pub fn overview(all: &Collection, now: &Zoned, days: i64) -> Option<Overview> {
-    let zone = now.time_zone();
-    let to = now.date();
-    let from = to.checked_sub((days - 1).days()).ok()?;
-    let start = |date: Date| date.to_zoned(zone.clone()).map(|day| day.timestamp()).ok();
-    let period = Period { since: start(from), until: start(to.tomorrow().ok()?) };
-    let mut by_day: BTreeMap<Date, Group> = from
-        .series(1.day())
-        .take_while(|day| *day <= to)
-        .map(|day| (day, Group::default()))
-        .collect();
-    let mut by_model: BTreeMap<String, Group> = BTreeMap::new();
-    let mut total = Group::default();
-    let mut conversations = 0;
-    for assembled in &all.sessions {
-        let session = &assembled.session;
-        if session.kind == SessionKind::Checkpoint {
-            continue;
-        }
-        let mut turned = false;
-        for placed in assembled.listed() {
-            let at: Option<Timestamp> = placed.said.at.or(session.started);
-            let Some(at) = at.filter(|at| period.contains(*at)) else { continue };
-            turned |= placed.said.kind.is_turn();
-            let Some(tokens) = placed.said.tokens.filter(|_| placed.owned) else { continue };
-            let usage = tokens.usage();
-            let model = placed.said.model.as_deref().unwrap_or("unknown");
-            total.add(&session.id, usage);
-            by_model.entry(model.to_owned()).or_default().add(&session.id, usage);
-            if let Some(day) = by_day.get_mut(&at.to_zoned(zone.clone()).date()) {
-                day.add(&session.id, usage);
-            }
-        }
-        conversations += usize::from(turned && session.is_listed());
-    }
-    let mut models: Vec<(String, Sum)> =
-        by_model.into_iter().map(|(model, group)| (model, group.sum())).collect();
-    models.sort_by_key(|(model, sum)| (std::cmp::Reverse(sum.usage.total()), model.clone()));
-    Some(Overview {
+/// The last `days` days, today included, in the zone of `now`; none beyond the calendar.
+pub fn overview(
+    archive: &Archive,
+    all: &Collection,
+    prices: &Table,
+    now: &Zoned,
+    days: i64,
+) -> Result<Option<Overview>, ArchiveError> {
+    let Some((period, from, to)) = last_days(now, days) else { return Ok(None) };
+    let question = |group| Question {
+        group,
+        period,
+        sessions: None,
+        models: Vec::new(),
+        breakdown: false,
+        rollup: false,
+        current: false,
+        checkpoints: false,
+    };
+    let by_day = usage(archive, &question(Group::Daily), prices)?;
+    let by_model = usage(archive, &question(Group::Model), prices)?;
+    let mut sums: HashMap<String, Sum> =
+        by_day.rows.into_iter().map(|row| (row.key, row.sum)).collect();
+    let dates = from.series(1.day()).take_while(|day| *day <= to);
+    let went_on = |session: &&crate::model::Session| {
+        session.is_listed() && session.updated.is_some_and(|at| period.contains(at))
+    };
+    Ok(Some(Overview {
         period,
         from,
         to,
-        days: by_day.into_iter().map(|(day, group)| (day, group.sum())).collect(),
-        total: total.sum(),
-        models,
-        conversations,
-    })
+        days: dates.map(|day| (day, sums.remove(&day.to_string()).unwrap_or_default())).collect(),
+        total: by_day.total,
+        models: by_model.rows.into_iter().map(|row| (row.key, row.sum)).collect(),
+        conversations: all.sessions.iter().filter(went_on).count(),
+    }))
 }
 
-#[derive(Default)]
-struct Group {
-    calls: usize,
-    sessions: HashSet<String>,
-    usage: Usage,
-}
-
-impl Group {
-    fn add(&mut self, session: &str, usage: Usage) {
-        self.calls += 1;
-        self.usage += usage;
-        if !self.sessions.contains(session) {
-            self.sessions.insert(session.to_owned());
-        }
-    }
-
-    fn sum(self) -> Sum {
-        Sum { calls: self.calls, sessions: self.sessions.len(), usage: self.usage }
-    }
+fn last_days(now: &Zoned, days: i64) -> Option<(Period, Date, Date)> {
+    let to = now.date();
+    let from = to.checked_sub((days - 1).days()).ok()?;
+    let start = |date: Date| date.to_zoned(now.time_zone().clone()).map(|day| day.timestamp()).ok();
+    Some((Period { since: start(from), until: start(to.tomorrow().ok()?) }, from, to))
 }

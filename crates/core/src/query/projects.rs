@@ -1,11 +1,14 @@
 //! The projects of a collection.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::archive::FileRow;
 use crate::collection::Collection;
-use crate::model::Usage;
+use crate::model::{SessionKind, Usage};
+use crate::money::Usd;
 use crate::project::{Project, Proof};
 
 use super::Filter;
@@ -20,23 +23,26 @@ pub struct ProjectAnswer {
     pub updated: Option<Timestamp>,
     pub bytes: u64,
     pub usage: Usage,
+    pub cost: Option<Usd>,
 }
 
-/// The projects that have any session, the most recent first.
-pub fn projects(all: &Collection, filter: &Filter) -> Vec<ProjectAnswer> {
+/// The projects that have any session, the most recent first. `costs` are those of the sessions.
+pub fn projects(
+    all: &Collection,
+    files: &[FileRow],
+    costs: &HashMap<String, Usd>,
+    filter: &Filter,
+) -> Vec<ProjectAnswer> {
     let mut by_key: BTreeMap<String, ProjectAnswer> = BTreeMap::new();
     let mut dirs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut sizes: BTreeMap<&std::path::Path, u64> = BTreeMap::new();
-    for file in &all.files {
+    let mut sizes: BTreeMap<&Path, u64> = BTreeMap::new();
+    for file in files {
         *sizes.entry(&file.source.path).or_default() += file.source.size;
     }
-    for assembled in &all.sessions {
-        let session = &assembled.session;
-        if !filter.takes_project(&session.project) {
-            continue;
-        }
+    for session in all.sessions.iter().filter(|s| filter.takes_project(&s.project)) {
         let key = session.project.key().to_owned();
-        dirs.entry(key.clone()).or_default().extend(session.project.dir.clone());
+        let dirs = dirs.entry(key.clone()).or_default();
+        dirs.extend(session.project.dir.clone());
         let answer = by_key.entry(key).or_insert_with(|| ProjectAnswer {
             project: (*session.project).clone(),
             dirs: Vec::new(),
@@ -44,17 +50,25 @@ pub fn projects(all: &Collection, filter: &Filter) -> Vec<ProjectAnswer> {
             updated: None,
             bytes: 0,
             usage: Usage::default(),
+            cost: None,
         });
         if session.project.proof < answer.project.proof {
             answer.project = (*session.project).clone();
         }
         answer.sessions += usize::from(session.is_listed());
         answer.updated = answer.updated.max(session.updated);
-        answer.usage += session.usage;
-        for file in &assembled.files {
-            answer.bytes += sizes.remove(file.as_path()).unwrap_or(0);
-            let folder = folder_of(file);
-            dirs.entry(session.project.key().to_owned()).or_default().extend(folder);
+        // Saved chats repeat what a session did.
+        if session.kind != SessionKind::Checkpoint {
+            answer.usage += session.usage;
+            let cost = costs.get(&session.id).copied();
+            answer.cost = match (answer.cost, cost) {
+                (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            };
+        }
+        for part in &session.parts {
+            answer.bytes += sizes.remove(part.file.as_path()).unwrap_or(0);
+            dirs.extend(folder_of(&part.file));
         }
     }
     let mut out: Vec<ProjectAnswer> = by_key.into_values().collect();
@@ -69,14 +83,14 @@ pub fn projects(all: &Collection, filter: &Filter) -> Vec<ProjectAnswer> {
 }
 
 /// The name of the agent's folder that a chat file stands in.
-fn folder_of(file: &std::path::Path) -> Option<String> {
+fn folder_of(file: &Path) -> Option<String> {
     let chats = file.ancestors().find(|path| path.file_name().is_some_and(|n| n == "chats"))?;
     Some(chats.parent()?.file_name()?.to_string_lossy().into_owned())
 }
 
 /// The hashes of projects whose path is not known, or only guessed.
 pub fn unresolved(all: &Collection) -> Vec<String> {
-    let open = all.sessions.iter().filter(|s| s.session.project.proof >= Proof::ToolPaths);
-    let hashes: BTreeSet<String> = open.filter_map(|s| s.session.project.hash.clone()).collect();
+    let open = all.sessions.iter().filter(|s| s.project.proof >= Proof::ToolPaths);
+    let hashes: BTreeSet<String> = open.filter_map(|s| s.project.hash.clone()).collect();
     hashes.into_iter().collect()
 }

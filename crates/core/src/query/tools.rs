@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rusqlite::params;
+
 use crate::agent::gemini::tool_name;
 use crate::archive::{Archive, ArchiveError};
 use crate::model::ToolName;
@@ -12,6 +14,8 @@ pub struct Question {
     pub group: Group,
     pub period: Period,
     pub sessions: Option<BTreeSet<String>>,
+    /// Saved chats and restore points repeat what a session did: they count only on request.
+    pub checkpoints: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,18 +43,19 @@ pub struct Row {
 
 /// Asks the archive; the most calls first.
 pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, ArchiveError> {
+    archive.spread_tools()?;
     let mut statement = archive.db.prepare(
         "SELECT tool_calls.name, tool_calls.server, sessions.id, tool_calls.at, count(*), \
              sum(status = 'success'), sum(status = 'error'), sum(status = 'cancelled'), \
              sum(status = 'unfinished'), sum(lines_added), sum(lines_removed) \
-         FROM tool_calls JOIN sessions ON sessions.number = tool_calls.session \
-         WHERE (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at < ?2) \
+         FROM temp.tool_calls JOIN sessions ON sessions.number = tool_calls.session \
+         WHERE (?3 OR sessions.kind != 'checkpoint') AND (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at < ?2) \
          GROUP BY tool_calls.name, tool_calls.server, tool_calls.session",
     )?;
     let millisecond = |at: Option<jiff::Timestamp>| at.map(jiff::Timestamp::as_millisecond);
     let period = [millisecond(question.period.since), millisecond(question.period.until)];
     let mut rows: Vec<Row> = Vec::new();
-    let mut found = statement.query(period)?;
+    let mut found = statement.query(params![period[0], period[1], question.checkpoints])?;
     while let Some(row) = found.next()? {
         let session: String = row.get(2)?;
         if question.sessions.as_ref().is_some_and(|wanted| !wanted.contains(&session)) {

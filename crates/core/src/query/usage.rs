@@ -1,11 +1,12 @@
 //! What was used, and what it cost, by day, session, project, model and more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Row as SqlRow;
 
-use crate::archive::{Archive, ArchiveError, Billed};
+use crate::archive::{Archive, ArchiveError, Billed, rollup_answers};
 use crate::model::Usage;
+use crate::money::Usd;
 use crate::pricing::Table;
 use crate::time::Period;
 
@@ -69,7 +70,7 @@ impl Group {
             Self::Hourly => "time_key(at, '%Y-%m-%dT%H')",
             Self::Session if rollup => "coalesce(sessions.parent, sessions.id)",
             Self::Session => "sessions.id",
-            Self::Prompt => "coalesce(prompts.message, 'none')",
+            Self::Prompt => "coalesce(asked, 'none')",
             Self::Project => "sessions.project",
             Self::Model => "coalesce(model, 'unknown')",
             Self::Kind => "sessions.kind",
@@ -94,6 +95,8 @@ pub struct Question {
     pub rollup: bool,
     /// Only what the agent would still load.
     pub current: bool,
+    /// Saved chats and restore points repeat what a session did: they count only on request.
+    pub checkpoints: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -123,13 +126,10 @@ pub struct Answer {
     pub unpriced_models: Vec<String>,
 }
 
-const COLUMNS: &str = "count(*), count(DISTINCT session), sum(input), sum(cached), sum(output), \
+const COLUMNS: &str = "sum(calls), count(DISTINCT session), sum(input), sum(cached), sum(output), \
     sum(thoughts), sum(tool), sum(other), \
-    bill(model, at, input, cached, output, thoughts, tool, other), sum(undated), max(at_least)";
-
-/// What every question is asked of; the calls that count are chosen behind it.
-const FROM: &str = "FROM calls JOIN sessions ON sessions.number = calls.session \
-    LEFT JOIN prompts ON prompts.number = calls.prompt WHERE";
+    bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other), \
+    sum(undated), max(at_least)";
 
 /// Asks the archive.
 pub fn usage(
@@ -137,31 +137,40 @@ pub fn usage(
     question: &Question,
     prices: &Table,
 ) -> Result<Answer, ArchiveError> {
-    let chosen = choose(archive, question)?;
-    let key = question.group.key(question.rollup);
-    let sql = format!(
-        "SELECT {COLUMNS}, {key} AS key, min(prompts.text) {FROM} {chosen} GROUP BY key ORDER BY key"
-    );
-    let mut statement = archive.db.prepare(&sql)?;
     let is_prompt = question.group == Group::Prompt;
+    // Most questions need no single calls; what leads to them and what is still loaded does.
+    let by_call =
+        is_prompt || question.current || !rollup_answers(&question.period, prices);
+    if by_call {
+        archive.spread_calls(&question.period)?;
+    }
+    let table = if by_call { "temp.calls" } else { "rollup" };
+    let chosen = choose(archive, question)?;
+    let from = format!("FROM {table} JOIN sessions ON number = session WHERE {chosen}");
+    let key = question.group.key(question.rollup);
+    let text = if is_prompt { "min(asked_text)" } else { "NULL" };
+    let sql = format!("SELECT {COLUMNS}, {key} AS key, {text} {from} GROUP BY key ORDER BY key");
+    let mut statement = archive.db.prepare(&sql)?;
     let rows = statement.query_map([], |row| {
-        let text = row.get::<_, Option<String>>(12)?.filter(|_| is_prompt);
-        Ok(Row { key: row.get(11)?, text, sum: sum(row)?, models: Vec::new() })
+        Ok(Row { key: row.get(11)?, text: row.get(12)?, sum: sum(row)?, models: Vec::new() })
     })?;
     let mut rows = rows.collect::<Result<Vec<Row>, _>>()?;
     if !question.group.is_time() {
         rows.sort_by_key(|row| (std::cmp::Reverse(row.sum.usage.total()), row.key.clone()));
     }
     if question.breakdown {
-        break_down(archive, key, &chosen, &mut rows)?;
+        break_down(archive, key, &from, &mut rows)?;
     }
-    let total = archive.db.query_row(&format!("SELECT {COLUMNS} {FROM} {chosen}"), [], sum)?;
-    Ok(Answer { rows, total, unpriced_models: unpriced(archive, &chosen, prices)? })
+    let total = archive.db.query_row(&format!("SELECT {COLUMNS} {from}"), [], sum)?;
+    Ok(Answer { rows, total, unpriced_models: unpriced(archive, &from, prices)? })
 }
 
 /// The condition that chooses the calls that count.
 fn choose(archive: &Archive, question: &Question) -> Result<String, ArchiveError> {
     let mut conditions = vec!["1".to_owned()];
+    if !question.checkpoints {
+        conditions.push("sessions.kind != 'checkpoint'".to_owned());
+    }
     if let Some(sessions) = &question.sessions {
         archive.db.execute_batch(
             "DROP TABLE IF EXISTS temp.chosen;
@@ -198,12 +207,12 @@ fn choose(archive: &Archive, question: &Question) -> Result<String, ArchiveError
 fn break_down(
     archive: &Archive,
     key: &str,
-    chosen: &str,
+    from: &str,
     rows: &mut [Row],
 ) -> Result<(), ArchiveError> {
     let model = Group::Model.key(false);
     let sql = format!(
-        "SELECT {COLUMNS}, {model} AS model_key, {key} AS key {FROM} {chosen} \
+        "SELECT {COLUMNS}, {model} AS model_key, {key} AS key {from} \
          GROUP BY key, model_key ORDER BY key, sum(input + cached) DESC, model_key"
     );
     let mut statement = archive.db.prepare(&sql)?;
@@ -242,10 +251,36 @@ fn sum(row: &SqlRow<'_>) -> rusqlite::Result<Sum> {
     })
 }
 
-fn unpriced(archive: &Archive, chosen: &str, prices: &Table) -> Result<Vec<String>, ArchiveError> {
-    let sql = format!("SELECT DISTINCT coalesce(model, 'unknown') {FROM} {chosen} ORDER BY 1");
+fn unpriced(archive: &Archive, from: &str, prices: &Table) -> Result<Vec<String>, ArchiveError> {
+    let sql = format!("SELECT DISTINCT coalesce(model, 'unknown') {from} ORDER BY 1");
     let mut statement = archive.db.prepare(&sql)?;
     let models = statement.query_map([], |row| row.get::<_, String>(0))?;
     let models = models.collect::<Result<Vec<String>, _>>()?;
     Ok(models.into_iter().filter(|model| prices.lookup(model, None).is_none()).collect())
+}
+
+/// What each session cost, as far as its calls have prices.
+pub fn session_costs(archive: &Archive) -> Result<HashMap<String, Usd>, ArchiveError> {
+    let mut statement = archive.db.prepare(
+        "SELECT id, bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other)
+         FROM rollup JOIN sessions ON number = session GROUP BY session",
+    )?;
+    let rows = statement.query_map([], |row| {
+        Ok((row.get(0)?, Billed::parse(row.get_ref(1)?.as_str()?).usd))
+    })?;
+    let mut out = HashMap::new();
+    for row in rows {
+        let (id, usd): (String, Option<Usd>) = row?;
+        out.extend(usd.map(|usd| (id, usd)));
+    }
+    Ok(out)
+}
+
+/// The models that calls name, `unknown` for those that name none.
+pub fn models(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
+    let mut statement = archive.db.prepare(
+        "SELECT DISTINCT coalesce(model, 'unknown') FROM rollup JOIN sessions ON number = session
+         WHERE kind != 'checkpoint' ORDER BY 1",
+    )?;
+    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }

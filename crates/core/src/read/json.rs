@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserializer as _;
-use serde::de::{Deserialize, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer as _, Serialize};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// A JavaScript string: UTF-8, except that lone surrogates keep their own three bytes, so that two
@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 pub type JsStr<'a> = Cow<'a, [u8]>;
 
 /// Where and why a text is not JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Malformed {
     pub column: usize,
     pub reason: String,
@@ -243,6 +243,36 @@ impl<'de: 'a, 'a> Deserialize<'de> for JsKey<'a> {
             }
         }
         deserializer.deserialize_bytes(BytesVisitor)
+    }
+}
+
+/// Raw values by their keys, as they are stored: JSON as text.
+pub(crate) mod raw_map {
+    use std::hash::Hash;
+
+    use indexmap::IndexMap;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::value::RawValue;
+
+    pub(crate) fn serialize<K: Serialize, S: Serializer>(
+        map: &IndexMap<K, Box<RawValue>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let texts: Vec<(&K, &str)> = map.iter().map(|(key, raw)| (key, raw.get())).collect();
+        texts.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, K, D>(
+        deserializer: D,
+    ) -> Result<IndexMap<K, Box<RawValue>>, D::Error>
+    where
+        K: Deserialize<'de> + Hash + Eq,
+        D: Deserializer<'de>,
+    {
+        let texts = Vec::<(K, String)>::deserialize(deserializer)?;
+        let raw = |(key, text)| Ok((key, RawValue::from_string(text).map_err(D::Error::custom)?));
+        texts.into_iter().map(raw).collect()
     }
 }
 

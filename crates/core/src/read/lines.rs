@@ -5,6 +5,7 @@
 //! that grows to the longest line. Lines end at `\n`, `\r\n` or a lone `\r`, as Node's `readline`
 //! ends them with `crlfDelay: Infinity`; never at U+2028 or U+2029.
 
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
 /// Small enough that the allocator hands the same memory to one file after another.
@@ -24,7 +25,7 @@ pub struct Line<'b> {
 }
 
 /// A place between two lines from which reading can go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     pub offset: u64,
     /// The number of the next line.

@@ -5,6 +5,7 @@
 //! hold the same list we must throw at the same places; so this follows JavaScript's rules for
 //! turning values into strings (upstream: `partToString` in `utils/partUtils.ts`, verbose, 0.61).
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
@@ -30,7 +31,7 @@ enum Shown<'a> {
 }
 
 /// What tells one part of a content from another, whatever record holds it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum Key {
     /// A hash of the first words of a text, white space aside.
     Text(u64),

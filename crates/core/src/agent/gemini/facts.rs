@@ -1,6 +1,7 @@
 //! What a message record says without its text: the light half of reading, done for every message
 //! of every file, so that lists and sums need not hold what was said.
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -18,7 +19,7 @@ use crate::read::json;
 const ABSURD: f64 = 1e9;
 
 /// Tokens as recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tokens {
     pub input: f64,
     pub output: f64,
@@ -119,7 +120,7 @@ fn count(raw: &RawValue) -> Option<f64> {
 }
 
 /// One tool call at a glance.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolFact {
     /// None where the record has no id for it.
     pub id: Option<Box<str>>,
@@ -130,6 +131,7 @@ pub struct ToolFact {
     /// The MCP server it belongs to.
     pub server: Option<Box<str>>,
     /// When it was done.
+    #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
     /// Lines added and removed, for a tool that edits files.
     pub lines: Option<(u64, u64)>,

@@ -1,5 +1,6 @@
 //! The full view of one file: every message it ever held, and what became of each.
 
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -15,9 +16,10 @@ use super::tools;
 use crate::model::{Fate, MessageKind};
 
 /// A message without its text, merged from all records of its id.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Said {
     pub id: String,
+    #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
     pub kind: MessageKind,
     /// What was typed, for prompts and slash commands.
@@ -46,7 +48,7 @@ pub struct Said {
 pub(super) const TASK: &str = "Your task is to";
 
 /// The messages of a file in the order of their first appearance.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct History {
     said: IndexMap<Box<[u8]>, Said, FxBuildHasher>,
     /// The list as the agent has it after the last record.
@@ -402,6 +404,18 @@ impl Said {
     /// Joins what another file says of the same message; `newer` is whether that file was updated
     /// later, and so knows better what became of it.
     pub(super) fn join(&mut self, other: &Self, newer: bool) {
+        self.complete(other);
+        if self.typed.is_none() || (other.typed_is_sure && !self.typed_is_sure) {
+            self.typed.clone_from(&other.typed);
+        }
+        if newer {
+            (self.fate, self.unexplained) = (other.fate, other.unexplained);
+            self.is_copy = other.is_copy;
+        }
+    }
+
+    /// Takes over what only another record of the same call says.
+    pub(super) fn complete(&mut self, other: &Self) {
         self.at = self.at.min(other.at).or(self.at).or(other.at);
         self.tokens = self.tokens.or(other.tokens);
         if self.model.is_none() {
@@ -409,13 +423,6 @@ impl Said {
         }
         if self.tools.len() < other.tools.len() {
             self.tools.clone_from(&other.tools);
-        }
-        if self.typed.is_none() || (other.typed_is_sure && !self.typed_is_sure) {
-            self.typed.clone_from(&other.typed);
-        }
-        if newer {
-            (self.fate, self.unexplained) = (other.fate, other.unexplained);
-            self.is_copy = other.is_copy;
         }
     }
 
@@ -484,7 +491,7 @@ enum Side {
 }
 
 /// A part of an original. A copy of a call may lack the id and have only the name.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct PartKey {
     key: Key,
     name: Option<Box<str>>,

@@ -1,5 +1,6 @@
 //! One session file to what Gemini CLI would load from it, and more kindly where it loads nothing.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -18,12 +19,13 @@ use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
 
 /// The current view of one file.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Loaded {
     /// Whether Gemini CLI's own loader accepts the file.
     pub accepted: bool,
     pub form: Form,
     /// Every metadata key of the file, in the agent's own JSON; unknown ones are kept.
+    #[serde(with = "crate::read::json::raw_map")]
     pub fields: IndexMap<String, Box<RawValue>>,
     pub messages: Vec<Span>,
     /// The ids of those messages; empty where one has none.
@@ -41,7 +43,7 @@ pub struct Loaded {
 }
 
 /// How the file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
     Log,
     Document,
@@ -73,7 +75,7 @@ impl Loaded {
 }
 
 /// A log read so far, ready to be continued when it has grown.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LogReader {
     replay: Replay,
     /// None when only the current view is wanted.
@@ -98,6 +100,11 @@ impl LogReader {
     /// Behind the last whole line that was read.
     pub fn offset(&self) -> u64 {
         self.position.offset
+    }
+
+    /// Whether Gemini CLI's own loader takes the log so far.
+    pub(super) fn is_accepted(&self) -> bool {
+        self.replay.has_header()
     }
 
     /// Reads on; `input` must stand at [`Self::offset`]. Gives the unfinished last line.
@@ -135,22 +142,39 @@ impl LogReader {
 
 /// Loads a session file as Gemini CLI does; where it would load nothing, as far as it can be read.
 pub fn load(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
-    load_view(input, View::Full)
+    load_view(input, View::Full, &mut |_, _| {})
+}
+
+/// The same, and shows the state after the last line of a log that can be continued.
+pub(super) fn load_and_keep(
+    input: &mut (impl Read + Seek),
+    keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
+) -> io::Result<Loaded> {
+    load_view(input, View::Full, keep)
 }
 
 /// The same without the full view, for those who only want what Gemini CLI would load.
 pub fn load_current(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
-    load_view(input, View::Current)
+    load_view(input, View::Current, &mut |_, _| {})
 }
 
-fn load_view(input: &mut (impl Read + Seek), view: View) -> io::Result<Loaded> {
+fn load_view(
+    input: &mut (impl Read + Seek),
+    view: View,
+    keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
+) -> io::Result<Loaded> {
     if is_pretty(input)? {
         let text = Document::read(input)?;
         if !text.has_header_line()? {
             return Ok(text.strict(view).unwrap_or_else(|_| text.kindly()));
         }
     }
-    let log = read_log(input, Manner::Strict, view)?;
+    let (log, tail) = read_log(input, Manner::Strict, view)?;
+    // The unfinished last line may still decide whether the log is taken at all.
+    if log.is_accepted() {
+        keep(&log, tail.as_ref());
+    }
+    let log = log.finish(tail.as_ref());
     if log.accepted {
         return Ok(log);
     }
@@ -162,7 +186,8 @@ fn load_view(input: &mut (impl Read + Seek), view: View) -> io::Result<Loaded> {
         }
         document = Some(text);
     }
-    let log = read_log(input, Manner::Kind, view)?;
+    let (log, tail) = read_log(input, Manner::Kind, view)?;
+    let log = log.finish(tail.as_ref());
     match document {
         Some(text) if log.messages.is_empty() && log.fields.is_empty() => Ok(text.kindly()),
         _ => Ok(refused(log)),
@@ -176,15 +201,19 @@ fn refused(mut loaded: Loaded) -> Loaded {
         (true, _) => "its header is damaged or incomplete",
     };
     loaded.accepted = false;
-    loaded.faults.push(None, None, What::Refused(why));
+    loaded.faults.push(None, None, What::Refused(why.into()));
     loaded
 }
 
-fn read_log(input: &mut (impl Read + Seek), manner: Manner, view: View) -> io::Result<Loaded> {
+fn read_log(
+    input: &mut (impl Read + Seek),
+    manner: Manner,
+    view: View,
+) -> io::Result<(LogReader, Option<Tail>)> {
     input.seek(SeekFrom::Start(0))?;
     let mut reader = LogReader::with(manner, view);
     let tail = reader.feed(input)?;
-    Ok(reader.finish(tail.as_ref()))
+    Ok((reader, tail))
 }
 
 /// Whether the file begins like pretty-printed JSON: a brace or bracket alone on its line. Only a

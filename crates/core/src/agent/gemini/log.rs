@@ -1,5 +1,6 @@
 //! A session log, record by record, with repairs for lines that are not JSON as they stand.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Read};
@@ -12,7 +13,7 @@ use crate::read::json::Malformed;
 use crate::read::lines::{Line, Lines, Position};
 
 /// Where the text of a message stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Span {
     /// These bytes of the file.
     File { offset: u64, length: u64 },
@@ -52,7 +53,7 @@ impl Base<'_> {
 
 /// The unfinished last line of a log. It is used when it happens to be whole, but the log can only
 /// be continued from its beginning.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tail {
     line: u64,
     offset: u64,

@@ -11,7 +11,9 @@ mod identity;
 mod load;
 mod log;
 mod normalize;
+mod owners;
 mod paths;
+mod piece;
 mod projects;
 mod prompt;
 mod prompts;
@@ -22,21 +24,27 @@ mod scan;
 mod search;
 mod segment;
 mod shape;
+mod stored;
 mod toolcall;
 mod tools;
 
-pub use assemble::{Assembled, Place, Placed, assemble};
+pub use assemble::{
+    Assembled, Membership, Named, Place, Placed, assemble, is_nameless, learn_projects,
+    memberships, of_prompts,
+};
 pub use facts::{Tokens, ToolFact};
 pub use history::Said;
 pub use load::{Form, Loaded, LogReader, load, load_current};
 pub use log::{Span, Tail};
 pub use normalize::{View, some_messages, transcript};
+pub use owners::{keys, message_ids};
 pub use paths::{discover, discover_given};
-pub use projects::{Candidates, folder_project, hash_of, is_hash};
-pub use prompts::{Typed, by_session, read_prompt_log};
+pub use projects::{Candidates, Projects, folder_project, hash_of, is_hash};
+pub use prompts::{Typed, read_prompt_log};
 pub use replay::{Manner, Replay};
 pub use scan::{Holds, Scanned, read_conversation, scan};
 pub use search::{Search, find_projects, worktrees};
 pub use segment::{Segment, is_uuid as is_unique};
 pub use shape::Shape;
+pub use stored::{Kept, VERSION, recall, scan_and_store, scan_on};
 pub use tools::{KEY_ARGUMENTS, tool_name};

@@ -4,7 +4,6 @@
 //! merged, and put into the words of the model.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
@@ -17,6 +16,8 @@ use super::prompt;
 use super::record::{Element, Message as Record, ToolCalls, elements};
 use super::toolcall;
 use crate::model::{Attachment, Message, MessageKind, Thought, ToolCall, ToolStatus};
+use crate::discover::Source;
+use crate::read::bytes::{Bytes, ReadSeek};
 use crate::read::{decode, json};
 
 /// Which messages of a session to give.
@@ -32,6 +33,7 @@ pub enum View {
 pub fn transcript(
     assembled: &Assembled,
     view: View,
+    bytes: &dyn Bytes,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<Message>> {
     let mut wanted: Vec<&Placed> = match view {
@@ -41,8 +43,8 @@ pub fn transcript(
     if view == View::Current {
         wanted.sort_by_key(|placed| placed.current);
     }
-    let mut out = some_messages(assembled, &wanted, agent_session)?;
-    follow_outputs(assembled, &mut out);
+    let mut out = some_messages(assembled, &wanted, bytes, agent_session)?;
+    follow_outputs(assembled, bytes, &mut out);
     Ok(out)
 }
 
@@ -50,9 +52,10 @@ pub fn transcript(
 pub fn some_messages(
     assembled: &Assembled,
     wanted: &[&Placed],
+    bytes: &dyn Bytes,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<Message>> {
-    let mut files = Files { paths: &assembled.files, open: HashMap::new() };
+    let mut files = Files { sources: &assembled.files, bytes, open: HashMap::new() };
     let messages = wanted.iter().map(|placed| message(placed, &mut files, agent_session));
     let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
     answer_calls(&mut out);
@@ -77,8 +80,9 @@ fn tell_calls_once(wanted: &[&Placed], messages: &mut [Message]) {
 
 /// The session's files, opened once.
 struct Files<'a> {
-    paths: &'a [PathBuf],
-    open: HashMap<usize, File>,
+    sources: &'a [Source],
+    bytes: &'a dyn Bytes,
+    open: HashMap<usize, Box<dyn ReadSeek + 'a>>,
 }
 
 impl Files<'_> {
@@ -87,10 +91,11 @@ impl Files<'_> {
             Span::Inline(text) => return Ok(text.to_string()),
             Span::File { offset, length } => (*offset, *length),
         };
-        let path = &self.paths[file];
         let open = match self.open.entry(file) {
             std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
-            std::collections::hash_map::Entry::Vacant(slot) => slot.insert(File::open(path)?),
+            std::collections::hash_map::Entry::Vacant(slot) => {
+                slot.insert(self.bytes.open(&self.sources[file])?)
+            }
         };
         open.seek(SeekFrom::Start(offset))?;
         let mut bytes = Vec::new();
@@ -289,17 +294,15 @@ fn fill(call: &mut ToolCall, answer: ToolCall) {
 
 /// The full text of an output that was too long for the model stands in a file of its own. A session
 /// file must not choose what is read: only a file of that name in its own project's `tool-outputs`.
-fn follow_outputs(assembled: &Assembled, messages: &mut [Message]) {
+fn follow_outputs(assembled: &Assembled, bytes: &dyn Bytes, messages: &mut [Message]) {
+    // Larger than anything a person reads: such a file is left where it is.
+    const MOST: u64 = 64 * 1024 * 1024;
     let folders: Vec<PathBuf> = assembled
         .files
         .iter()
-        .flat_map(|file| file.ancestors().skip(1).take(3))
+        .flat_map(|file| file.path.ancestors().skip(1).take(3))
         .map(|folder| folder.join("tool-outputs"))
-        .filter(|folder| folder.is_dir())
         .collect();
-    if folders.is_empty() {
-        return;
-    }
     let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
     for call in calls {
         let Some(path) = call.output.as_deref().and_then(toolcall::full_output) else { continue };
@@ -311,19 +314,9 @@ fn follow_outputs(assembled: &Assembled, messages: &mut [Message]) {
         let text = folders
             .iter()
             .filter(|_| is_inside)
-            .find_map(|folder| read_output(&folder.join(below)));
+            .find_map(|folder| bytes.beside(&folder.join(below), MOST));
         if let Some(text) = text {
-            call.output = Some(text);
+            call.output = Some(decode(&text).into_owned());
         }
     }
-}
-
-/// A tool's output; what is no file, or larger than anything a person reads, is left where it is.
-fn read_output(path: &Path) -> Option<String> {
-    const MOST: u64 = 64 * 1024 * 1024;
-    let about = path.symlink_metadata().ok()?;
-    (about.is_file() && about.len() <= MOST)
-        .then(|| std::fs::read(path).ok())
-        .flatten()
-        .map(|bytes| decode(&bytes).into_owned())
 }

@@ -1,12 +1,12 @@
 //! Which project a folder of Gemini CLI's belongs to, and how that is known.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::clues::Clues;
@@ -24,18 +24,28 @@ pub struct Candidates {
 
 /// Finds the project of each folder. Folders of one path are one project.
 #[derive(Debug, Default)]
-pub(super) struct Projects {
+pub struct Projects {
     links: Vec<(String, String)>,
-    by_hash: HashMap<String, (String, Proof)>,
-    /// `projects.json` by its folder.
-    registries: HashMap<PathBuf, HashMap<String, String>>,
-    /// What the paths in tool calls have in common, by hash: no proof.
-    guesses: HashMap<String, String>,
+    learned: Learned,
+    /// The agent's folders whose registry was read.
+    read: HashSet<PathBuf>,
     known: BTreeMap<(Option<PathBuf>, Option<String>), Arc<Project>>,
 }
 
+/// What was seen, and stays true when the files that told it are gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Learned {
+    by_hash: BTreeMap<String, (String, Proof)>,
+    /// What a folder's own note says, or the registry beside it.
+    folders: BTreeMap<PathBuf, (String, Proof)>,
+    /// What the paths in tool calls have in common, by hash: no proof.
+    guesses: BTreeMap<String, String>,
+    /// How many sessions of a hash were looked into.
+    asked: BTreeMap<String, u32>,
+}
+
 impl Projects {
-    pub(super) fn new(candidates: &Candidates) -> Self {
+    pub fn new(candidates: &Candidates) -> Self {
         let mut projects = Self { links: candidates.links.clone(), ..Self::default() };
         for path in &candidates.paths {
             projects.propose(&path.to_string_lossy(), Proof::Hash);
@@ -43,27 +53,50 @@ impl Projects {
         projects
     }
 
+    /// Adds what an earlier run learned.
+    pub fn recall(&mut self, stored: &[u8]) {
+        let Ok(earlier) = postcard::from_bytes::<Learned>(stored) else { return };
+        for (path, proof) in earlier.by_hash.into_values() {
+            self.propose(&path, proof);
+        }
+        self.learned.folders.extend(earlier.folders);
+        self.learned.guesses.extend(earlier.guesses);
+        self.learned.asked.extend(earlier.asked);
+    }
+
+    /// What was learned, to be recalled.
+    pub fn store(&self) -> Vec<u8> {
+        // Plain data in memory always serializes.
+        postcard::to_stdvec(&self.learned).unwrap_or_default()
+    }
+
     /// Remembers a path that may explain a hash.
     pub(super) fn propose(&mut self, path: &str, proof: Proof) {
-        let known = self.by_hash.entry(hash_of(path)).or_insert_with(|| (path.to_owned(), proof));
-        known.1 = known.1.min(proof);
+        self.known.clear();
+        let by_hash = &mut self.learned.by_hash;
+        let known = by_hash.entry(hash_of(path)).or_insert_with(|| (path.to_owned(), proof));
+        if proof < known.1 {
+            known.1 = proof;
+        }
     }
 
     /// Takes over what a folder and the registry beside it say.
-    pub(super) fn learn_folder(&mut self, folder: &Path) {
-        let Some(root) = folder.parent().and_then(Path::parent) else { return };
-        if !self.registries.contains_key(root) {
-            let registry = read_registry(&root.join("projects.json"));
-            for path in registry.values() {
-                self.propose(path, Proof::Registry);
+    pub fn learn_folder(&mut self, folder: &Path) {
+        let Some(tmp) = folder.parent() else { return };
+        let Some(root) = tmp.parent() else { return };
+        self.known.clear();
+        if self.read.insert(tmp.to_owned()) {
+            for (slug, path) in read_registry(&root.join("projects.json")) {
+                self.propose(&path, Proof::Registry);
+                self.learned.folders.insert(tmp.join(slug), (path, Proof::Registry));
             }
             for path in trusted_folders(&root.join("trustedFolders.json")) {
                 self.propose(&path, Proof::Hash);
             }
-            self.registries.insert(root.to_owned(), registry);
         }
         if let Some(path) = marker(folder) {
             self.propose(&path, Proof::ProjectRoot);
+            self.learned.folders.insert(folder.to_owned(), (path, Proof::ProjectRoot));
         }
     }
 
@@ -73,8 +106,18 @@ impl Projects {
         project.hash.filter(|_| project.path.is_none())
     }
 
+    /// A few sessions that tell anything tell as much as all of them.
+    pub(super) fn wants_clues(&self, hash: &str) -> bool {
+        self.learned.asked.get(hash).is_none_or(|asked| *asked < 5)
+    }
+
     /// Tries what a session of the project lets slip; a path counts when its hash is the one.
     pub(super) fn follow(&mut self, hash: &str, clues: &Clues) {
+        if clues.is_empty() {
+            return;
+        }
+        self.known.clear();
+        *self.learned.asked.entry(hash.to_owned()).or_default() += 1;
         for path in &clues.workspace {
             if hash_of(path) == hash {
                 self.propose(path, Proof::SessionContext);
@@ -86,10 +129,10 @@ impl Projects {
                 self.propose(path, Proof::Hash);
             }
         }
-        if !self.by_hash.contains_key(hash)
+        if !self.learned.by_hash.contains_key(hash)
             && let Some(common) = common_folder(&clues.tool_paths)
         {
-            let guess = self.guesses.entry(hash.to_owned()).or_insert_with(|| common.clone());
+            let guess = self.learned.guesses.entry(hash.to_owned()).or_insert_with(|| common.clone());
             if let Some(both) = common_folder(&[format!("{guess}/x"), format!("{common}/x")]) {
                 *guess = both;
             }
@@ -97,7 +140,7 @@ impl Projects {
     }
 
     /// The project of sessions in `folder` that name `hash`.
-    pub(super) fn resolve(&mut self, folder: Option<&Path>, hash: Option<&str>) -> Arc<Project> {
+    pub fn resolve(&mut self, folder: Option<&Path>, hash: Option<&str>) -> Arc<Project> {
         let key = (folder.map(Path::to_owned), hash.map(str::to_owned));
         if let Some(known) = self.known.get(&key) {
             return known.clone();
@@ -136,19 +179,14 @@ impl Projects {
         if let Some((_, path)) = self.links.iter().find(linked) {
             return (Some(path.clone()), Proof::Link);
         }
-        if let Some(path) = folder.and_then(marker) {
-            return (Some(path), Proof::ProjectRoot);
+        if let Some((path, proof)) = folder.and_then(|folder| self.learned.folders.get(folder)) {
+            return (Some(path.clone()), *proof);
         }
-        let registry = folder.and_then(Path::parent).and_then(Path::parent);
-        let registry = registry.and_then(|root| self.registries.get(root));
-        if let Some(path) = dir.and_then(|dir| registry?.get(dir)) {
-            return (Some(path.clone()), Proof::Registry);
-        }
-        match hash.and_then(|hash| self.by_hash.get(hash)) {
+        match hash.and_then(|hash| self.learned.by_hash.get(hash)) {
             // The marker and the registry speak of their own folder; elsewhere the hash is the proof.
             Some((path, Proof::ProjectRoot | Proof::Registry)) => (Some(path.clone()), Proof::Hash),
             Some((path, proof)) => (Some(path.clone()), *proof),
-            None => match hash.and_then(|hash| self.guesses.get(hash)) {
+            None => match hash.and_then(|hash| self.learned.guesses.get(hash)) {
                 Some(path) => (Some(path.clone()), Proof::ToolPaths),
                 None => (None, Proof::None),
             },

@@ -1,6 +1,6 @@
 //! `logs.json`: every line typed in the interactive program, also of sessions that are gone.
 
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
 use jiff::Timestamp;
@@ -11,11 +11,12 @@ use crate::read::json;
 use crate::read::{decode, document};
 
 /// One line that was typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Typed {
     pub session: String,
     /// Counts within its session.
     pub number: u64,
+    #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
     pub text: String,
 }
@@ -40,17 +41,4 @@ fn entry(raw: &RawValue) -> Option<Typed> {
     })
     .ok()?;
     (!typed.session.is_empty()).then_some(typed)
-}
-
-/// The entries by session, in order, repeated ones (from a backup) once.
-pub fn by_session(entries: impl IntoIterator<Item = Typed>) -> BTreeMap<String, Vec<Typed>> {
-    let mut out: BTreeMap<String, Vec<Typed>> = BTreeMap::new();
-    for typed in entries {
-        out.entry(typed.session.clone()).or_default().push(typed);
-    }
-    for list in out.values_mut() {
-        list.sort_by(|a, b| (a.at, a.number, &a.text).cmp(&(b.at, b.number, &b.text)));
-        list.dedup();
-    }
-    out
 }

@@ -3,6 +3,7 @@
 //! Equal to `loadConversationRecord` of 0.61, oddities included; `conformance/` proves it against
 //! the real thing. The full view must not be built from this: what left the list is gone here.
 
+use serde::{Deserialize, Serialize};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use serde_json::value::RawValue;
@@ -13,7 +14,7 @@ use crate::fault::{Faults, What};
 use crate::read::json::{self, JsStr};
 
 /// How to treat what the loader would not take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Manner {
     /// As the loader does.
     Strict,
@@ -22,10 +23,11 @@ pub enum Manner {
 }
 
 /// The state after some records.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Replay {
     manner: Manner,
     messages: IndexMap<Box<[u8]>, Live, FxBuildHasher>,
+    #[serde(with = "crate::read::json::raw_map")]
     fields: IndexMap<Box<[u8]>, Box<RawValue>>,
     first_user_message: Option<String>,
     /// Whether a memory scratchpad is being followed, and whether a message came after it.
@@ -33,7 +35,7 @@ pub struct Replay {
     pub(super) faults: Faults,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Live {
     span: Span,
     is_user: bool,

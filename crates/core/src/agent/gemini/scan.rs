@@ -1,10 +1,12 @@
 //! One source to what it holds, whatever its shape.
 
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::capture;
-use super::load::{Loaded, load};
+use super::load::{Form, Loaded, LogReader, load_and_keep};
+use super::log::Tail;
 use super::prompts::{Typed, read_prompt_log};
 use super::segment::Segment;
 use super::shape::Shape;
@@ -21,10 +23,41 @@ pub struct Scanned {
 }
 
 impl Scanned {
-    /// Gives back the ids, which nobody asks the file for any more.
-    pub(crate) fn slim(&mut self) {
-        if let Holds::Sessions(loaded) | Holds::History(loaded) = &mut self.holds {
-            loaded.ids = Vec::new();
+    /// What was read, or why it could not be.
+    pub(super) fn new(source: Source, read: io::Result<Holds>) -> Self {
+        let mut faults = Faults::default();
+        let mut holds = read.unwrap_or_else(|error| {
+            faults.push(None, None, What::Unreadable(error.to_string()));
+            Holds::Unreadable
+        });
+        match &mut holds {
+            Holds::Sessions(loaded) | Holds::History(loaded) => {
+                faults = std::mem::take(&mut loaded.faults);
+                // The sessions will know where each message stands.
+                loaded.messages = Vec::new();
+            }
+            Holds::Nothing(Shape::NotJson) => {
+                faults.push(None, None, What::Refused("it is not JSON".into()));
+            }
+            _ => {}
+        }
+        if matches!(holds, Holds::History(_)) {
+            // That Gemini CLI does not load a saved history as a session is no fault.
+            faults.details.retain(|fault| !matches!(fault.what, What::Refused(_)));
+        }
+        Self { source, holds, faults }
+    }
+
+    /// Whether it is a log that Gemini CLI would load.
+    pub(super) fn is_log(&self) -> bool {
+        matches!(&self.holds, Holds::Sessions(loaded) if loaded.accepted && loaded.form == Form::Log)
+    }
+
+    /// The sessions in it, each piece by itself.
+    pub(super) fn segments(&self) -> &[Segment] {
+        match &self.holds {
+            Holds::Sessions(loaded) | Holds::History(loaded) => &loaded.segments,
+            _ => &[],
         }
     }
 
@@ -39,7 +72,7 @@ impl Scanned {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Holds {
     /// One conversation or several.
     Sessions(Box<Loaded>),
@@ -55,41 +88,20 @@ pub enum Holds {
 
 /// Reads a source. A file that cannot be read is a fault like any other.
 pub fn scan(source: Source) -> Scanned {
-    let mut faults = Faults::default();
-    let holds = match read(&source) {
-        Ok(holds) => holds,
-        Err(error) => {
-            faults.push(None, None, What::Unreadable(error.to_string()));
-            Holds::Unreadable
-        }
-    };
-    match &holds {
-        Holds::Sessions(loaded) => faults = loaded.faults.clone(),
-        Holds::History(loaded) => {
-            // That Gemini CLI does not load a saved history as a session is no fault.
-            faults = loaded.faults.clone();
-            faults.details.retain(|fault| !matches!(fault.what, What::Refused(_)));
-        }
-        Holds::Nothing(Shape::NotJson) => {
-            faults.push(None, None, What::Refused("it is not JSON"));
-        }
-        _ => {}
-    }
-    let mut scanned = Scanned { source, holds, faults };
-    if let Holds::Sessions(loaded) | Holds::History(loaded) = &mut scanned.holds {
-        // The sessions will know where each message stands.
-        loaded.messages = Vec::new();
-    }
-    scanned
+    let holds = read(&source, &mut |_, _| {});
+    Scanned::new(source, holds)
 }
 
-fn read(source: &Source) -> io::Result<Holds> {
+pub(super) fn read(
+    source: &Source,
+    keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
+) -> io::Result<Holds> {
     match source.kind {
         SourceKind::Chat
         | SourceKind::Subagent
         | SourceKind::Background
         | SourceKind::ChatSave
-        | SourceKind::RestorePoint => read_conversation(&mut File::open(&source.path)?),
+        | SourceKind::RestorePoint => conversation(&mut File::open(&source.path)?, keep),
         SourceKind::PromptLog => Ok(Holds::Prompts(read_prompt_log(File::open(&source.path)?)?)),
         SourceKind::ShellHistory | SourceKind::ToolOutput | SourceKind::Plan | SourceKind::Task => {
             Ok(Holds::Attached)
@@ -99,7 +111,14 @@ fn read(source: &Source) -> io::Result<Holds> {
 
 /// The content decides what it is.
 pub fn read_conversation(input: &mut (impl Read + Seek)) -> io::Result<Holds> {
-    let loaded = load(input)?;
+    conversation(input, &mut |_, _| {})
+}
+
+fn conversation(
+    input: &mut (impl Read + Seek),
+    keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
+) -> io::Result<Holds> {
+    let loaded = load_and_keep(input, keep)?;
     if loaded.accepted {
         return Ok(Holds::Sessions(Box::new(loaded)));
     }

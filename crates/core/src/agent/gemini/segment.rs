@@ -1,6 +1,7 @@
 //! A file cut into sessions: two starts in one minute share a file, and each header with an id of
 //! its own begins anew.
 
+use serde::{Deserialize, Serialize};
 use jiff::Timestamp;
 
 use super::facts::time;
@@ -10,7 +11,7 @@ use super::record::{Element, Listed, Message, Record, Set, elements};
 use crate::read::json;
 
 /// What one file holds of one session.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Segment {
     /// None when no record names it.
     pub session_id: Option<String>,
@@ -18,7 +19,9 @@ pub struct Segment {
     /// `main` or `subagent`, since 0.31.
     pub kind: Option<String>,
     /// The first header's.
+    #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
+    #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
     pub summary: Option<String>,
     pub directories: Vec<String>,
@@ -26,7 +29,7 @@ pub struct Segment {
 }
 
 /// Collects the segments of a file, record by record.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Segments {
     done: Vec<Segment>,
     open: Segment,

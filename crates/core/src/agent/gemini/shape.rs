@@ -1,6 +1,7 @@
 //! What a file holds, by its content. Names lie: `[]` stands under a session's name, session logs
 //! are called `.json`, shared histories are called anything.
 
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom};
 
 use serde_json::value::RawValue;
@@ -10,7 +11,7 @@ use crate::read::json;
 use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Shape {
     /// A session, as a log or as a document.
     Session,

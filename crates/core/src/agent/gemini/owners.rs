@@ -1,0 +1,63 @@
+//! Which session a call belongs to that several hold.
+
+use std::collections::HashMap;
+
+use super::assemble::Assembled;
+use super::history::Said;
+use super::scan::Scanned;
+use super::segment::is_uuid;
+use crate::model::SessionKind;
+
+/// Whether a message can be owned: it was paid for or did something, and its id is its own anywhere.
+fn counts(said: &Said) -> bool {
+    (said.tokens.is_some() || !said.tools.is_empty()) && is_uuid(&said.id)
+}
+
+/// The ids of the messages of a source that other sessions could hold too, as numbers.
+pub fn keys(scanned: &Scanned) -> Vec<i64> {
+    let said = scanned.segments().iter().flat_map(|segment| &segment.said);
+    said.filter(|said| counts(said)).map(|said| key(&said.id)).collect()
+}
+
+/// The ids of all messages of a source.
+pub fn message_ids(scanned: &Scanned) -> impl Iterator<Item = String> {
+    scanned.segments().iter().flat_map(|segment| &segment.said).map(|said| said.id.clone())
+}
+
+/// The random bits of a UUID. Two that clash only cost a look at both sessions.
+fn key(id: &str) -> i64 {
+    let digits = id.bytes().filter_map(|byte| char::from(byte).to_digit(16));
+    let number = digits.fold(0_u128, |number, digit| number << 4 | u128::from(digit));
+    i64::from_be_bytes(std::array::from_fn(|n| (number ^ number << 64).to_be_bytes()[n]))
+}
+
+/// A call that several sessions hold was made in the one that started first; the others imported it.
+pub(super) fn settle(sessions: &mut [Assembled]) {
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by(|a, b| {
+        let key = |at: usize| {
+            let session = &sessions[at].session;
+            (session.kind == SessionKind::Checkpoint, session.started, session.id.clone())
+        };
+        key(*a).cmp(&key(*b))
+    });
+    let mut taken: HashMap<&str, (usize, usize)> = HashMap::new();
+    let mut imported = Vec::new();
+    for at in order {
+        for (n, placed) in sessions[at].messages.iter().enumerate() {
+            if !counts(&placed.said) {
+                continue;
+            }
+            match taken.get(placed.said.id.as_str()) {
+                Some(owner) => imported.push(((at, n), *owner)),
+                None => _ = taken.insert(&placed.said.id, (at, n)),
+            }
+        }
+    }
+    for ((at, n), (owner, place)) in imported {
+        sessions[at].messages[n].owned = false;
+        // What only the copy still knows of the call is true of the call.
+        let said = sessions[at].messages[n].said.clone();
+        sessions[owner].messages[place].said.complete(&said);
+    }
+}

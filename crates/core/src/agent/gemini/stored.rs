@@ -1,0 +1,88 @@
+//! A scanned source as the archive keeps it: enough to put sessions together again without its file,
+//! and to read on where a log has grown.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+
+use serde::{Deserialize, Serialize};
+
+use super::load::LogReader;
+use super::log::Tail;
+use super::scan::{self, Holds, Scanned};
+use crate::discover::Source;
+use crate::fault::Faults;
+
+/// Changes with the form of what is stored or with what reading makes of a file; then all is read
+/// anew.
+pub const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+enum Stored<H, L, T> {
+    /// A log in the middle of its life.
+    Log(L, Option<T>),
+    Whole(H, Faults),
+}
+
+type Owned = Stored<Holds, LogReader, Tail>;
+type Borrowed<'a> = Stored<&'a Holds, &'a LogReader, &'a Tail>;
+
+/// A source that was read, and how it is stored.
+pub struct Kept {
+    pub scanned: Scanned,
+    pub stored: Vec<u8>,
+    /// Behind the last whole line of a log that can be continued.
+    pub offset: Option<u64>,
+}
+
+/// Reads a source from its beginning.
+pub fn scan_and_store(source: Source) -> Kept {
+    let mut log = None;
+    let holds = scan::read(&source, &mut |reader, tail| log = Some(state(reader, tail)));
+    kept(source, holds, log)
+}
+
+/// Reads on where the log was left; none when it was no log, or is none any more.
+pub fn scan_on(source: &Source, stored: &[u8]) -> Option<Kept> {
+    let Stored::Log(mut reader, _): Owned = postcard::from_bytes(stored).ok()? else { return None };
+    let read = |reader: &mut LogReader| {
+        let mut file = File::open(&source.path)?;
+        file.seek(SeekFrom::Start(reader.offset()))?;
+        reader.feed(file)
+    };
+    let tail: io::Result<Option<Tail>> = read(&mut reader);
+    let tail = tail.ok()?;
+    let log = Some(state(&reader, tail.as_ref())).filter(|_| reader.is_accepted())?;
+    let loaded = reader.finish(tail.as_ref());
+    loaded.accepted.then(|| kept(source.clone(), Ok(Holds::Sessions(Box::new(loaded))), Some(log)))
+}
+
+/// What was stored of a source; none when it cannot be understood.
+pub fn recall(source: Source, stored: &[u8]) -> Option<Scanned> {
+    Some(match postcard::from_bytes(stored).ok()? {
+        Owned::Log(reader, tail) => {
+            let loaded = reader.finish(tail.as_ref());
+            Scanned::new(source, Ok(Holds::Sessions(Box::new(loaded))))
+        }
+        Owned::Whole(holds, faults) => Scanned { source, holds, faults },
+    })
+}
+
+fn state(reader: &LogReader, tail: Option<&Tail>) -> (Vec<u8>, u64) {
+    let stored: Borrowed<'_> = Stored::Log(reader, tail);
+    // Plain data in memory always serializes.
+    (postcard::to_stdvec(&stored).unwrap_or_default(), reader.offset())
+}
+
+fn kept(source: Source, holds: io::Result<Holds>, log: Option<(Vec<u8>, u64)>) -> Kept {
+    let scanned = Scanned::new(source, holds);
+    // The last line decides: what it undoes is no log to continue.
+    let log = log.filter(|_| scanned.is_log());
+    let (stored, offset) = match log {
+        Some((stored, offset)) => (stored, Some(offset)),
+        None => {
+            let whole: Borrowed<'_> = Stored::Whole(&scanned.holds, scanned.faults.clone());
+            (postcard::to_stdvec(&whole).unwrap_or_default(), None)
+        }
+    };
+    Kept { scanned, stored, offset }
+}

@@ -1,0 +1,118 @@
+-- All that is derived from the agents' files. A change of these tables, or of what reading makes of a
+-- file, does not migrate them: they are built anew from the capture and from the files still there.
+
+-- One file of an agent, as it was read last.
+CREATE TABLE sources (
+    number   INTEGER PRIMARY KEY,
+    machine  TEXT NOT NULL,
+    agent    TEXT NOT NULL,
+    path     TEXT NOT NULL,
+    kind     TEXT NOT NULL,
+    -- The agent's folder for its project.
+    folder   TEXT,
+    size     INTEGER NOT NULL,
+    -- Nanoseconds since 1970.
+    modified INTEGER,
+    inode    INTEGER,
+    -- live, gone, or replaced: an older version that held something the newer one lacks.
+    state    TEXT NOT NULL,
+    -- Behind the last whole line of a log that can be continued, and a hash of what stands before it.
+    offset   INTEGER,
+    proof    BLOB,
+    -- Whether only its name tells which session it belongs to.
+    nameless INTEGER NOT NULL,
+    faults   INTEGER NOT NULL,
+    -- How many of its bytes are captured.
+    captured INTEGER NOT NULL DEFAULT 0,
+    -- What reading made of it; null for what is not read, and what is forgotten.
+    scan     BLOB
+);
+CREATE UNIQUE INDEX sources_path ON sources (machine, path) WHERE state != 'replaced';
+CREATE INDEX sources_folder ON sources (folder);
+
+-- Which groups of sessions a source belongs to, and the project hash it names there.
+CREATE TABLE members (
+    grp    TEXT NOT NULL,
+    source INTEGER NOT NULL,
+    hash   TEXT,
+    PRIMARY KEY (grp, source)
+) WITHOUT ROWID;
+CREATE INDEX members_source ON members (source);
+
+-- Which sources hold a message that counts: sessions that share one settle who made the call.
+CREATE TABLE held (
+    key    INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    PRIMARY KEY (key, source)
+) WITHOUT ROWID;
+
+-- Lines of prompt logs.
+CREATE TABLE typed (
+    source  INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    number  INTEGER NOT NULL,
+    at      INTEGER,
+    text    TEXT NOT NULL
+);
+CREATE INDEX typed_session ON typed (session);
+CREATE INDEX typed_source ON typed (source);
+
+CREATE TABLE sessions (
+    number  INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL,
+    grp     TEXT NOT NULL,
+    agent   TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    parent  TEXT,
+    -- The project's path, or what stands for it.
+    project TEXT NOT NULL,
+    -- The times of its first and last call.
+    first   INTEGER,
+    last    INTEGER,
+    -- The session, its calls and tool calls, as the library stores them.
+    body    BLOB NOT NULL,
+    detail  BLOB NOT NULL
+);
+CREATE INDEX sessions_id ON sessions (id);
+CREATE INDEX sessions_grp ON sessions (grp);
+
+-- Calls by session, quarter of an hour, model and size of prompt: what most reports ask for.
+CREATE TABLE rollup (
+    session  INTEGER NOT NULL,
+    -- Milliseconds since 1970, UTC; null when not even the file has a time.
+    at       INTEGER,
+    model    TEXT,
+    -- The largest prompt among them; all are of one class of price.
+    prompt   INTEGER NOT NULL,
+    calls    INTEGER NOT NULL,
+    -- How many of them had anything cached, or no time of their own.
+    caching  INTEGER NOT NULL,
+    undated  INTEGER NOT NULL,
+    at_least INTEGER NOT NULL,
+    input    INTEGER NOT NULL,
+    cached   INTEGER NOT NULL,
+    output   INTEGER NOT NULL,
+    thoughts INTEGER NOT NULL,
+    tool     INTEGER NOT NULL,
+    other    INTEGER NOT NULL
+);
+CREATE INDEX rollup_session ON rollup (session);
+
+-- The agents' own bytes, compressed, in pieces.
+CREATE TABLE captures (
+    source INTEGER NOT NULL,
+    -- Where the piece begins in the file, and how long it is there.
+    start  INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    -- Of the bytes as the agent wrote them.
+    hash   BLOB NOT NULL,
+    data   BLOB NOT NULL,
+    PRIMARY KEY (source, start)
+);
+
+-- What was learned of where projects are, and the like.
+CREATE TABLE notes (
+    key   TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) WITHOUT ROWID;

@@ -1,0 +1,198 @@
+//! Sessions as they come out of the archive.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rusqlite::{OptionalExtension, params};
+
+use super::sources;
+use super::web::Web;
+use super::{Archive, ArchiveError};
+use crate::agent::gemini::{Assembled, Candidates, Projects, Scanned, Typed, of_prompts};
+use crate::discover::Source;
+use crate::model::{Session, State};
+
+/// A source and what is known of it without reading it.
+#[derive(Debug, Clone)]
+pub struct FileRow {
+    pub source: Source,
+    /// Faults that are no unfinished last line.
+    pub faults: u64,
+    /// How many of its bytes are captured.
+    pub captured: u64,
+}
+
+impl Archive {
+    /// All sessions, sorted by id.
+    pub fn sessions(&self) -> Result<Vec<Session>, ArchiveError> {
+        let states = self.group_states()?;
+        let children = self.children()?;
+        let mut names = self.names()?;
+        let mut tags = self.tags()?;
+        let mut statement =
+            self.db.prepare("SELECT id, grp, machine, body FROM sessions ORDER BY id, number")?;
+        let mut rows = statement.query([])?;
+        let mut out = Vec::new();
+        while let Some(row) = rows.next()? {
+            let id: String = row.get(0)?;
+            let body = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
+            let mut session: Session =
+                postcard::from_bytes(body).map_err(|_| ArchiveError::Stored(id.clone()))?;
+            session.machine = row.get(2)?;
+            session.subagents = children.get(&id).copied().unwrap_or(0);
+            if let Some(state) = states.get(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?) {
+                session.captured = state.captured;
+                if !state.live {
+                    session.state = State::Gone;
+                }
+            }
+            session.name = names.remove(&id);
+            session.tags = tags.remove(&id).unwrap_or_default();
+            out.push(session);
+        }
+        Ok(out)
+    }
+
+    /// The sources that are or were there.
+    pub fn files(&self) -> Result<Vec<FileRow>, ArchiveError> {
+        let sql = format!("SELECT {}, faults, captured FROM sources ORDER BY path, modified", sources::COLUMNS);
+        let mut statement = self.db.prepare(&sql)?;
+        let rows = statement.query_map([], |row| {
+            let number = |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
+            Ok(FileRow { source: sources::source(row)?, faults: number(9)?, captured: number(10)? })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What was read of each source, one at a time; none for what is not read for itself.
+    pub fn each_scanned(
+        &self,
+        mut each: impl FnMut(Source, Option<Scanned>),
+    ) -> Result<(), ArchiveError> {
+        for file in self.files()? {
+            let number = file.source.archived.as_ref().map_or(0, |archived| archived.number);
+            let scanned = sources::scanned(&self.db, number)?;
+            each(file.source, scanned);
+        }
+        Ok(())
+    }
+
+    /// Puts sessions together, one at a time, with all their messages.
+    pub fn each_assembled(
+        &self,
+        ids: &[String],
+        mut each: impl FnMut(Assembled) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let mut projects = Projects::new(&Candidates::default());
+        if let Some(learned) = self.note("projects")? {
+            projects.recall(&learned);
+        }
+        let mut wanted: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        for id in ids {
+            if !wanted.contains(id.as_str()) {
+                continue;
+            }
+            let group: Option<String> = self
+                .db
+                .prepare_cached("SELECT grp FROM sessions WHERE id = ?1")?
+                .query_row([id], |row| row.get(0))
+                .optional()?;
+            let Some(group) = group else { continue };
+            let mut assembled = if group.starts_with("log:") {
+                vec![self.log_only(id, &mut projects)?]
+            } else {
+                Web::from(&self.db, [group], &mut HashMap::new())?.assemble(&self.db, &mut projects)
+            };
+            assembled.retain(|assembled| wanted.remove(assembled.session.id.as_str()));
+            for mut assembled in assembled {
+                if let Some(session) = self.session(&assembled.session.id)? {
+                    assembled.session = session;
+                }
+                each(assembled)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One session with all its messages.
+    pub fn assembled(&self, id: &str) -> Result<Option<Assembled>, ArchiveError> {
+        let mut found = None;
+        self.each_assembled(&[id.to_owned()], |assembled| {
+            found = Some(assembled);
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// A session as its row has it: with the project that was found for it, its name and tags.
+    fn session(&self, id: &str) -> Result<Option<Session>, ArchiveError> {
+        // A few thousand rows: as quick as asking for each part of one.
+        Ok(self.sessions()?.into_iter().find(|session| session.id == id))
+    }
+
+    fn log_only(&self, id: &str, projects: &mut Projects) -> Result<Assembled, ArchiveError> {
+        let sql = format!(
+            "SELECT {}, typed.number, at, text FROM typed JOIN sources ON sources.number = source
+             WHERE session = ?1",
+            sources::COLUMNS.replace("number", "sources.number")
+        );
+        let mut statement = self.db.prepare(&sql)?;
+        let mut rows = statement.query([id])?;
+        let (mut typed, mut files) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next()? {
+            let at: Option<i64> = row.get(10)?;
+            typed.push(Typed {
+                session: id.to_owned(),
+                number: row.get::<_, i64>(9)?.cast_unsigned(),
+                at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
+                text: row.get(11)?,
+            });
+            let source = sources::source(row)?;
+            if !files.contains(&source) {
+                files.push(source);
+            }
+        }
+        Ok(of_prompts(id.to_owned(), typed, files, projects))
+    }
+
+    fn group_states(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {
+        let mut statement = self.db.prepare(
+            "SELECT grp, max(state = 'live'), min(captured >= size) FROM members
+             JOIN sources ON number = source GROUP BY grp",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok((row.get(0)?, GroupState { live: row.get(1)?, captured: row.get(2)? }))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn children(&self) -> Result<HashMap<String, usize>, ArchiveError> {
+        let mut statement = self.db.prepare(
+            "SELECT parent, count(*) FROM sessions WHERE parent IS NOT NULL GROUP BY parent",
+        )?;
+        let rows = statement.query_map(params![], |row| {
+            Ok((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn names(&self) -> Result<HashMap<String, String>, ArchiveError> {
+        let mut statement = self.db.prepare("SELECT session, name FROM names")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    fn tags(&self) -> Result<HashMap<String, Vec<String>>, ArchiveError> {
+        let mut statement = self.db.prepare("SELECT session, tag FROM tags ORDER BY tag")?;
+        let mut out: HashMap<String, Vec<String>> = HashMap::new();
+        for row in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
+            let (session, tag): (String, String) = row?;
+            out.entry(session).or_default().push(tag);
+        }
+        Ok(out)
+    }
+}
+
+struct GroupState {
+    live: bool,
+    captured: bool,
+}

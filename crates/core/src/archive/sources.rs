@@ -1,0 +1,169 @@
+//! Sources as rows.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::fingerprint::{self, Look};
+use crate::agent::AgentKind;
+use crate::agent::gemini::{Scanned, recall};
+use crate::discover::{Archived, Source, SourceKind, SourceState};
+
+/// What is known of a file without looking into what was read of it.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) number: i64,
+    pub(super) look: Look,
+    pub(super) state: SourceState,
+    pub(super) offset: Option<u64>,
+    pub(super) proof: Option<Vec<u8>>,
+}
+
+/// The files of a machine by path, those left out that were replaced.
+pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<HashMap<String, Known>> {
+    let mut statement = db.prepare(
+        "SELECT path, number, size, modified, inode, state, offset, proof FROM sources
+         WHERE machine = ?1 AND state != 'replaced'",
+    )?;
+    let rows = statement.query_map([machine], |row| {
+        let look = Look {
+            size: row.get::<_, i64>(2)?.cast_unsigned(),
+            modified: row.get(3)?,
+            inode: row.get(4)?,
+        };
+        let known = Known {
+            number: row.get(1)?,
+            look,
+            state: state(row.get_ref(5)?.as_str()?),
+            offset: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
+            proof: row.get(7)?,
+        };
+        Ok((row.get(0)?, known))
+    })?;
+    rows.collect()
+}
+
+pub(super) const COLUMNS: &str =
+    "number, machine, agent, path, kind, folder, size, modified, state";
+
+pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
+    let folder: Option<String> = row.get(5)?;
+    let modified: Option<i64> = row.get(7)?;
+    Ok(Source {
+        agent: AgentKind::Gemini,
+        path: PathBuf::from(row.get::<_, String>(3)?),
+        kind: kind(row.get_ref(4)?.as_str()?),
+        folder: folder.map(|folder| Arc::from(PathBuf::from(folder))),
+        size: row.get::<_, i64>(6)?.cast_unsigned(),
+        modified: modified.map(fingerprint::time),
+        inode: None,
+        archived: Some(Archived {
+            number: row.get(0)?,
+            machine: row.get::<_, String>(1)?.into(),
+            state: state(row.get_ref(8)?.as_str()?),
+        }),
+    })
+}
+
+fn state(name: &str) -> SourceState {
+    SourceState::ALL.into_iter().find(|state| state.name() == name).unwrap_or(SourceState::Gone)
+}
+
+fn kind(name: &str) -> SourceKind {
+    SourceKind::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or(SourceKind::Chat)
+}
+
+/// What was read of a source; none when nothing is stored of it.
+pub(super) fn scanned(db: &Connection, number: i64) -> rusqlite::Result<Option<Scanned>> {
+    let mut find =
+        db.prepare_cached(&format!("SELECT {COLUMNS}, scan FROM sources WHERE number = ?1"))?;
+    let found = find
+        .query_row([number], |row| {
+            let source = source(row)?;
+            let scan = row.get_ref(9)?.as_blob_or_null()?;
+            Ok(scan.and_then(unpack).and_then(|scan| recall(source, &scan)))
+        })
+        .optional()?;
+    Ok(found.flatten())
+}
+
+/// What was stored of a source, to be continued.
+pub(super) fn scan(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    let scan: Option<Option<Vec<u8>>> = db
+        .prepare_cached("SELECT scan FROM sources WHERE number = ?1")?
+        .query_row([number], |row| row.get(0))
+        .optional()?;
+    Ok(scan.flatten().as_deref().and_then(unpack))
+}
+
+/// The bulk of what is stored are ids, which do not compress, and places, which do.
+pub(super) fn pack(scan: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(scan, 1).unwrap_or_default()
+}
+
+fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
+    zstd::decode_all(packed).ok()
+}
+
+/// A source as it goes into its row.
+pub(super) struct New<'a> {
+    pub(super) source: &'a Source,
+    pub(super) machine: &'a str,
+    pub(super) look: Look,
+    pub(super) offset: Option<u64>,
+    pub(super) proof: Option<&'a [u8]>,
+    pub(super) nameless: bool,
+    pub(super) faults: usize,
+    pub(super) scan: Option<&'a [u8]>,
+}
+
+/// Writes a source into its row; gives the row's number.
+pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqlite::Result<i64> {
+    let source = new.source;
+    let signed = |number: u64| number.cast_signed();
+    db.prepare_cached(
+        "INSERT INTO sources
+             (number, machine, agent, path, kind, folder, size, modified, inode, state, offset, proof,
+              nameless, faults, scan)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'live', ?10, ?11, ?12, ?13, ?14)
+         ON CONFLICT (number) DO UPDATE SET
+             kind = excluded.kind, folder = excluded.folder, size = excluded.size,
+             modified = excluded.modified, inode = excluded.inode, state = 'live',
+             offset = excluded.offset, proof = excluded.proof, nameless = excluded.nameless,
+             faults = excluded.faults, scan = excluded.scan",
+    )?
+    .execute(params![
+        number,
+        new.machine,
+        source.agent.name(),
+        source.path.to_string_lossy(),
+        source.kind.name(),
+        source.folder().map(Path::to_string_lossy),
+        signed(new.look.size),
+        new.look.modified,
+        new.look.inode,
+        new.offset.map(signed),
+        new.proof,
+        new.nameless,
+        i64::try_from(new.faults).unwrap_or(i64::MAX),
+        new.scan,
+    ])?;
+    Ok(number.unwrap_or_else(|| db.last_insert_rowid()))
+}
+
+/// The row of a file, as another process may have written it by now.
+pub(super) fn number_of(db: &Connection, machine: &str, path: &Path) -> rusqlite::Result<Option<i64>> {
+    db.prepare_cached(
+        "SELECT number FROM sources WHERE machine = ?1 AND path = ?2 AND state != 'replaced'",
+    )?
+    .query_row(params![machine, path.to_string_lossy()], |row| row.get(0))
+    .optional()
+}
+
+pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE sources SET state = ?2 WHERE number = ?1")?
+        .execute(params![number, state.name()])?;
+    Ok(())
+}

@@ -1,0 +1,504 @@
+//! Brings the ledger up to date: only what changed is read, and only the sessions that it touches are
+//! put together anew.
+//!
+//! A batch of files is one transaction, so that a killed run leaves whole batches behind. Every row
+//! is a function of the sources, so the next run ends where one clean run would.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use super::fingerprint::{self, Look};
+use super::sources::{self, Known, New};
+use super::web::{self, Web};
+use super::{Archive, ArchiveError, ledger};
+use crate::agent::gemini::{
+    self, Candidates, Holds, Kept, Projects, Scanned, Typed, is_nameless, keys, learn_projects,
+    memberships,
+};
+use crate::discover::{Found, Source, SourceState};
+use crate::project::Project;
+
+/// A batch is this many bytes of files at most, or one file: it bounds the memory of a sync.
+const BATCH: u64 = 64 << 20;
+
+/// What a sync goes by.
+pub struct Setup<'a> {
+    /// What the place is called where the files were found.
+    pub machine: &'a str,
+    pub candidates: &'a Candidates,
+    /// Projects that must stay out.
+    pub exclude: &'a dyn Fn(&Project) -> bool,
+    /// What `exclude` goes by: when it changes, what was left out is looked at again.
+    pub excluded: &'a str,
+}
+
+/// What a sync found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Synced {
+    pub new: u64,
+    pub changed: u64,
+    /// Files that are not there any more.
+    pub gone: u64,
+    pub unchanged: u64,
+    /// Files among the new and changed ones that have faults.
+    pub faulty: u64,
+    /// How many bytes were read.
+    pub bytes: u64,
+}
+
+/// A file that is not as it was.
+struct Change {
+    source: Source,
+    /// What was stored of a log that may only have grown.
+    stored: Option<(Vec<u8>, Known)>,
+}
+
+struct Read {
+    look: Look,
+    proof: Option<Vec<u8>>,
+    kept: Kept,
+    /// It was read on from where it was left: nothing it held is lost.
+    continued: bool,
+}
+
+impl Archive {
+    /// Reads what is new or has changed. `progress` is told of the bytes of each file that is done.
+    pub fn sync(
+        &mut self,
+        found: &Found,
+        setup: &Setup<'_>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<Synced, ArchiveError> {
+        let mut projects = Projects::new(setup.candidates);
+        if let Some(learned) = self.note("projects")? {
+            projects.recall(&learned);
+        }
+        let folders: BTreeSet<&Path> = found.sources.iter().filter_map(Source::folder).collect();
+        folders.iter().for_each(|folder| projects.learn_folder(folder));
+        if self.note("excluded")?.unwrap_or_default() != setup.excluded.as_bytes() {
+            self.db.execute("DELETE FROM sources WHERE scan IS NULL", [])?;
+            ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
+        }
+        let mut synced = Synced::default();
+        let known = sources::known(&self.db, setup.machine)?;
+        let changes = self.changes(found, &known, &mut synced)?;
+        let mut batch = Batch { setup, projects, logs_changed: false };
+        let mut rest = changes.into_iter().peekable();
+        while rest.peek().is_some() {
+            let mut size = 0;
+            let mut files = Vec::new();
+            while let Some(change) = rest.next_if(|next| size == 0 || size + next.source.size <= BATCH) {
+                size += change.source.size.max(1);
+                files.push(change);
+            }
+            let read: Vec<Read> = files
+                .into_par_iter()
+                .map(|change| {
+                    let size = change.source.size;
+                    let read = read(change);
+                    progress(size);
+                    read
+                })
+                .collect();
+            synced.bytes += size;
+            synced.faulty += read.iter().filter(|r| !r.kept.scanned.faults.is_clean()).count() as u64;
+            let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            batch.write(&transaction, read)?;
+            transaction.commit()?;
+        }
+        batch.finish(self, found, &known, &mut synced)?;
+        Ok(synced)
+    }
+
+    fn changes(
+        &self,
+        found: &Found,
+        known: &HashMap<String, Known>,
+        synced: &mut Synced,
+    ) -> Result<Vec<Change>, ArchiveError> {
+        let mut out = Vec::new();
+        for source in &found.sources {
+            let before = known.get(&*source.path.to_string_lossy());
+            match before {
+                Some(before) if before.look == Look::of(source) => {
+                    synced.unchanged += 1;
+                    if before.state == SourceState::Gone {
+                        sources::set_state(&self.db, before.number, SourceState::Live)?;
+                    }
+                    continue;
+                }
+                Some(_) => synced.changed += 1,
+                None => synced.new += 1,
+            }
+            let grown = before.filter(|before| {
+                before.offset.is_some_and(|offset| source.size >= offset)
+                    && before.look.inode == Look::of(source).inode
+            });
+            let stored = match grown {
+                Some(before) => sources::scan(&self.db, before.number)?.map(|s| (s, before.clone())),
+                None => None,
+            };
+            out.push(Change { source: source.clone(), stored });
+        }
+        Ok(out)
+    }
+}
+
+fn read(change: Change) -> Read {
+    let Change { source, stored } = change;
+    // What was seen before reading: if the file changes meanwhile, the next sync will notice.
+    let look = Look::of(&source);
+    let path = source.path.clone();
+    let go_on = |(stored, before): (Vec<u8>, Known)| {
+        let proof = fingerprint::proof(&path, before.offset?).ok()?;
+        if before.proof.as_ref() != Some(&proof) {
+            return None;
+        }
+        gemini::scan_on(&source, &stored)
+    };
+    let on = stored.and_then(go_on);
+    let continued = on.is_some();
+    let kept = on.unwrap_or_else(|| gemini::scan_and_store(source));
+    let proof = kept.offset.and_then(|offset| fingerprint::proof(&path, offset).ok());
+    Read { look, proof, kept, continued }
+}
+
+/// What is carried from batch to batch.
+struct Batch<'a> {
+    setup: &'a Setup<'a>,
+    projects: Projects,
+    /// Whether sessions that only a prompt log knows may have changed.
+    logs_changed: bool,
+}
+
+impl Batch<'_> {
+    fn write(&mut self, db: &Transaction<'_>, read: Vec<Read>) -> Result<(), ArchiveError> {
+        learn_projects(read.iter().map(|read| &read.kept.scanned), &mut self.projects);
+        let mut touched: BTreeSet<String> = BTreeSet::new();
+        let mut fresh: HashMap<i64, Scanned> = HashMap::new();
+        // What has a name goes in first: it may name the rest.
+        let (nameless, named): (Vec<Read>, Vec<Read>) =
+            read.into_iter().partition(|read| is_nameless(&read.kept.scanned));
+        let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
+        for read in named {
+            folders.extend(read.kept.scanned.source.folder().map(Path::to_owned));
+            self.put(db, read, &mut touched, &mut fresh)?;
+        }
+        for read in nameless {
+            self.put(db, read, &mut touched, &mut fresh)?;
+        }
+        for folder in folders {
+            self.rename(db, &folder, &mut touched)?;
+        }
+        self.weave(db, touched, fresh)?;
+        ledger::set_note(db, "projects", &self.projects.store())?;
+        Ok(())
+    }
+
+    /// Writes one source and what it is a part of.
+    fn put(
+        &mut self,
+        db: &Transaction<'_>,
+        read: Read,
+        touched: &mut BTreeSet<String>,
+        fresh: &mut HashMap<i64, Scanned>,
+    ) -> Result<(), ArchiveError> {
+        let Read { look, proof, kept, continued } = read;
+        let Kept { scanned, stored, offset } = kept;
+        let source = &scanned.source;
+        let mut number = sources::number_of(db, self.setup.machine, &source.path)?;
+        if let Some(known) = number {
+            touched.extend(web::groups(db, known)?);
+            let lost = !continued
+                && sources::scanned(db, known)?.is_some_and(|old| holds_more(&old, &scanned));
+            if lost {
+                sources::set_state(db, known, SourceState::Replaced)?;
+                number = None;
+            }
+        }
+        let named = |folder: &Path, short: &str| web::named(db, folder, short).ok().flatten();
+        let members = memberships(&scanned, &mut self.projects, &named);
+        let is_out = members.iter().any(|member| {
+            let project = self.projects.resolve(source.folder(), member.hash.as_deref());
+            (self.setup.exclude)(&project)
+        });
+        let is_conversation = matches!(scanned.holds, Holds::Sessions(_) | Holds::History(_));
+        let keeps = !is_out && !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
+        let packed = keeps.then(|| sources::pack(&stored));
+        let new = New {
+            source,
+            machine: self.setup.machine,
+            look,
+            offset: offset.filter(|_| keeps),
+            proof: proof.as_deref(),
+            nameless: is_nameless(&scanned),
+            faults: scanned.faults.details.iter().filter(|f| !f.what.is_pending()).count(),
+            scan: packed.as_deref(),
+        };
+        let number = sources::put(db, &new, number)?;
+        if let Holds::Prompts(typed) = &scanned.holds {
+            self.logs_changed = true;
+            put_typed(db, number, typed)?;
+        }
+        db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
+        if is_out || !is_conversation {
+            return Ok(());
+        }
+        for member in &members {
+            db.prepare_cached("INSERT OR IGNORE INTO members VALUES (?1, ?2, ?3)")?
+                .execute(params![member.group, number, member.hash])?;
+            self.logs_changed |= touched.insert(member.group.clone());
+        }
+        hold(db, number, &scanned)?;
+        let mut scanned = scanned;
+        scanned.source.archived = Some(crate::discover::Archived {
+            number,
+            machine: self.setup.machine.into(),
+            state: SourceState::Live,
+        });
+        fresh.insert(number, scanned);
+        Ok(())
+    }
+
+    /// A log without a header belongs to the one session of its folder whose id begins like its name:
+    /// a new session may be the one, or make it two.
+    fn rename(
+        &mut self,
+        db: &Transaction<'_>,
+        folder: &Path,
+        touched: &mut BTreeSet<String>,
+    ) -> Result<(), ArchiveError> {
+        let mut find =
+            db.prepare_cached("SELECT number FROM sources WHERE folder = ?1 AND nameless")?;
+        let numbers = find.query_map([folder.to_string_lossy()], |row| row.get::<_, i64>(0))?;
+        for number in numbers.collect::<Result<Vec<i64>, _>>()? {
+            self.reconsider(db, number, touched)?;
+        }
+        Ok(())
+    }
+
+    /// Looks again what a stored source is a part of.
+    fn reconsider(
+        &mut self,
+        db: &Connection,
+        number: i64,
+        touched: &mut BTreeSet<String>,
+    ) -> Result<(), ArchiveError> {
+        let Some(scanned) = sources::scanned(db, number)? else { return Ok(()) };
+        let named = |folder: &Path, short: &str| web::named(db, folder, short).ok().flatten();
+        let members = memberships(&scanned, &mut self.projects, &named);
+        let before: BTreeSet<String> = web::groups(db, number)?.into_iter().collect();
+        let after: BTreeSet<String> = members.iter().map(|m| m.group.clone()).collect();
+        if before != after {
+            db.execute("DELETE FROM members WHERE source = ?1", [number])?;
+            for member in &members {
+                db.prepare_cached("INSERT OR IGNORE INTO members VALUES (?1, ?2, ?3)")?
+                    .execute(params![member.group, number, member.hash])?;
+            }
+            touched.extend(before);
+            touched.extend(after);
+        }
+        Ok(())
+    }
+
+    /// Puts the sessions together that were touched.
+    fn weave(
+        &mut self,
+        db: &Transaction<'_>,
+        touched: BTreeSet<String>,
+        mut fresh: HashMap<i64, Scanned>,
+    ) -> Result<(), ArchiveError> {
+        let forgotten = forgotten(db)?;
+        let mut touched = touched;
+        loop {
+            let web = Web::from(db, touched, &mut fresh)?;
+            let groups = web.groups.clone();
+            let assembled = web.assemble(db, &mut self.projects);
+            let unwanted = assembled.iter().filter(|a| forgotten.contains(&a.session.id));
+            let unwanted: BTreeSet<i64> = unwanted
+                .flat_map(|assembled| &assembled.files)
+                .filter_map(|source| Some(source.archived.as_ref()?.number))
+                .collect();
+            if unwanted.is_empty() {
+                for group in &groups {
+                    ledger::remove(db, group)?;
+                }
+                for assembled in &assembled {
+                    ledger::insert(db, assembled)?;
+                }
+                return Ok(());
+            }
+            // Without them, what is left may look different.
+            for number in unwanted {
+                forget_source(db, number)?;
+            }
+            touched = groups;
+        }
+    }
+
+    /// What can only be told when all is in: projects that other sessions proved, sessions that no
+    /// file holds any more, files that are gone.
+    fn finish(
+        mut self,
+        archive: &mut Archive,
+        found: &Found,
+        known: &HashMap<String, Known>,
+        synced: &mut Synced,
+    ) -> Result<(), ArchiveError> {
+        let there: HashSet<String> =
+            found.sources.iter().map(|s| s.path.to_string_lossy().into_owned()).collect();
+        let is_gone = |path: &str| !there.contains(path) && Path::new(path).symlink_metadata().is_err();
+        let live = known.iter().filter(|(_, known)| known.state == SourceState::Live);
+        let gone: Vec<i64> =
+            live.filter(|(path, _)| is_gone(path)).map(|(_, known)| known.number).collect();
+        let resolved = resolve_all(&archive.db, &mut self.projects)?;
+        let stored = postcard::to_stdvec(&resolved).unwrap_or_default();
+        let before = archive.note("resolved")?.unwrap_or_default();
+        if gone.is_empty() && !self.logs_changed && stored == before {
+            return Ok(());
+        }
+        let db = archive.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        synced.gone = gone.len() as u64;
+        for number in gone {
+            sources::set_state(&db, number, SourceState::Gone)?;
+        }
+        if stored != before {
+            let before: Resolved = postcard::from_bytes(&before).unwrap_or_default();
+            let mut touched = BTreeSet::new();
+            for (key, project) in &resolved {
+                if before.get(key).is_some_and(|before| before != project) {
+                    self.touch_project(&db, key, &mut touched)?;
+                }
+            }
+            self.weave(&db, touched, HashMap::new())?;
+            ledger::set_note(&db, "resolved", &stored)?;
+            ledger::set_note(&db, "projects", &self.projects.store())?;
+            self.logs_changed = true;
+        }
+        if self.logs_changed {
+            self.log_only(&db)?;
+        }
+        db.commit()?;
+        Ok(())
+    }
+
+    /// All sessions of a project that is now known better.
+    fn touch_project(
+        &mut self,
+        db: &Transaction<'_>,
+        (folder, hash): &(Option<String>, Option<String>),
+        touched: &mut BTreeSet<String>,
+    ) -> Result<(), ArchiveError> {
+        let mut find = db.prepare_cached(
+            "SELECT DISTINCT source, grp FROM members JOIN sources ON number = source
+             WHERE folder IS ?1 AND hash IS ?2",
+        )?;
+        let rows = find.query_map(params![folder, hash], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for (number, group) in rows.collect::<Result<Vec<(i64, String)>, _>>()? {
+            touched.insert(group);
+            self.reconsider(db, number, touched)?;
+        }
+        Ok(())
+    }
+
+    /// Sessions of which only what was typed is left.
+    fn log_only(&mut self, db: &Transaction<'_>) -> Result<(), ArchiveError> {
+        db.execute("DELETE FROM sessions WHERE grp LIKE 'log:%'", [])?;
+        let forgotten = forgotten(db)?;
+        let mut find = db.prepare(&format!(
+            "SELECT {}, session, typed.number, at, text FROM typed JOIN sources ON sources.number = source
+             WHERE session NOT IN (SELECT grp FROM members) ORDER BY session",
+            sources::COLUMNS.replace("number", "sources.number")
+        ))?;
+        let mut sessions: BTreeMap<String, (Vec<Typed>, Vec<Source>)> = BTreeMap::new();
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            let session: String = row.get(9)?;
+            if forgotten.contains(&session) {
+                continue;
+            }
+            let (typed, files) = sessions.entry(session.clone()).or_default();
+            let at: Option<i64> = row.get(11)?;
+            typed.push(Typed {
+                session,
+                number: row.get::<_, i64>(10)?.cast_unsigned(),
+                at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
+                text: row.get(12)?,
+            });
+            let source = sources::source(row)?;
+            if !files.contains(&source) {
+                files.push(source);
+            }
+        }
+        for (id, (typed, files)) in sessions {
+            ledger::insert(db, &gemini::of_prompts(id, typed, files, &mut self.projects))?;
+        }
+        Ok(())
+    }
+}
+
+/// How each folder and hash resolves.
+type Resolved = BTreeMap<(Option<String>, Option<String>), Project>;
+
+fn resolve_all(db: &Connection, projects: &mut Projects) -> Result<Resolved, ArchiveError> {
+    let mut find =
+        db.prepare("SELECT DISTINCT folder, hash FROM members JOIN sources ON number = source")?;
+    let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut out = Resolved::new();
+    for row in rows {
+        let (folder, hash): (Option<String>, Option<String>) = row?;
+        let project = projects.resolve(folder.as_deref().map(Path::new), hash.as_deref());
+        out.insert((folder, hash), (*project).clone());
+    }
+    Ok(out)
+}
+
+/// Whether a source held a message that its newer version lacks.
+fn holds_more(old: &Scanned, new: &Scanned) -> bool {
+    let ids = |scanned: &Scanned| -> HashSet<String> { gemini::message_ids(scanned).collect() };
+    let new = ids(new);
+    gemini::message_ids(old).any(|id| !new.contains(&id))
+}
+
+fn hold(db: &Connection, number: i64, scanned: &Scanned) -> rusqlite::Result<()> {
+    let mut keys = keys(scanned);
+    keys.sort_unstable();
+    let mut insert = db.prepare_cached("INSERT OR IGNORE INTO held VALUES (?1, ?2)")?;
+    for key in keys {
+        insert.execute([key, number])?;
+    }
+    Ok(())
+}
+
+fn put_typed(db: &Connection, source: i64, typed: &[Typed]) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM typed WHERE source = ?1")?.execute([source])?;
+    let forgotten = forgotten(db)?;
+    let mut insert = db.prepare_cached("INSERT INTO typed VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for typed in typed.iter().filter(|typed| !forgotten.contains(&typed.session)) {
+        let at = typed.at.map(jiff::Timestamp::as_millisecond);
+        insert.execute(params![source, typed.session, typed.number.cast_signed(), at, typed.text])?;
+    }
+    Ok(())
+}
+
+pub(super) fn forgotten(db: &Connection) -> rusqlite::Result<HashSet<String>> {
+    let mut find = db.prepare_cached("SELECT session FROM forgotten")?;
+    find.query_map([], |row| row.get(0))?.collect()
+}
+
+/// Leaves nothing of a source but that it was seen.
+pub(super) fn forget_source(db: &Connection, number: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "UPDATE sources SET scan = NULL, offset = NULL, proof = NULL, captured = 0 WHERE number = ?1",
+        "DELETE FROM members WHERE source = ?1",
+        "DELETE FROM held WHERE source = ?1",
+        "DELETE FROM typed WHERE source = ?1",
+        "DELETE FROM captures WHERE source = ?1",
+    ] {
+        db.execute(sql, [number])?;
+    }
+    Ok(())
+}

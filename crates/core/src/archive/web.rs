@@ -1,0 +1,87 @@
+//! Which sessions a change touches: sources of one group belong together, and so do groups that hold
+//! the same call, for only one of them made it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::sources;
+use crate::agent::gemini::{Assembled, Projects, Scanned, assemble, keys};
+
+/// Groups, and all the sources that their sessions are made of.
+#[derive(Default)]
+pub(super) struct Web {
+    pub(super) groups: BTreeSet<String>,
+    sources: BTreeMap<i64, Scanned>,
+}
+
+impl Web {
+    /// Follows the threads from some groups. `fresh` are sources that were just read.
+    pub(super) fn from(
+        db: &Connection,
+        start: impl IntoIterator<Item = String>,
+        fresh: &mut HashMap<i64, Scanned>,
+    ) -> rusqlite::Result<Self> {
+        let mut web = Self::default();
+        let mut waiting: Vec<String> = start.into_iter().collect();
+        while let Some(group) = waiting.pop() {
+            if !web.groups.insert(group.clone()) {
+                continue;
+            }
+            for number in members(db, &group)? {
+                if web.sources.contains_key(&number) {
+                    continue;
+                }
+                let Some(scanned) = fresh.remove(&number).map_or_else(|| sources::scanned(db, number), |s| Ok(Some(s)))? else {
+                    continue;
+                };
+                waiting.extend(groups(db, number)?);
+                for other in holders(db, number, &keys(&scanned))? {
+                    waiting.extend(groups(db, other)?);
+                }
+                web.sources.insert(number, scanned);
+            }
+        }
+        Ok(web)
+    }
+
+    pub(super) fn assemble(self, db: &Connection, projects: &mut Projects) -> Vec<Assembled> {
+        let named = |folder: &Path, short: &str| named(db, folder, short).ok().flatten();
+        assemble(self.sources.into_values().collect(), projects, &named)
+    }
+}
+
+fn members(db: &Connection, group: &str) -> rusqlite::Result<Vec<i64>> {
+    let mut find = db.prepare_cached("SELECT source FROM members WHERE grp = ?1 ORDER BY 1")?;
+    find.query_map([group], |row| row.get(0))?.collect()
+}
+
+pub(super) fn groups(db: &Connection, source: i64) -> rusqlite::Result<Vec<String>> {
+    let mut find = db.prepare_cached("SELECT grp FROM members WHERE source = ?1")?;
+    find.query_map([source], |row| row.get(0))?.collect()
+}
+
+/// The other sources that hold any of the keys.
+fn holders(db: &Connection, source: i64, keys: &[i64]) -> rusqlite::Result<BTreeSet<i64>> {
+    let mut find =
+        db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2")?;
+    let mut out = BTreeSet::new();
+    for key in keys {
+        for other in find.query_map(params![key, source], |row| row.get::<_, i64>(0))? {
+            out.insert(other?);
+        }
+    }
+    Ok(out)
+}
+
+/// The one id in a folder that begins so.
+pub(super) fn named(db: &Connection, folder: &Path, short: &str) -> rusqlite::Result<Option<String>> {
+    let mut find = db.prepare_cached(
+        "SELECT DISTINCT grp FROM sources JOIN members ON source = number
+         WHERE folder = ?1 AND NOT nameless AND grp >= ?2 AND grp < ?2 || 'g' AND length(grp) = 36",
+    )?;
+    let found = find.query_map(params![folder.to_string_lossy(), short], |row| row.get(0))?;
+    let mut found: Vec<String> = found.collect::<Result<_, _>>()?;
+    Ok(if found.len() == 1 { found.pop() } else { None })
+}
