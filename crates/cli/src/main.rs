@@ -12,6 +12,7 @@ mod demo;
 mod error;
 mod filters;
 mod interrupt;
+mod library;
 mod output;
 mod survey;
 

@@ -7,6 +7,7 @@ use backstory_core::agent::gemini::retention::short_id;
 
 use crate::context::Context;
 use crate::error::{Exit, Result};
+use crate::library::Library;
 use crate::output::number::{bytes, count, date, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 use crate::survey::Survey;
@@ -33,8 +34,8 @@ pub(crate) struct Doctor {}
 const SHOWN: usize = 20;
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Exit> {
-    let all = super::collect(ctx, printer, &[]);
-    let survey = Survey::new(&all);
+    let library = Library::open(ctx, printer, &[])?;
+    let survey = Survey::new(&library)?;
     let report = Report::new(&survey, &ctx.env, ctx.now);
     if ctx.json {
         printer.json(&report)?;

@@ -1,14 +1,13 @@
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Assembled, Holds, Loaded, Shape, View, folder_project};
+use backstory_core::agent::gemini::{self, Holds, Loaded, Shape, View, folder_project};
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json;
 use backstory_core::fault::What;
-use backstory_core::query::calls::calls;
+use backstory_core::query::calls::{CallRow, calls};
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
@@ -16,6 +15,7 @@ use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
+use crate::library::Library;
 use crate::interrupt;
 use crate::output::Printer;
 use crate::output::number::plural;
@@ -120,17 +120,16 @@ fn gemini_form(
 
 /// The session in our own form, complete.
 fn own_form(ctx: &Context, printer: &mut Printer, args: &Export, session: &OsStr) -> Result<Exit> {
-    let prices = super::prices(ctx)?;
-    let (all, found) = super::open_session(ctx, printer, session)?;
-    let assembled = &all.sessions[found];
-    let messages = super::show::read(ctx, &all, assembled, args.view.into())?;
+    let (library, assembled) = super::open_session(ctx, printer, session)?;
+    let prices = &library.prices;
+    let messages = library.messages(ctx, &assembled, args.view.into())?;
     let session = &assembled.session;
     put(ctx, printer, args, |out| match args.format {
-        Format::Jsonl => json::write_lines(session, &messages, &prices, out),
-        _ => json::write(session, &messages, &prices, out),
+        Format::Jsonl => json::write_lines(session, &messages, prices, out),
+        _ => json::write(session, &messages, prices, out),
     })?;
-    super::tell_faults(printer, &all);
-    Ok(super::strictly(ctx, &all))
+    super::tell_faults(printer, &library);
+    Ok(super::strictly(ctx, &library))
 }
 
 /// Model calls one by one, of one session or of many.
@@ -140,38 +139,35 @@ fn call_rows(
     args: &Export,
     session: Option<&OsStr>,
 ) -> Result<Exit> {
-    let prices = super::prices(ctx)?;
     let filter = args.filters.filter(ctx)?;
-    let (all, chosen) = if let Some(session) = session {
-        let (all, found) = super::open_session(ctx, printer, session)?;
-        let id = all.sessions[found].session.id.clone();
-        (all, Some(BTreeSet::from([id])))
+    let (library, ids) = if let Some(session) = session {
+        let (library, assembled) = super::open_session(ctx, printer, session)?;
+        (library, vec![assembled.session.id])
     } else {
-        let all = super::collect(ctx, printer, &args.filters.project);
-        let wanted = super::wanted_sessions(&all, &filter, &[]);
-        (all, wanted)
+        let library = Library::open(ctx, printer, &args.filters.project)?;
+        let wanted = super::wanted_sessions(&library.all, &filter, &[]);
+        let ids = super::counted(&library.all, wanted.as_ref(), &[]);
+        (library, ids)
     };
-    let sessions: Vec<&Assembled> =
-        all.sessions.iter().filter(|s| super::is_counted(s, chosen.as_ref(), &[])).collect();
     let is_csv = matches!(args.format, Format::Csv);
     put(ctx, printer, args, |out| {
         if is_csv {
             writeln!(out, "{}", csv::HEADER.join(","))?;
         }
-        for assembled in &sessions {
-            let messages = gemini::transcript(assembled, View::Full, &|_| None)?;
-            calls(assembled, &messages, &prices, &filter, &mut |row| {
-                if is_csv {
-                    return writeln!(out, "{}", csv::line(&row));
-                }
-                serde_json::to_writer(&mut *out, &row)?;
-                out.write_all(b"\n")
-            })?;
-        }
-        Ok(())
+        let mut row = |row: CallRow| {
+            if is_csv {
+                return writeln!(out, "{}", csv::line(&row));
+            }
+            serde_json::to_writer(&mut *out, &row)?;
+            out.write_all(b"\n")
+        };
+        library.each(&ids, |assembled| {
+            let messages = gemini::transcript(&assembled, View::Full, &library.archive, &|_| None)?;
+            calls(&assembled, &messages, &library.prices, &filter, &mut row)
+        })
     })?;
-    super::tell_faults(printer, &all);
-    Ok(super::strictly(ctx, &all))
+    super::tell_faults(printer, &library);
+    Ok(super::strictly(ctx, &library))
 }
 
 /// A call as a line of comma-separated values.
@@ -241,9 +237,8 @@ fn put(
 
 /// The file that Gemini CLI would load for a session.
 fn find(ctx: &Context, printer: &mut Printer, name: &OsStr) -> Result<PathBuf> {
-    let (all, found) = super::open_session(ctx, printer, name)?;
-    let assembled = &all.sessions[found];
-    let file = assembled.true_file.as_ref().ok_or_else(|| {
+    let (_, assembled) = super::open_session(ctx, printer, name)?;
+    let file = assembled.true_file.map(|at| &assembled.files[at].path).ok_or_else(|| {
         Failure::nothing(format!("the files of session `{}` are gone", assembled.session.id))
             .hint("only what was typed is left of it: `backstory show` has that")
     })?;
@@ -298,7 +293,7 @@ fn tell_faults(ctx: &Context, printer: &mut Printer, path: &Path, loaded: &Loade
     let shown = ctx.show(path);
     let faults = &loaded.faults.details;
     for fault in faults {
-        if let What::Refused(why) = fault.what {
+        if let What::Refused(why) = &fault.what {
             let read = plural(loaded.messages.len() as u64, "message", "messages");
             printer.warn(format!(
                 "Gemini CLI refuses `{shown}`: {why}. What is there was read: {read}."

@@ -7,7 +7,7 @@ mod export;
 mod man;
 mod overview;
 mod pricing;
-mod projects;
+pub(crate) mod projects;
 mod sessions;
 mod shell;
 mod show;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Assembled, Candidates};
+use backstory_core::agent::gemini::{Assembled, Holding};
 use backstory_core::archive::ArchiveError;
 use backstory_core::collection::{Collection, NotOne};
 use backstory_core::discover::Found;
@@ -30,9 +30,9 @@ use backstory_core::query;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::Kind;
+use crate::library::Library;
 use crate::output::Printer;
 use crate::output::number::plural;
-use crate::survey;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -68,85 +68,43 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
     }
 }
 
-/// Finds and reads everything, with a counter where somebody waits. A project that is asked for and
-/// not known may be one of those of which only the hash is: then its folder is looked for.
-fn collect(ctx: &Context, printer: &Printer, wanted: &[String]) -> Collection {
-    let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
-    let candidates = candidates(ctx);
-    let all = read(printer, found, &candidates);
-    let filter = query::Filter { projects: wanted.to_vec(), ..query::Filter::default() };
-    let fits = all.sessions.iter().any(|s| filter.takes_project(&s.session.project));
-    if wanted.is_empty() || fits {
-        return all;
-    }
-    let found = projects::scan(ctx, &all);
-    if found.is_empty() { all } else { reread(printer, ctx, all, found) }
-}
-
-fn read(printer: &Printer, found: Found, candidates: &Candidates) -> Collection {
-    let progress = printer.progress(found.sources.len());
-    Collection::read(found, candidates, &|_| progress.tick())
-}
-
-/// Reads again with more paths to try.
-fn reread(printer: &Printer, ctx: &Context, all: Collection, paths: Vec<PathBuf>) -> Collection {
-    let mut found = all.found;
-    found.sources = all.files.into_iter().map(|file| file.source).collect();
-    let mut candidates = candidates(ctx);
-    candidates.paths.extend(paths);
-    read(printer, found, &candidates)
-}
-
-/// Paths that may explain a hash without any search.
-fn candidates(ctx: &Context) -> Candidates {
-    let links = ctx.projects.links.iter().map(|(hash, path)| (hash.clone(), path.clone()));
-    let mut paths: Vec<PathBuf> = Vec::new();
-    if let Some(cwd) = &ctx.cwd {
-        paths.extend(cwd.ancestors().map(Path::to_owned));
-        paths.extend(gemini::worktrees(cwd));
-    }
-    paths.extend(ctx.projects.links.values().flat_map(|path| gemini::worktrees(Path::new(path))));
-    Candidates { links: links.collect(), paths }
-}
-
-/// The session that was named, or the file, which is then read alone. Gives its place in the list.
-fn open_session(ctx: &Context, printer: &Printer, name: &OsStr) -> Result<(Collection, usize)> {
+/// The session that was named, or the file, which is then read alone.
+fn open_session(ctx: &Context, printer: &Printer, name: &OsStr) -> Result<(Library, Assembled)> {
     let path = Path::new(name);
     if path.is_file() {
-        let all = read(printer, gemini::discover_given(path), &candidates(ctx));
-        let main = all.sessions.iter().position(|assembled| assembled.session.turns > 0);
-        return match (main, all.sessions.is_empty()) {
-            (Some(at), _) => Ok((all, at)),
-            (None, false) => Ok((all, 0)),
-            (None, true) => Err(no_conversation(ctx, path, &all)),
+        let library = Library::of_file(ctx, printer, path)?;
+        let sessions = &library.all.sessions;
+        let main = sessions.iter().find(|session| session.turns > 0).or(sessions.first());
+        let Some(id) = main.map(|session| session.id.clone()) else {
+            return Err(no_conversation(ctx, path, &library));
         };
+        let assembled = library.assembled(&id)?;
+        return Ok((library, assembled));
     }
     let name = name.to_string_lossy();
-    let all = collect(ctx, printer, &[]);
-    let found = all.find(&name).map(|assembled| assembled.session.id.clone());
-    let place = |id: &str| all.sessions.iter().position(|s| s.session.id == id).unwrap_or(0);
-    match found {
+    let library = Library::open(ctx, printer, &[])?;
+    let all = &library.all;
+    match all.find(&name).map(|session| session.id.clone()) {
         Ok(id) => {
-            let at = place(&id);
-            Ok((all, at))
+            let assembled = library.assembled(&id)?;
+            Ok((library, assembled))
         }
-        Err(NotOne::Several { wanted, candidates }) => Err(ambiguous(&all, &wanted, &candidates)),
+        Err(NotOne::Several { wanted, candidates }) => Err(ambiguous(all, &wanted, &candidates)),
         Err(NotOne::None(_)) if path.is_dir() => Err(Failure::new(format!("`{name}` is a folder"))
             .hint("name a file in it, or a session with `--from FOLDER`")),
         Err(NotOne::None(_)) if all.sessions.is_empty() => Err(empty(ctx, &all.found)),
         Err(none) => Err(Failure::nothing(none.to_string())
-            .hint("name it by its id, the beginning of its id, `latest`, `@N`, or a file")
+            .hint("name it by its id, the beginning of its id, `latest`, `@N`, its name or a file")
             .hint("`backstory sessions` lists them")),
     }
 }
 
-fn no_conversation(ctx: &Context, path: &Path, all: &Collection) -> Failure {
+fn no_conversation(ctx: &Context, path: &Path, library: &Library) -> Failure {
     let failure = Failure::new(format!("`{}` holds no conversation", ctx.show(path)));
-    match all.files.first().map(|file| &file.holds) {
-        Some(gemini::Holds::Nothing(shape)) => {
-            failure.because(format!("the file is: {}", shape.name()))
-        }
-        Some(gemini::Holds::Unreadable) => failure.because("it cannot be read"),
+    let files = library.archive.files().unwrap_or_default();
+    match files.first().map(|file| &file.about.what) {
+        Some(Holding::Nothing(shape)) => failure.because(format!("the file is: {}", shape.name())),
+        Some(Holding::Unreadable) => failure.because("it cannot be read"),
         _ => failure,
     }
 }
@@ -155,7 +113,7 @@ fn ambiguous(all: &Collection, wanted: &str, candidates: &[String]) -> Failure {
     const SHOWN: usize = 10;
     let mut failure = Failure::new(format!("`{wanted}` can mean {} sessions", candidates.len()));
     for id in candidates.iter().take(SHOWN) {
-        let title = all.sessions.iter().find(|s| s.session.id == *id).map(|s| s.session.title().0);
+        let title = all.get(id).map(|session| session.title().0);
         failure = failure.hint(format!("`{id}`: {}", title.unwrap_or_default()));
     }
     match candidates.len().saturating_sub(SHOWN) {
@@ -170,8 +128,8 @@ fn short(all: &Collection, session: &Session) -> String {
         let start: String = session.id.chars().take(length).collect();
         all.sessions
             .iter()
-            .filter(|other| other.session.kind == session.kind && other.session.id != session.id)
-            .any(|other| other.session.id.starts_with(&start))
+            .filter(|other| other.kind == session.kind && other.id != session.id)
+            .any(|other| other.id.starts_with(&start))
     };
     let whole = session.id.chars().count();
     if session.id.contains('/') {
@@ -182,7 +140,7 @@ fn short(all: &Collection, session: &Session) -> String {
 }
 
 /// The price table that comes with the program, with the user's own rows on top.
-fn prices(ctx: &Context) -> Result<Table> {
+pub(crate) fn prices(ctx: &Context) -> Result<Table> {
     let mut table = Table::embedded();
     let bad = |name: &str, error: PricingError| {
         Failure::new(format!("cannot use the prices of `{name}`"))
@@ -218,16 +176,19 @@ fn wanted_sessions(
         kind && agent && filter.takes_project(&session.project)
     };
     narrowed.then(|| {
-        let sessions = all.sessions.iter().map(|s| &s.session);
-        sessions.filter(|s| takes(s)).map(|s| s.id.clone()).collect()
+        all.sessions.iter().filter(|s| takes(s)).map(|s| s.id.clone()).collect()
     })
 }
 
-/// Whether a session takes part in counts.
-fn is_counted(assembled: &Assembled, wanted: Option<&BTreeSet<String>>, kinds: &[Kind]) -> bool {
-    let session = &assembled.session;
-    let is_copy = session.kind == SessionKind::Checkpoint && !kinds.contains(&Kind::Checkpoint);
-    !is_copy && wanted.is_none_or(|wanted| wanted.contains(&session.id))
+/// The ids of the sessions that take part in counts.
+fn counted(all: &Collection, wanted: Option<&BTreeSet<String>>, kinds: &[Kind]) -> Vec<String> {
+    let is_copy = |session: &Session| {
+        session.kind == SessionKind::Checkpoint && !kinds.contains(&Kind::Checkpoint)
+    };
+    let takes = |session: &&Session| {
+        !is_copy(session) && wanted.is_none_or(|wanted| wanted.contains(&session.id))
+    };
+    all.sessions.iter().filter(takes).map(|session| session.id.clone()).collect()
 }
 
 fn cannot_count(error: ArchiveError) -> Failure {
@@ -245,21 +206,15 @@ fn empty(ctx: &Context, found: &Found) -> Failure {
 }
 
 /// How many faults there are, where the answer may lack something by them.
-fn tell_faults(printer: &mut Printer, all: &Collection) {
-    let faults = real_faults(all);
-    if faults > 0 {
-        let faults = plural(faults as u64, "fault", "faults");
+fn tell_faults(printer: &mut Printer, library: &Library) {
+    if library.faults.records > 0 {
+        let faults = plural(library.faults.records, "fault", "faults");
         printer.note(format!("{faults} while reading; `backstory doctor` tells more."));
     }
 }
 
-fn real_faults(all: &Collection) -> usize {
-    let details = all.files.iter().flat_map(|file| &file.faults.details);
-    details.filter(|fault| !fault.what.is_pending()).count()
-}
-
-fn strictly(ctx: &Context, all: &Collection) -> Exit {
-    if ctx.strict && real_faults(all) > 0 { Exit::Nothing } else { Exit::Fine }
+fn strictly(ctx: &Context, library: &Library) -> Exit {
+    if ctx.strict && library.faults.records > 0 { Exit::Nothing } else { Exit::Fine }
 }
 
 /// A path that somebody typed must be there; only the doctor takes it as a finding.

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use backstory_core::agent::gemini::Assembled;
-use backstory_core::collection::{Collection, session_cost};
+use backstory_core::collection::Collection;
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::query::Filter;
-use backstory_core::query::overview::{Overview, Sum, overview};
+use backstory_core::model::Session;
+use backstory_core::query::overview::{Overview, overview};
+use backstory_core::query::usage::Sum;
 use backstory_core::query::projects::{ProjectAnswer, projects};
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use super::projects::Row as ProjectRow;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
+use crate::library::Library;
 use crate::output::chart::bar;
 use crate::output::number::{count, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
@@ -58,8 +60,8 @@ struct PeriodRow {
 struct SumRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
-    calls: usize,
-    sessions: usize,
+    calls: u64,
+    sessions: u64,
     #[serde(flatten)]
     usage: UsageRow,
     cost_usd: Option<String>,
@@ -68,7 +70,8 @@ struct SumRow {
 impl SumRow {
     fn new(key: Option<String>, sum: &Sum) -> Self {
         let usage = UsageRow::new(&sum.usage);
-        Self { key, calls: sum.calls, sessions: sum.sessions, usage, cost_usd: None }
+        let cost_usd = sum.billed.usd.map(|usd| usd.to_string());
+        Self { key, calls: sum.calls, sessions: sum.sessions, usage, cost_usd }
     }
 }
 
@@ -80,15 +83,18 @@ struct FaultsRow {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     super::require_given(ctx)?;
-    let prices = super::prices(ctx)?;
-    let all = super::collect(ctx, printer, &[]);
-    let survey = Survey::new(&all);
+    let library = Library::open(ctx, printer, &[])?;
+    let all = &library.all;
+    let survey = Survey::new(&library)?;
     let report = Report::new(&survey, &ctx.env, ctx.now);
     let now = ctx.now.to_zoned(ctx.zone.clone());
     let lately =
-        overview(&all, &now, DAYS).ok_or_else(|| Failure::new("the clock is out of its range"))?;
-    let recent: Vec<&Assembled> = all.listed().into_iter().take(SHOWN).collect();
-    let projects = projects(&all, &Filter::default());
+        overview(&library.archive, all, &library.prices, &now, DAYS).map_err(super::cannot_count)?;
+    let lately = lately.ok_or_else(|| Failure::new("the clock is out of its range"))?;
+    let recent: Vec<&Session> = all.listed().into_iter().take(SHOWN).collect();
+    let costs = library.costs()?;
+    let files = library.archive.files().map_err(super::cannot_count)?;
+    let projects = projects(all, &files, &costs, &Filter::default());
     let at_risk: Vec<&Deletion> = report.deletions.iter().filter(|d| d.resumable).collect();
     let faults = FaultsRow {
         files: survey.files.iter().filter(|file| file.fault_count() > 0).count(),
@@ -109,7 +115,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
             projects: projects.iter().map(ProjectRow::new).collect(),
             recent: recent
                 .iter()
-                .map(|s| SessionRow::new(&s.session, session_cost(s, &prices)))
+                .map(|s| SessionRow::new(s, costs.get(&s.id).copied()))
                 .collect(),
             sessions: all.listed().len(),
             faults,
@@ -120,7 +126,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     } else if survey.files.is_empty() {
         empty(ctx, printer, &report, survey.only_antigravity())?;
     } else {
-        let mut page = Page { ctx, printer, all: &all };
+        let mut page = Page { ctx, printer, all };
         page.lately(&lately)?;
         page.recent(&recent)?;
         page.projects(&projects)?;
@@ -179,7 +185,7 @@ impl Page<'_> {
     fn lately(&mut self, lately: &Overview) -> Result<()> {
         let sum = [
             plural(lately.conversations as u64, "session", "sessions"),
-            plural(lately.total.calls as u64, "model call", "model calls"),
+            plural(lately.total.calls, "model call", "model calls"),
             format!("{} tokens", count(lately.total.usage.total())),
         ];
         self.heading(&format!("Last {DAYS} days: {}", sum.join(", ")))?;
@@ -195,7 +201,7 @@ impl Page<'_> {
             table.row([
                 day.strftime("%a %d %b").to_string().into(),
                 if sum.calls > 0 {
-                    format!("{} calls", count(sum.calls as u64))
+                    format!("{} calls", count(sum.calls))
                 } else {
                     "–".to_owned()
                 }
@@ -208,15 +214,14 @@ impl Page<'_> {
         Ok(self.printer.blank()?)
     }
 
-    fn recent(&mut self, recent: &[&Assembled]) -> Result<()> {
+    fn recent(&mut self, recent: &[&Session]) -> Result<()> {
         if recent.is_empty() {
             return Ok(());
         }
         self.heading("Latest sessions")?;
         let mut table =
             Table::new([Column::text(""), Column::text(""), Column::text(""), Column::long("")]);
-        for (n, assembled) in recent.iter().enumerate() {
-            let session = &assembled.session;
+        for (n, session) in recent.iter().enumerate() {
             table.row([
                 Cell::styled(style::NAME, format!("@{}", n + 1)),
                 session.updated.map(|at| relative(at, self.ctx.now)).unwrap_or_default().into(),

@@ -1,9 +1,10 @@
-use backstory_core::archive::{Facts, Wanted};
+use backstory_core::query::usage::models;
 use backstory_core::pricing::{Row, Source};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
+use crate::library::Library;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
@@ -92,15 +93,8 @@ impl RowOut {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Result<Exit> {
     super::require_given(ctx)?;
     let prices = super::prices(ctx)?;
-    let all = super::collect(ctx, printer, &[]);
-    let facts = Facts::of(&all, Wanted { calls: true, ..Wanted::default() });
-    let mut used: Vec<String> = facts
-        .calls
-        .iter()
-        .map(|call| call.model.as_deref().unwrap_or("unknown").to_owned())
-        .collect();
-    used.sort();
-    used.dedup();
+    let library = Library::open(ctx, printer, &[])?;
+    let used = models(&library.archive).map_err(super::cannot_count)?;
     let unpriced: Vec<String> =
         used.iter().filter(|model| prices.lookup(model, None).is_none()).cloned().collect();
     let priced: Vec<&str> = used

@@ -12,6 +12,7 @@ use toml_edit::{DocumentMut, Item, Table as TomlTable, value};
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
+use crate::library::Library;
 use crate::output::number::{bytes, count, plural, relative};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
@@ -71,21 +72,23 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
         return link(ctx, printer, hash, path);
     }
     super::require_given(ctx)?;
-    let mut all = super::collect(ctx, printer, &args.filters.project);
+    let mut library = Library::open(ctx, printer, &args.filters.project)?;
     if args.scan {
-        let open = unresolved(&all).len() as u64;
-        let found = scan(ctx, &all);
+        let open = unresolved(&library.all).len() as u64;
+        let found = scan(ctx, &library.all);
         printer.note(format!(
             "{} of {} found.",
             count(found.len() as u64),
             plural(open, "unknown project", "unknown projects")
         ));
         if !found.is_empty() {
-            all = super::reread(printer, ctx, all, found);
+            library = library.with_paths(ctx, printer, found)?;
         }
     }
     let filter = args.filters.filter(ctx)?;
-    let mut rows = projects(&all, &filter);
+    let all = &library.all;
+    let files = library.archive.files().map_err(super::cannot_count)?;
+    let mut rows = projects(all, &files, &library.costs()?, &filter);
     rows.retain(|row| match row.updated {
         Some(at) => filter.period.contains(at),
         None => filter.period.is_everything(),
@@ -107,11 +110,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
             plural(unknown, "project is", "projects are")
         ));
     }
-    Ok(super::strictly(ctx, &all))
+    Ok(super::strictly(ctx, &library))
 }
 
 /// Looks for the folders of projects that nothing has named.
-pub(super) fn scan(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
+pub(crate) fn scan(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
     let hashes = unresolved(all);
     if hashes.is_empty() {
         return Vec::new();

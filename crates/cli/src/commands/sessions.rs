@@ -1,15 +1,16 @@
-use backstory_core::agent::gemini::Assembled;
-use backstory_core::collection::{Collection, newest_first, session_cost};
+use std::collections::HashMap;
+
+use backstory_core::collection::{Collection, newest_first};
 use backstory_core::export::json::SessionRow;
-use backstory_core::model::SessionKind;
+use backstory_core::model::{Session, SessionKind};
 use backstory_core::money::Usd;
-use backstory_core::pricing::Table;
 use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
+use crate::library::Library;
 use crate::output::number::{count, date, plural, relative};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
@@ -80,12 +81,12 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Result<Exit> {
     super::require_given(ctx)?;
-    let prices = super::prices(ctx)?;
-    let all = super::collect(ctx, printer, &args.filters.project);
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let all = &library.all;
     let mut filter = args.filters.filter(ctx)?;
     filter.kinds = args.kind.iter().map(|kind| SessionKind::from(*kind)).collect();
     filter.all = args.all;
-    let mut sessions: Vec<&Assembled> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
+    let mut sessions: Vec<&Session> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
     sort(&mut sessions, args.sort);
     if args.reverse {
         sessions.reverse();
@@ -94,10 +95,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     let limit = args.limit.or((format == Format::Table).then_some(20));
     let more = limit.map_or(0, |limit| sessions.len().saturating_sub(limit));
     sessions.truncate(sessions.len() - more);
-    print(ctx, printer, &all, &sessions, &prices, format)?;
+    print(ctx, printer, &library, &sessions, format)?;
     if sessions.is_empty() {
         if format == Format::Table {
-            return Err(nothing(ctx, &all));
+            return Err(nothing(ctx, all));
         }
         return Ok(Exit::Nothing);
     }
@@ -108,30 +109,29 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
             sessions.len() + more
         ));
     }
-    super::tell_faults(printer, &all);
-    Ok(super::strictly(ctx, &all))
+    super::tell_faults(printer, &library);
+    Ok(super::strictly(ctx, &library))
 }
 
-fn sort(sessions: &mut [&Assembled], by: Sort) {
+fn sort(sessions: &mut [&Session], by: Sort) {
     newest_first(sessions);
     let most = |number: usize| std::cmp::Reverse(number);
     match by {
         Sort::Updated => {}
-        Sort::Started => sessions.sort_by_key(|s| std::cmp::Reverse(s.session.started)),
-        Sort::Tokens => sessions.sort_by_key(|s| std::cmp::Reverse(s.session.usage.total())),
-        Sort::Prompts => sessions.sort_by_key(|s| most(s.session.prompts)),
-        Sort::Calls => sessions.sort_by_key(|s| most(s.session.calls)),
-        Sort::Tools => sessions.sort_by_key(|s| most(s.session.tool_calls)),
-        Sort::Project => sessions.sort_by_key(|s| s.session.project.name.to_lowercase()),
+        Sort::Started => sessions.sort_by_key(|s| std::cmp::Reverse(s.started)),
+        Sort::Tokens => sessions.sort_by_key(|s| std::cmp::Reverse(s.usage.total())),
+        Sort::Prompts => sessions.sort_by_key(|s| most(s.prompts)),
+        Sort::Calls => sessions.sort_by_key(|s| most(s.calls)),
+        Sort::Tools => sessions.sort_by_key(|s| most(s.tool_calls)),
+        Sort::Project => sessions.sort_by_key(|s| s.project.name.to_lowercase()),
     }
 }
 
 fn print(
     ctx: &Context,
     printer: &mut Printer,
-    all: &Collection,
-    sessions: &[&Assembled],
-    prices: &Table,
+    library: &Library,
+    sessions: &[&Session],
     format: Format,
 ) -> Result<()> {
     #[derive(Serialize)]
@@ -139,28 +139,30 @@ fn print(
         schema: &'static str,
         sessions: Vec<SessionRow<'a>>,
     }
+    let costs = library.costs()?;
+    
     match format {
         Format::Json => {
-            let sessions = sessions
-                .iter()
-                .map(|s| SessionRow::new(&s.session, session_cost(s, prices)))
-                .collect();
+            let sessions = sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())).collect();
             printer.json(&Document { schema: "backstory.sessions/1", sessions })?;
         }
         Format::Jsonl => {
-            printer.json_lines(
-                sessions.iter().map(|s| SessionRow::new(&s.session, session_cost(s, prices))),
-            )?;
+            printer.json_lines(sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())))?;
         }
         Format::Csv | Format::Md => printer.rows(&plain_rows(sessions), format)?,
         Format::Table if sessions.is_empty() => {}
-        Format::Table => printer.rows(&table(ctx, all, sessions, prices), format)?,
+        Format::Table => printer.rows(&table(ctx, &library.all, sessions, &costs), format)?,
     }
     Ok(())
 }
 
 /// For people: short ids, ages, and the number by which `show` finds it again.
-fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled], prices: &Table) -> Rows {
+fn table(
+    ctx: &Context,
+    all: &Collection,
+    sessions: &[&Session],
+    costs: &HashMap<String, Usd>,
+) -> Rows {
     let listed = all.listed();
     let mut rows = Rows::new([
         Column::number(""),
@@ -172,9 +174,8 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled], prices: &Tabl
         Column::number("COST"),
         Column::long("TITLE"),
     ]);
-    for assembled in sessions {
-        let session = &assembled.session;
-        let place = listed.iter().position(|other| other.session.id == session.id);
+    for session in sessions {
+        let place = listed.iter().position(|other| other.id == session.id);
         let (title, _) = session.title();
         let title = match session.kind {
             SessionKind::Main => title,
@@ -187,7 +188,7 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled], prices: &Tabl
             session.project.name.as_str().into(),
             count(session.prompts as u64).into(),
             count(session.usage.total()).into(),
-            session_cost(assembled, prices).map_or_else(|| "–".to_owned(), Usd::short).into(),
+            costs.get(&session.id).copied().map_or_else(|| "–".to_owned(), Usd::short).into(),
             title.into(),
         ]);
     }
@@ -195,7 +196,7 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Assembled], prices: &Tabl
 }
 
 /// For other programs: whole ids, exact times.
-fn plain_rows(sessions: &[&Assembled]) -> Rows {
+fn plain_rows(sessions: &[&Session]) -> Rows {
     let mut rows = Rows::new(
         [
             "id",
@@ -219,8 +220,7 @@ fn plain_rows(sessions: &[&Assembled]) -> Rows {
         ]
         .map(Column::text),
     );
-    for assembled in sessions {
-        let session = &assembled.session;
+    for session in sessions {
         let time = |at: Option<jiff::Timestamp>| {
             at.map(crate::output::number::json_time).unwrap_or_default()
         };
@@ -266,7 +266,7 @@ fn nothing(ctx: &Context, all: &Collection) -> Failure {
             plural(all.sessions.len() as u64, "session", "sessions")
         ));
     };
-    let when = newest.session.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
+    let when = newest.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
     failure.hint(format!(
         "there are {}, the newest of {when}; `backstory sessions` lists them, `backstory projects` \
          the projects",

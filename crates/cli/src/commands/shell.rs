@@ -1,11 +1,11 @@
-use backstory_core::agent::gemini::Assembled;
 use backstory_core::export::json::Time;
-use backstory_core::query::commands::{Row, commands};
+use backstory_core::query::{self, commands::Row};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
+use crate::library::Library;
 use crate::output::number::{count, relative};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
@@ -69,13 +69,16 @@ impl<'a> RowOut<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Result<Exit> {
     super::require_given(ctx)?;
-    let all = super::collect(ctx, printer, &args.filters.project);
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let all = &library.all;
     let filter = args.filters.filter(ctx)?;
-    let wanted = super::wanted_sessions(&all, &filter, &args.kind);
-    let sessions: Vec<&Assembled> =
-        all.sessions.iter().filter(|s| super::is_counted(s, wanted.as_ref(), &args.kind)).collect();
-    let mut rows = commands(&sessions, &filter.period, args.full)
+    let wanted = super::wanted_sessions(all, &filter, &args.kind);
+    let ids = super::counted(all, wanted.as_ref(), &args.kind);
+    let mut commands = query::Commands::new(filter.period, args.full);
+    library
+        .each(&ids, |assembled| commands.add(&assembled, &library.archive))
         .map_err(|error| Failure::new("cannot read the commands").because(error))?;
+    let mut rows = commands.rows();
     let format = args.format.or_json(ctx.json);
     if let Some(limit) = args.limit.or((format == Format::Table).then_some(30)) {
         rows.truncate(limit);
@@ -95,7 +98,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
         }
         _ => printer.rows(&table(ctx, &rows, args.full, format == Format::Table), format)?,
     }
-    Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &all) })
+    Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
 }
 
 fn table(ctx: &Context, rows: &[Row], full: bool, for_people: bool) -> Rows {

@@ -2,8 +2,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anstyle::Style;
-use backstory_core::agent::gemini::{self, Assembled, View};
-use backstory_core::collection::Collection;
+use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::export::json;
 use backstory_core::model::{Fate, Message, Session, ToolStatus};
 use backstory_core::transcript::{Block, Only, Options, What, blocks};
@@ -106,9 +105,9 @@ impl From<OnlyArg> for Only {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<Exit> {
     super::require_given(ctx)?;
-    let (all, found) = super::open_session(ctx, printer, &args.session)?;
-    let assembled = &all.sessions[found];
-    let mut messages = read(ctx, &all, assembled, args.view.into())?;
+    let (library, assembled) = super::open_session(ctx, printer, &args.session)?;
+    let assembled = &assembled;
+    let mut messages = library.messages(ctx, assembled, args.view.into())?;
     if let Some(part) = args.part {
         keep_part(&mut messages, assembled, part)?;
     }
@@ -133,23 +132,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         }
         Page { ctx, printer, args }.session(&assembled.session, &messages, &options)?;
     }
-    super::tell_faults(printer, &all);
-    Ok(super::strictly(ctx, &all))
-}
-
-/// The messages of a session with all they say.
-pub(super) fn read(
-    ctx: &Context,
-    all: &Collection,
-    assembled: &Assembled,
-    view: View,
-) -> Result<Vec<Message>> {
-    gemini::transcript(assembled, view, &|agent| all.agent_session(agent)).map_err(|error| {
-        let file = assembled.files.first().map(|file| ctx.show(file)).unwrap_or_default();
-        Failure::new(format!("cannot read session `{}`", assembled.session.id))
-            .because(error)
-            .hint(format!("was `{file}` deleted just now?"))
-    })
+    super::tell_faults(printer, &library);
+    Ok(super::strictly(ctx, &library))
 }
 
 fn keep_part(messages: &mut Vec<Message>, assembled: &Assembled, part: usize) -> Result<()> {

@@ -1,12 +1,11 @@
-use backstory_core::archive::Wanted;
 use backstory_core::query::tools::{Group, Question, Row, tools};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use super::usage::Ledger;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
+use crate::library::Library;
 use crate::output::number::{count, percent};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
@@ -97,12 +96,9 @@ impl<'a> RowOut<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<Exit> {
     super::require_given(ctx)?;
-    let prices = super::prices(ctx)?;
-    let all = super::collect(ctx, printer, &args.filters.project);
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let all = &library.all;
     let filter = args.filters.filter(ctx)?;
-    let checkpoints = args.kind.contains(&Kind::Checkpoint);
-    let wanted = Wanted { calls: false, tools: true, checkpoints };
-    let ledger = Ledger::new(ctx, &all, &prices, wanted)?;
     let question = Question {
         group: match args.group {
             GroupArg::Tool => Group::Tool,
@@ -111,9 +107,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
             GroupArg::Server => Group::Server,
         },
         period: filter.period,
-        sessions: super::wanted_sessions(&all, &filter, &args.kind),
+        sessions: super::wanted_sessions(all, &filter, &args.kind),
+        checkpoints: args.kind.contains(&Kind::Checkpoint),
     };
-    let rows = tools(ledger.archive(), &question).map_err(super::cannot_count)?;
+    let rows = tools(&library.archive, &question).map_err(super::cannot_count)?;
     let format = args.format.or_json(ctx.json);
     let group = match args.group {
         GroupArg::Tool => "tool",
@@ -138,8 +135,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
         }
         _ => printer.rows(&table(&rows, format == Format::Table), format)?,
     }
-    super::tell_faults(printer, &all);
-    Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &all) })
+    super::tell_faults(printer, &library);
+    Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
 }
 
 fn table(rows: &[Row], for_people: bool) -> Rows {

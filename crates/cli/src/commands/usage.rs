@@ -1,10 +1,8 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use backstory_core::archive::{Archive, Facts, Wanted};
 use backstory_core::collection::Collection;
 use backstory_core::export::json::UsageRow;
 use backstory_core::model::SessionKind;
-use backstory_core::pricing::Table as Prices;
 use backstory_core::query::usage::{Answer, Group, Question, Row, Sum, usage};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -14,6 +12,7 @@ use super::show::ViewArg;
 use crate::context::{Billing, Context};
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
+use crate::library::Library;
 use crate::output::chart::bar;
 use crate::output::number::{count, percent, plural};
 use crate::output::rows::{Format, Rows};
@@ -122,19 +121,18 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     super::require_given(ctx)?;
-    let prices = super::prices(ctx)?;
-    let all = super::collect(ctx, printer, &args.filters.project);
-    let wanted =
-        Wanted { calls: true, tools: false, checkpoints: args.kind.contains(&Kind::Checkpoint) };
-    let ledger = Ledger::new(ctx, &all, &prices, wanted)?;
-    let question = question(ctx, args, &all)?;
-    let mut answer = ledger.ask(&question)?;
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let question = question(ctx, args, &library.all)?;
+    let ask = |question: &Question| {
+        usage(&library.archive, question, &library.prices).map_err(super::cannot_count)
+    };
+    let mut answer = ask(&question)?;
     sort(&mut answer.rows, args.sort);
     if let Some(limit) = args.limit {
         answer.rows.truncate(limit);
     }
     let format = args.format.or_json(ctx.json);
-    let page = Page { ctx, args, all: &all, answer: &answer, ledger: &ledger };
+    let page = Page { ctx, args, library: &library, answer: &answer };
     match format {
         Format::Json => printer.json(&page.document())?,
         Format::Jsonl => printer.json_lines(answer.rows.iter().map(RowOut::new))?,
@@ -142,12 +140,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         Format::Table => page.print(printer)?,
     }
     if answer.total.calls == 0 && format == Format::Table {
-        return Err(nothing(ctx, &all));
+        return Err(nothing(ctx, &library.all));
     }
     if let Some(budget) = &args.budget
         && !budget.check(ctx, printer, |period| {
             let total = Question { period, group: Group::Agent, ..question.clone() };
-            Ok(ledger.ask(&total)?.total.billed.usd.unwrap_or_default())
+            Ok(ask(&total)?.total.billed.usd.unwrap_or_default())
         })?
     {
         return Ok(Exit::Nothing);
@@ -156,35 +154,6 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         return Ok(Exit::Nothing);
     }
     Ok(if ctx.strict && page.faults().records > 0 { Exit::Nothing } else { Exit::Fine })
-}
-
-/// The counted facts, ready to be asked.
-pub(super) struct Ledger<'a> {
-    archive: Archive,
-    pub(super) facts: Facts,
-    prices: &'a Prices,
-}
-
-impl<'a> Ledger<'a> {
-    pub(super) fn new(
-        ctx: &Context,
-        all: &Collection,
-        prices: &'a Prices,
-        wanted: Wanted,
-    ) -> Result<Self> {
-        let facts = Facts::of(all, wanted);
-        let archive = Archive::in_memory(all, &facts, &ctx.machine).map_err(super::cannot_count)?;
-        archive.prepare(&ctx.zone, prices).map_err(super::cannot_count)?;
-        Ok(Self { archive, facts, prices })
-    }
-
-    pub(super) fn ask(&self, question: &Question) -> Result<Answer> {
-        usage(&self.archive, question, self.prices).map_err(super::cannot_count)
-    }
-
-    pub(super) fn archive(&self) -> &Archive {
-        &self.archive
-    }
 }
 
 fn question(ctx: &Context, args: &Usage, all: &Collection) -> Result<Question> {
@@ -197,6 +166,7 @@ fn question(ctx: &Context, args: &Usage, all: &Collection) -> Result<Question> {
         breakdown: args.breakdown,
         rollup: args.rollup,
         current: args.view == ViewArg::Current,
+        checkpoints: args.kind.contains(&Kind::Checkpoint),
     })
 }
 
@@ -277,8 +247,8 @@ impl SumOut {
 
 #[derive(Serialize)]
 struct Faults {
-    files: usize,
-    records: usize,
+    files: u64,
+    records: u64,
 }
 
 #[derive(Serialize)]
@@ -290,9 +260,8 @@ struct Pricing<'a> {
 struct Page<'a> {
     ctx: &'a Context,
     args: &'a Usage,
-    all: &'a Collection,
+    library: &'a Library,
     answer: &'a Answer,
-    ledger: &'a Ledger<'a>,
 }
 
 impl Page<'_> {
@@ -306,7 +275,7 @@ impl Page<'_> {
             total: SumOut::new(&self.answer.total),
             faults: self.faults(),
             pricing: Pricing {
-                table_date: self.ledger.prices.date().to_string(),
+                table_date: self.library.prices.date().to_string(),
                 unpriced_models: &self.answer.unpriced_models,
             },
         }
@@ -314,20 +283,8 @@ impl Page<'_> {
 
     /// What could not be read, and token counts that cannot be right.
     fn faults(&self) -> Faults {
-        let mut files: BTreeSet<&std::path::Path> = BTreeSet::new();
-        let mut records = 0;
-        for file in &self.all.files {
-            let real = file.faults.details.iter().filter(|fault| !fault.what.is_pending()).count();
-            if real > 0 {
-                files.insert(&file.source.path);
-                records += real;
-            }
-        }
-        for problem in &self.ledger.facts.problems {
-            files.insert(&problem.file);
-            records += 1;
-        }
-        Faults { files: files.len(), records }
+        let faults = self.library.faults;
+        Faults { files: faults.files, records: faults.records + faults.numbers }
     }
 
     fn print(&self, printer: &mut Printer) -> Result<()> {
@@ -387,8 +344,8 @@ impl Page<'_> {
     }
 
     fn titles(&self) -> BTreeMap<&str, String> {
-        let sessions = self.all.sessions.iter().filter(|_| self.args.group == GroupArg::Session);
-        sessions.map(|s| (s.session.id.as_str(), s.session.title().0)).collect()
+        let sessions = self.library.all.sessions.iter().filter(|_| self.args.group == GroupArg::Session);
+        sessions.map(|s| (s.id.as_str(), s.title().0)).collect()
     }
 
     /// A key as people know it.
@@ -432,7 +389,7 @@ impl Page<'_> {
         lines.push(format!(
             "{what}: prices of {}, days of {}. Helper calls (compression, summaries, routing, search) \
              are in no file.",
-            self.ledger.prices.date(),
+            self.library.prices.date(),
             self.ctx.zone_name()
         ));
         let mut doubts = Vec::new();
@@ -529,8 +486,8 @@ fn nothing(ctx: &Context, all: &Collection) -> Failure {
     let calls: usize = all
         .sessions
         .iter()
-        .filter(|s| s.session.kind != SessionKind::Checkpoint)
-        .map(|s| s.session.calls)
+        .filter(|s| s.kind != SessionKind::Checkpoint)
+        .map(|s| s.calls)
         .sum();
     Failure::nothing("no model call fits").hint(format!(
         "there are {} in all; `backstory usage` without filters counts them",

@@ -1,9 +1,10 @@
-use backstory_core::archive::{Facts, Wanted};
-use backstory_core::query::verify::{Check, verify};
+use backstory_core::archive::token_problems;
+use backstory_core::query::{self, verify::Check};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{Exit, Result};
+use crate::error::{Exit, Failure, Result};
+use crate::library::Library;
 use crate::output::number::plural;
 use crate::output::{Line, Printer, style};
 
@@ -54,12 +55,12 @@ impl<'a> CheckOut<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Exit> {
     super::require_given(ctx)?;
-    let all = super::collect(ctx, printer, &[]);
-    let facts = Facts::of(&all, Wanted { calls: true, ..Wanted::default() });
-    let checks = verify(&all, &facts);
+    let library = Library::open(ctx, printer, &[])?;
+    let ids: Vec<String> = library.all.sessions.iter().map(|session| session.id.clone()).collect();
+    let mut verify = query::Verify::default();
     let mut faults: Vec<FaultOut> = Vec::new();
-    for file in &all.files {
-        for fault in file.faults.details.iter().filter(|fault| !fault.what.is_pending()) {
+    for file in library.archive.files().map_err(super::cannot_count)? {
+        for fault in file.about.faults.details.iter().filter(|fault| !fault.what.is_pending()) {
             faults.push(FaultOut {
                 file: file.source.path.display().to_string(),
                 line: fault.line,
@@ -68,14 +69,18 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Ex
             });
         }
     }
-    for problem in &facts.problems {
-        faults.push(FaultOut {
+    let read = library.each(&ids, |assembled| {
+        verify.add(&assembled);
+        faults.extend(token_problems(&assembled).into_iter().map(|problem| FaultOut {
             file: problem.file.display().to_string(),
             line: None,
-            record: Some(problem.message.clone()),
-            what: problem.what.clone(),
-        });
-    }
+            record: Some(problem.message),
+            what: problem.what,
+        }));
+        Ok(())
+    });
+    read.map_err(|error| Failure::new("cannot read the sessions").because(error))?;
+    let checks = verify.checks();
     let is_fine = faults.is_empty() && checks.iter().all(|check| check.ok);
     if ctx.json {
         let checks = checks.iter().map(CheckOut::new).collect();

@@ -56,7 +56,7 @@ pub(crate) fn of_folder(
         let early = early(&deletion, &candidates, retention, now);
         Some(Doomed {
             path: file.source.path.clone(),
-            session: file.session().map(|session| session.id.clone()),
+            session: file.session_id().map(str::to_owned),
             resumable: file.session().is_some_and(|session| session.resumable),
             at: deletion.at,
             why: deletion.why,

@@ -100,7 +100,7 @@ fn kinds(files: &[FileRead]) -> Vec<Found> {
     let mut kinds: Vec<Found> = Vec::new();
     for file in files {
         let kind = match &file.holds {
-            Holds::Session(_) => file.source.kind.name(),
+            Holds::Session(..) => file.source.kind.name(),
             Holds::Other(name) => name,
             Holds::Nothing(_) => continue,
         };

@@ -14,10 +14,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::gemini;
-use backstory_core::collection::Collection;
-use backstory_core::discover::Found;
+use backstory_core::archive::FileRow;
+use backstory_core::discover::{Found, SourceState};
 use backstory_core::env::Env;
 use jiff::Timestamp;
+
+use crate::error::Result;
+use crate::library::{Library, cannot_open};
 
 use file::FileRead;
 pub(crate) use projects::ProjectFiles;
@@ -32,21 +35,29 @@ pub(crate) struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    pub(crate) fn new(all: &'a Collection) -> Self {
+    pub(crate) fn new(library: &'a Library) -> Result<Self> {
+        let all = &library.all;
         let mut ids: HashMap<&Path, &str> = HashMap::new();
-        for assembled in &all.sessions {
-            for file in &assembled.files {
-                ids.entry(file).or_insert(&assembled.session.id);
+        for session in &all.sessions {
+            for part in &session.parts {
+                ids.entry(&part.file).or_insert(&session.id);
             }
         }
-        let read = all
-            .files
-            .iter()
-            .map(|scanned| FileRead::new(scanned, ids.get(scanned.source.path.as_path()).copied()));
-        let mut files: Vec<FileRead> = read.collect();
+        let rows = library.archive.files().map_err(cannot_open)?;
+        let is_there = |row: &FileRow| {
+            row.source.archived.as_ref().is_some_and(|archived| archived.state == SourceState::Live)
+        };
+        let mut files: Vec<FileRead> = rows
+            .into_iter()
+            .filter(is_there)
+            .map(|row| {
+                let id = ids.get(row.source.path.as_path()).copied();
+                FileRead::new(row, id)
+            })
+            .collect();
         mark_newest(&mut files);
         let projects = projects::group(&files, all);
-        Self { found: &all.found, files, projects }
+        Ok(Self { found: &all.found, files, projects })
     }
 
     /// Whether there is data of Antigravity CLI here, and nothing of Gemini CLI.
@@ -60,16 +71,16 @@ impl<'a> Survey<'a> {
 fn mark_newest(files: &mut [FileRead]) {
     let mut newest: HashMap<String, (Option<Timestamp>, PathBuf)> = HashMap::new();
     for file in files.iter() {
-        if let Some(session) = file.session() {
+        if let (Some(id), Some(session)) = (file.session_id(), file.session()) {
             let this = (session.updated, file.source.path.clone());
-            let best = newest.entry(session.id.clone()).or_insert_with(|| this.clone());
+            let best = newest.entry(id.to_owned()).or_insert_with(|| this.clone());
             if this > *best {
                 *best = this;
             }
         }
     }
     for file in files {
-        let best = file.session().and_then(|session| newest.get(&session.id));
+        let best = file.session_id().and_then(|id| newest.get(id));
         file.is_newest = best.is_none_or(|(_, path)| *path == file.source.path);
     }
 }

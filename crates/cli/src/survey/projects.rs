@@ -52,8 +52,8 @@ pub(super) fn group(files: &[FileRead], all: &Collection) -> Vec<ProjectFiles> {
         let group = groups.entry(key).or_insert_with(|| ProjectFiles::empty(&project));
         group.add(file, folder, project);
     }
-    for assembled in all.sessions.iter().filter(|assembled| assembled.session.is_listed()) {
-        if let Some(group) = groups.get_mut(assembled.session.project.key()) {
+    for session in all.sessions.iter().filter(|session| session.is_listed()) {
+        if let Some(group) = groups.get_mut(session.project.key()) {
             group.sessions += 1;
         }
     }
@@ -95,9 +95,9 @@ fn updated(file: &FileRead) -> Option<Timestamp> {
 /// The project of each session file.
 fn known_projects(all: &Collection) -> HashMap<&Path, &Arc<Project>> {
     let mut known = HashMap::new();
-    for assembled in &all.sessions {
-        for file in &assembled.files {
-            known.entry(file.as_path()).or_insert(&assembled.session.project);
+    for session in &all.sessions {
+        for part in &session.parts {
+            known.entry(part.file.as_path()).or_insert(&session.project);
         }
     }
     known

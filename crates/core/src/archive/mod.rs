@@ -13,7 +13,8 @@ mod sources;
 mod sync;
 mod web;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use rusqlite::Connection;
@@ -21,10 +22,12 @@ use rusqlite::Connection;
 pub use detail::{Detail, StoredCall, StoredTool, TokenProblem, token_problems};
 pub use functions::Billed;
 pub(crate) use ledger::rollup_answers;
-pub use sessions::FileRow;
+pub use sessions::{FaultCount, FileRow};
 pub use sync::{Setup, Synced};
 
+use crate::discover::Source;
 use crate::pricing::Table;
+use crate::read::bytes::{Bytes, Disk, ReadSeek};
 
 /// An open archive.
 pub struct Archive {
@@ -38,6 +41,8 @@ pub enum ArchiveError {
     Sql(#[from] rusqlite::Error),
     #[error("`{path}` cannot be opened: {why}")]
     Open { path: PathBuf, why: String },
+    #[error("cannot read session `{0}`: {1}")]
+    Read(String, #[source] std::io::Error),
     #[error("what the archive holds of `{0}` cannot be understood")]
     Stored(String),
 }
@@ -62,5 +67,15 @@ impl Archive {
     pub fn prepare(&self, zone: &TimeZone, prices: &Table) -> Result<(), ArchiveError> {
         functions::define(&self.db, zone, prices)?;
         Ok(())
+    }
+}
+
+impl Bytes for Archive {
+    fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
+        Disk.open(source)
+    }
+
+    fn beside(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+        Disk.beside(path, most)
     }
 }

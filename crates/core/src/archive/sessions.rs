@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use super::sources;
 use super::web::Web;
 use super::{Archive, ArchiveError};
-use crate::agent::gemini::{Assembled, Candidates, Projects, Scanned, Typed, of_prompts};
+use crate::agent::gemini::{About, Assembled, Candidates, Projects, Typed, of_prompts};
 use crate::discover::Source;
 use crate::model::{Session, State};
 
@@ -15,10 +15,18 @@ use crate::model::{Session, State};
 #[derive(Debug, Clone)]
 pub struct FileRow {
     pub source: Source,
-    /// Faults that are no unfinished last line.
-    pub faults: u64,
+    pub about: About,
     /// How many of its bytes are captured.
     pub captured: u64,
+}
+
+/// How much could not be read, or not be believed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FaultCount {
+    pub files: u64,
+    pub records: u64,
+    /// Token counts that cannot be right.
+    pub numbers: u64,
 }
 
 impl Archive {
@@ -52,28 +60,34 @@ impl Archive {
         Ok(out)
     }
 
-    /// The sources that are or were there.
-    pub fn files(&self) -> Result<Vec<FileRow>, ArchiveError> {
-        let sql = format!("SELECT {}, faults, captured FROM sources ORDER BY path, modified", sources::COLUMNS);
-        let mut statement = self.db.prepare(&sql)?;
-        let rows = statement.query_map([], |row| {
-            let number = |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
-            Ok(FileRow { source: sources::source(row)?, faults: number(9)?, captured: number(10)? })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    /// What could not be read in the files that are there.
+    pub fn faults(&self) -> Result<FaultCount, ArchiveError> {
+        let sql = "SELECT count(*), sum(faults), sum(problems) FROM sources
+             WHERE state = 'live' AND (faults > 0 OR problems > 0)";
+        Ok(self.db.query_row(sql, [], |row| {
+            let number = |n: usize| {
+                Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(n)?.unwrap_or(0).cast_unsigned())
+            };
+            Ok(FaultCount { files: number(0)?, records: number(1)?, numbers: number(2)? })
+        })?)
     }
 
-    /// What was read of each source, one at a time; none for what is not read for itself.
-    pub fn each_scanned(
-        &self,
-        mut each: impl FnMut(Source, Option<Scanned>),
-    ) -> Result<(), ArchiveError> {
-        for file in self.files()? {
-            let number = file.source.archived.as_ref().map_or(0, |archived| archived.number);
-            let scanned = sources::scanned(&self.db, number)?;
-            each(file.source, scanned);
+    /// The sources that are or were there.
+    pub fn files(&self) -> Result<Vec<FileRow>, ArchiveError> {
+        let sql = format!("SELECT {}, about, captured FROM sources ORDER BY path, modified", sources::COLUMNS);
+        let mut statement = self.db.prepare(&sql)?;
+        let rows = statement.query_map([], |row| {
+            let about = postcard::from_bytes(row.get_ref(9)?.as_blob()?).ok();
+            Ok((sources::source(row)?, about, row.get::<_, i64>(10)?.cast_unsigned()))
+        })?;
+        let mut out = Vec::new();
+        for row in rows {
+            let (source, about, captured) = row?;
+            let stored = || ArchiveError::Stored(source.path.display().to_string());
+            let about = about.ok_or_else(stored)?;
+            out.push(FileRow { source, about, captured });
         }
-        Ok(())
+        Ok(out)
     }
 
     /// Puts sessions together, one at a time, with all their messages.

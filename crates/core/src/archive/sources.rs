@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fingerprint::{self, Look};
 use crate::agent::AgentKind;
-use crate::agent::gemini::{Scanned, recall};
+use crate::agent::gemini::{About, Scanned, recall};
 use crate::discover::{Archived, Source, SourceKind, SourceState};
 
 /// What is known of a file without looking into what was read of it.
@@ -115,7 +115,8 @@ pub(super) struct New<'a> {
     pub(super) offset: Option<u64>,
     pub(super) proof: Option<&'a [u8]>,
     pub(super) nameless: bool,
-    pub(super) faults: usize,
+    pub(super) about: &'a About,
+    pub(super) problems: usize,
     pub(super) scan: Option<&'a [u8]>,
 }
 
@@ -123,16 +124,18 @@ pub(super) struct New<'a> {
 pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqlite::Result<i64> {
     let source = new.source;
     let signed = |number: u64| number.cast_signed();
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     db.prepare_cached(
         "INSERT INTO sources
              (number, machine, agent, path, kind, folder, size, modified, inode, state, offset, proof,
-              nameless, faults, scan)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'live', ?10, ?11, ?12, ?13, ?14)
+              nameless, faults, problems, about, scan)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'live', ?10, ?11, ?12, ?13, ?14, ?15, ?16)
          ON CONFLICT (number) DO UPDATE SET
              kind = excluded.kind, folder = excluded.folder, size = excluded.size,
              modified = excluded.modified, inode = excluded.inode, state = 'live',
              offset = excluded.offset, proof = excluded.proof, nameless = excluded.nameless,
-             faults = excluded.faults, scan = excluded.scan",
+             faults = excluded.faults, problems = excluded.problems,
+             about = excluded.about, scan = excluded.scan",
     )?
     .execute(params![
         number,
@@ -147,7 +150,10 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
         new.offset.map(signed),
         new.proof,
         new.nameless,
-        i64::try_from(new.faults).unwrap_or(i64::MAX),
+        count(new.about.fault_count()),
+        count(new.problems),
+        // Plain data in memory always serializes.
+        postcard::to_stdvec(new.about).unwrap_or_default(),
         new.scan,
     ])?;
     Ok(number.unwrap_or_else(|| db.last_insert_rowid()))

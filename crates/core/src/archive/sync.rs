@@ -15,7 +15,7 @@ use super::sources::{self, Known, New};
 use super::web::{self, Web};
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::gemini::{
-    self, Candidates, Holds, Kept, Projects, Scanned, Typed, is_nameless, keys, learn_projects,
+    self, About, Candidates, Holds, Kept, Projects, Scanned, Typed, is_nameless, keys, learn_projects,
     memberships,
 };
 use crate::discover::{Found, Source, SourceState};
@@ -235,7 +235,8 @@ impl Batch<'_> {
             offset: offset.filter(|_| keeps),
             proof: proof.as_deref(),
             nameless: is_nameless(&scanned),
-            faults: scanned.faults.details.iter().filter(|f| !f.what.is_pending()).count(),
+            about: &About::of(&scanned),
+            problems: gemini::token_problems(&scanned),
             scan: packed.as_deref(),
         };
         let number = sources::put(db, &new, number)?;

@@ -9,4 +9,6 @@ pub mod tools;
 pub mod usage;
 pub mod verify;
 
+pub use commands::Commands;
 pub use filter::Filter;
+pub use verify::Verify;

@@ -1,5 +1,6 @@
 //! Gemini CLI: what it writes, and what its own loader makes of it.
 
+mod about;
 mod assemble;
 mod capture;
 mod checkpoint;
@@ -28,6 +29,7 @@ mod stored;
 mod toolcall;
 mod tools;
 
+pub use about::{About, Holding, SessionFile};
 pub use assemble::{
     Assembled, Membership, Named, Place, Placed, assemble, is_nameless, learn_projects,
     memberships, of_prompts,
@@ -37,7 +39,7 @@ pub use history::Said;
 pub use load::{Form, Loaded, LogReader, load, load_current};
 pub use log::{Span, Tail};
 pub use normalize::{View, some_messages, transcript};
-pub use owners::{keys, message_ids};
+pub use owners::{keys, message_ids, token_problems};
 pub use paths::{discover, discover_given};
 pub use projects::{Candidates, Projects, folder_project, hash_of, is_hash};
 pub use prompts::{Typed, read_prompt_log};

@@ -24,6 +24,12 @@ pub fn message_ids(scanned: &Scanned) -> impl Iterator<Item = String> {
     scanned.segments().iter().flat_map(|segment| &segment.said).map(|said| said.id.clone())
 }
 
+/// How many token counts of a source cannot be right.
+pub fn token_problems(scanned: &Scanned) -> usize {
+    let said = scanned.segments().iter().flat_map(|segment| &segment.said);
+    said.filter_map(|said| said.tokens).map(|tokens| tokens.problems().len()).sum()
+}
+
 /// The random bits of a UUID. Two that clash only cost a look at both sessions.
 fn key(id: &str) -> i64 {
     let digits = id.bytes().filter_map(|byte| char::from(byte).to_digit(16));

@@ -22,8 +22,12 @@ CREATE TABLE sources (
     -- Whether only its name tells which session it belongs to.
     nameless INTEGER NOT NULL,
     faults   INTEGER NOT NULL,
+    -- Token counts in it that cannot be right.
+    problems INTEGER NOT NULL,
     -- How many of its bytes are captured.
     captured INTEGER NOT NULL DEFAULT 0,
+    -- The same in a few words, with its faults.
+    about    BLOB NOT NULL,
     -- What reading made of it; null for what is not read, and what is forgotten.
     scan     BLOB
 );
