@@ -58,6 +58,14 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "PATH", conflicts_with = "demo")]
     pub(crate) from: Vec<PathBuf>,
 
+    /// Use this archive instead of `backstory/archive.db` in the data folder
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "demo")]
+    pub(crate) archive: Option<PathBuf>,
+
+    /// Answer from the archive as it is, without looking at the agent's files
+    #[arg(long, global = true, conflicts_with_all = ["from", "demo"])]
+    pub(crate) no_sync: bool,
+
     /// Read this config file instead of `backstory/config.toml` in the config folder
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -11,8 +11,8 @@ use crate::args::Color;
 use crate::error::{Failure, Result};
 use crate::output::path::tilde;
 
-const KEYS: &str = "known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, and in \
-    `[projects]` `scan` and `links`";
+const KEYS: &str = "known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, \
+    `archive`, `auto_capture`, `exclude`, and in `[projects]` `scan` and `links`";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -30,6 +30,12 @@ pub(crate) struct Config {
     pub(crate) billing: Billing,
     /// What this machine is called in reports.
     pub(crate) machine: Option<String>,
+    /// Where the archive is.
+    pub(crate) archive: Option<PathBuf>,
+    /// Whether commands keep what changed after they have answered.
+    pub(crate) auto_capture: Option<bool>,
+    /// Projects that must stay out of the archive: patterns for their paths or names.
+    pub(crate) exclude: Vec<String>,
     /// The file it came from.
     #[serde(skip)]
     pub(crate) file: Option<PathBuf>,
@@ -92,6 +98,7 @@ impl Config {
             *path = expand(path, home, folder);
         }
         config.pricing = config.pricing.map(|path| expand(&path, home, folder));
+        config.archive = config.archive.map(|path| expand(&path, home, folder));
         config.file = Some(file.to_owned());
         Ok(config)
     }

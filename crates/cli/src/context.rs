@@ -10,7 +10,9 @@ use std::time::SystemTime;
 use anstream::ColorChoice;
 use backstory_core::env::Env;
 use backstory_core::pricing::PriceRow;
+use backstory_core::project::Project;
 use etcetera::BaseStrategy;
+use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
@@ -45,6 +47,13 @@ pub(crate) struct Context {
     pub(crate) billing: Billing,
     /// What this machine is called.
     pub(crate) machine: String,
+    /// Where the archive is; none when this run has one of its own.
+    pub(crate) archive: Option<PathBuf>,
+    /// The archive that stays, also where this run reads from one of its own.
+    pub(crate) own_archive: Option<PathBuf>,
+    pub(crate) no_sync: bool,
+    pub(crate) auto_capture: bool,
+    pub(crate) exclude: Exclude,
     /// The command that shows long answers page by page.
     pub(crate) pager: String,
     /// Where the program was started.
@@ -77,6 +86,7 @@ impl Context {
                 usual_config().map_or_else(|| Ok(Config::default()), |f| Config::usual(&f, home))?
             }
         };
+        let own_archive = archive(global, config.archive.clone());
         let pager = pager(&env);
         let demo = if global.demo { Some(Demo::new()?) } else { None };
         let zone = zone(global, &config, demo.is_some(), &env, home)?;
@@ -99,6 +109,11 @@ impl Context {
             prices: config.prices,
             billing: config.billing,
             machine: config.machine.unwrap_or_else(machine),
+            archive: own_archive.clone().filter(|_| global.from.is_empty()),
+            own_archive,
+            no_sync: global.no_sync,
+            auto_capture: config.auto_capture.unwrap_or(true),
+            exclude: Exclude::new(&config.exclude)?,
             pager,
             cwd: std::env::current_dir().ok(),
             json: global.json,
@@ -140,6 +155,47 @@ fn machine() -> String {
 fn pager(env: &Env) -> String {
     let named = env.var("PAGER").map(|pager| pager.to_string_lossy().into_owned());
     named.unwrap_or_else(|| "less".to_owned())
+}
+
+/// Where the archive is that stays. What is read by name stays out of it, unless `sync` takes it in.
+fn archive(global: &Global, configured: Option<PathBuf>) -> Option<PathBuf> {
+    if global.demo {
+        return None;
+    }
+    let usual = || {
+        let strategy = etcetera::choose_base_strategy().ok()?;
+        Some(strategy.data_dir().join("backstory").join("archive.db"))
+    };
+    global.archive.clone().or(configured).or_else(usual)
+}
+
+/// Projects that must stay out of the archive.
+pub(crate) struct Exclude {
+    patterns: GlobSet,
+    /// What they are made of.
+    pub(crate) text: String,
+}
+
+impl Exclude {
+    fn new(patterns: &[String]) -> Result<Self> {
+        let bad = |error: globset::Error| {
+            Failure::new("`exclude` in the config file").because(error).hint(
+                "write patterns for paths or names: `/home/me/private/**`, `secret-*`",
+            )
+        };
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            set.add(Glob::new(pattern).map_err(bad)?);
+        }
+        Ok(Self { patterns: set.build().map_err(bad)?, text: patterns.join("\n") })
+    }
+}
+
+impl backstory_core::archive::Exclude for Exclude {
+    fn takes(&self, project: &Project) -> bool {
+        self.patterns.is_match(&project.name)
+            || project.path.as_deref().is_some_and(|path| self.patterns.is_match(path))
+    }
 }
 
 fn usual_config() -> Option<PathBuf> {

@@ -23,6 +23,14 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "AGENT", value_parser = ["gemini"])]
     agent: Vec<String>,
 
+    /// Only sessions with this tag of yours (repeatable)
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+
+    /// Only what was read on this machine (repeatable)
+    #[arg(long, value_name = "NAME")]
+    machine: Vec<String>,
+
     /// Only what went on after this: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -61,6 +69,8 @@ impl Filters {
             projects: self.project.clone(),
             agents: self.agent.clone(),
             models: self.model.clone(),
+            tags: self.tag.clone(),
+            machines: self.machine.clone(),
             period: Period {
                 since: when(ctx, "--since", self.since.as_deref())?.map(|(start, _)| start),
                 until: when(ctx, "--until", self.until.as_deref())?.map(|(_, end)| end),

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
-use backstory_core::archive::{Archive, ArchiveError, FaultCount, Setup, Synced};
+use backstory_core::archive::{Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced};
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
 use backstory_core::pricing::Table;
@@ -17,7 +18,12 @@ use crate::commands::projects;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::output::Printer;
-use crate::survey;
+use crate::output::number::{bytes, plural};
+use crate::survey::report::Report;
+use crate::survey::{self, Survey};
+
+/// How long a command captures after its answer.
+const MOMENT: Duration = Duration::from_millis(1500);
 
 pub(crate) struct Library {
     pub(crate) archive: Archive,
@@ -30,9 +36,9 @@ pub(crate) struct Library {
 impl Library {
     /// Finds and reads what changed, with a counter where somebody waits. A project that is asked for
     /// and not known may be one of those of which only the hash is: then its folder is looked for.
-    pub(crate) fn open(ctx: &Context, printer: &Printer, wanted: &[String]) -> Result<Self> {
+    pub(crate) fn open(ctx: &Context, printer: &mut Printer, wanted: &[String]) -> Result<Self> {
         let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
-        let archive = open_archive(ctx)?;
+        let archive = open_archive(ctx, printer)?;
         let library = Self::read(ctx, printer, archive, found, Vec::new())?;
         let filter = query::Filter { projects: wanted.to_vec(), ..query::Filter::default() };
         let fits = library.all.sessions.iter().any(|s| filter.takes_project(&s.project));
@@ -44,7 +50,7 @@ impl Library {
     }
 
     /// A file by itself.
-    pub(crate) fn of_file(ctx: &Context, printer: &Printer, path: &Path) -> Result<Self> {
+    pub(crate) fn of_file(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Self> {
         let archive = Archive::in_memory().map_err(cannot_open)?;
         Self::read(ctx, printer, archive, gemini::discover_given(path), Vec::new())
     }
@@ -53,7 +59,7 @@ impl Library {
     pub(crate) fn with_paths(
         self,
         ctx: &Context,
-        printer: &Printer,
+        printer: &mut Printer,
         paths: Vec<PathBuf>,
     ) -> Result<Self> {
         Self::read(ctx, printer, self.archive, self.all.found, paths)
@@ -61,12 +67,21 @@ impl Library {
 
     fn read(
         ctx: &Context,
-        printer: &Printer,
+        printer: &mut Printer,
         mut archive: Archive,
         found: Found,
         paths: Vec<PathBuf>,
     ) -> Result<Self> {
-        sync(ctx, printer, &mut archive, &found, paths).map_err(cannot_open)?;
+        if archive.is_read_only() {
+            printer.note("The archive cannot be written: this is what it knew last.");
+        } else if !ctx.no_sync {
+            sync(ctx, printer, &mut archive, &found, &ctx.machine, paths)?;
+        }
+        Self::of_archive(ctx, archive, found)
+    }
+
+    /// What the archive knows.
+    pub(crate) fn of_archive(ctx: &Context, archive: Archive, found: Found) -> Result<Self> {
         let prices = crate::commands::prices(ctx)?;
         archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;
         let faults = archive.faults().map_err(cannot_open)?;
@@ -118,32 +133,114 @@ impl Library {
     }
 }
 
-fn open_archive(_ctx: &Context) -> Result<Archive> {
-    Archive::in_memory().map_err(cannot_open)
+/// Opens the archive of this run.
+fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
+    match &ctx.archive {
+        Some(path) => open_archive_at(ctx, printer, path),
+        None => Archive::in_memory().map_err(cannot_open),
+    }
+}
+
+/// The archive in a file; one of an older version is built anew first.
+pub(crate) fn open_archive_at(
+    ctx: &Context,
+    printer: &mut Printer,
+    path: &Path,
+) -> Result<Archive> {
+    match Archive::open(path) {
+        Err(ArchiveError::Outdated(_)) => {
+            printer.note("The archive was written by an older version; it is built anew.");
+            rebuild(ctx, printer, path)?;
+            Archive::open(path).map_err(cannot_open)
+        }
+        other => other.map_err(cannot_open),
+    }
+}
+
+/// Builds the archive anew from what it captured, and carries over the user's own words.
+pub(crate) fn rebuild(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Option<Absorbed>> {
+    let mut rebuild = Rebuild::begin(path).map_err(cannot_open)?;
+    let old = rebuild.old();
+    let is_damaged = old.is_none() && path.exists();
+    let candidates = candidates(ctx);
+    let mut absorbed = None;
+    if let Some(old) = &old {
+        let progress = printer.progress(old.files().map_or(0, |files| files.len()));
+        absorbed = Some(
+            rebuild
+                .archive
+                .absorb(old, &setup(ctx, &ctx.machine, &candidates), &|_| progress.tick())
+                .map_err(cannot_open)?,
+        );
+    }
+    drop(old);
+    rebuild.finish(is_damaged).map_err(cannot_open)?;
+    if is_damaged {
+        printer.warn(format!(
+            "the old archive is damaged and was set aside as `{}`; what only it held is not in the new one",
+            ctx.show(&path.with_extension("damaged"))
+        ));
+    }
+    Ok(absorbed)
+}
+
+pub(crate) fn setup<'a>(
+    ctx: &'a Context,
+    machine: &'a str,
+    candidates: &'a Candidates,
+) -> Setup<'a> {
+    Setup { machine, candidates, exclude: &ctx.exclude, excluded: &ctx.exclude.text }
 }
 
 /// Reads what is new or has changed.
 pub(crate) fn sync(
     ctx: &Context,
-    printer: &Printer,
+    printer: &mut Printer,
     archive: &mut Archive,
     found: &Found,
+    machine: &str,
     paths: Vec<PathBuf>,
-) -> std::result::Result<Synced, ArchiveError> {
+) -> Result<Synced> {
     let mut candidates = candidates(ctx);
     candidates.paths.extend(paths);
-    let setup = Setup {
-        machine: &ctx.machine,
-        candidates: &candidates,
-        exclude: &|_| false,
-        excluded: "",
-    };
     let progress = printer.progress(found.sources.len());
-    archive.sync(found, &setup, &|_| progress.tick())
+    archive
+        .sync(found, &setup(ctx, machine, &candidates), &|_| progress.tick())
+        .map_err(cannot_open)
+}
+
+/// After the answer: captures what changed, for a moment, what will be deleted soonest first.
+pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
+    let Some(path) = ctx.archive.as_ref().filter(|_| ctx.auto_capture && !ctx.no_sync) else {
+        return Ok(());
+    };
+    let mut archive = Archive::open(path).map_err(cannot_open)?;
+    if archive.is_read_only() || !archive.has_uncaptured().map_err(cannot_open)? {
+        return Ok(());
+    }
+    let end = Instant::now() + MOMENT;
+    let first = urgent(ctx, printer)?;
+    let done = archive.capture(&first, Some(end), &|_| {}).map_err(cannot_open)?;
+    if done.left_files > 0 {
+        printer.note(format!(
+            "{} ({}) are not captured yet: `backstory sync` does it.",
+            plural(done.left_files, "file", "files"),
+            bytes(done.left_bytes)
+        ));
+    }
+    Ok(())
+}
+
+/// The files that the agent will delete, the soonest first.
+pub(crate) fn urgent(ctx: &Context, printer: &mut Printer) -> Result<Vec<PathBuf>> {
+    let archive = open_archive(ctx, printer)?;
+    let library = Library::of_archive(ctx, archive, Found::default())?;
+    let report = Report::new(&Survey::new(&library)?, &ctx.env, ctx.now);
+    Ok(report.deletions.into_iter().map(|deletion| PathBuf::from(deletion.file)).collect())
 }
 
 /// Paths that may explain a hash without any search.
-fn candidates(ctx: &Context) -> Candidates {
+pub(crate) fn candidates(ctx: &Context) -> Candidates {
     let links = ctx.projects.links.iter().map(|(hash, path)| (hash.clone(), path.clone()));
     let mut paths: Vec<PathBuf> = Vec::new();
     if let Some(cwd) = &ctx.cwd {
@@ -154,6 +251,18 @@ fn candidates(ctx: &Context) -> Candidates {
     Candidates { links: links.collect(), paths }
 }
 
+/// What is wrong with the archive, and what to do.
 pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
-    Failure::new("the archive does not answer").because(error)
+    let hint = match &error {
+        ArchiveError::Corrupt(_) | ArchiveError::Stored(_) => {
+            "`backstory sync --rebuild` builds it anew from what it captured and from the files still there"
+        }
+        ArchiveError::Newer(_) => "update backstory, or name another archive with `--archive`",
+        ArchiveError::NotOurs(_) => "name another file with `--archive`",
+        ArchiveError::DiskFull(_) => "free some space; nothing of what was kept before is lost",
+        ArchiveError::Busy(_) => "is a `backstory watch` or `sync` running? Try again, or `--no-sync`",
+        ArchiveError::Open { .. } => "check its folder, or name another one with `--archive`",
+        _ => "`backstory archive check` looks for damage",
+    };
+    Failure::new("the archive does not answer").because(error).hint(hint)
 }

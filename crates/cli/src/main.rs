@@ -46,5 +46,8 @@ fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     printer.recolor(ctx.color);
     let exit = commands::run(&ctx, printer, args.command.as_ref())?;
     printer.flush()?;
+    if args.command.as_ref().is_none_or(commands::Command::reads) {
+        library::keep(&ctx, printer)?;
+    }
     Ok(exit)
 }

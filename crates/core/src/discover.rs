@@ -121,6 +121,11 @@ impl SourceKind {
         matches!(self, Self::Chat | Self::Subagent | Self::Background)
     }
 
+    /// Whether what it says is read, and not only kept.
+    pub fn is_read(self) -> bool {
+        self.is_session() || matches!(self, Self::ChatSave | Self::RestorePoint | Self::PromptLog)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Chat => "session",

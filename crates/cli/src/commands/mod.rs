@@ -1,16 +1,20 @@
 //! One file a command: its arguments, whose doc comment is the help, and `run`.
 
+mod archive;
 mod budget;
 mod completions;
 mod doctor;
 mod export;
+mod forget;
 mod man;
+mod name;
 mod overview;
 mod pricing;
 pub(crate) mod projects;
 mod sessions;
 mod shell;
 mod show;
+mod sync;
 mod tools;
 mod usage;
 mod verify;
@@ -45,9 +49,31 @@ pub(crate) enum Command {
     Export(export::Export),
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
+    Sync(sync::Sync),
+    Name(name::Name),
+    Tag(name::Tag),
+    Untag(name::Untag),
+    Forget(forget::Forget),
+    Unforget(forget::Unforget),
+    Archive(archive::ArchiveArgs),
     Doctor(doctor::Doctor),
     Completions(completions::Completions),
     Man(man::Man),
+}
+
+impl Command {
+    /// Whether it answers from the archive, and so keeps it up to date.
+    pub(crate) fn reads(&self) -> bool {
+        !matches!(
+            self,
+            Self::Completions(_)
+                | Self::Man(_)
+                | Self::Sync(_)
+                | Self::Archive(_)
+                | Self::Forget(_)
+                | Self::Unforget(_)
+        )
+    }
 }
 
 pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command>) -> Result<Exit> {
@@ -62,6 +88,13 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Pricing(args)) => pricing::run(ctx, printer, args),
         Some(Command::Projects(args)) => projects::run(ctx, printer, args),
         Some(Command::Export(args)) => export::run(ctx, printer, args),
+        Some(Command::Sync(args)) => sync::run(ctx, printer, args),
+        Some(Command::Name(args)) => name::run(ctx, printer, args),
+        Some(Command::Tag(args)) => name::tag(ctx, printer, args),
+        Some(Command::Untag(args)) => name::untag(ctx, printer, args),
+        Some(Command::Forget(args)) => forget::run(ctx, printer, args),
+        Some(Command::Unforget(args)) => forget::unforget(ctx, printer, args),
+        Some(Command::Archive(args)) => archive::run(ctx, printer, args),
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
         Some(Command::Completions(args)) => completions::run(printer, args),
         Some(Command::Man(args)) => man::run(printer, args),
@@ -69,7 +102,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
 }
 
 /// The session that was named, or the file, which is then read alone.
-fn open_session(ctx: &Context, printer: &Printer, name: &OsStr) -> Result<(Library, Assembled)> {
+fn open_session(ctx: &Context, printer: &mut Printer, name: &OsStr) -> Result<(Library, Assembled)> {
     let path = Path::new(name);
     if path.is_file() {
         let library = Library::of_file(ctx, printer, path)?;
@@ -168,12 +201,10 @@ fn wanted_sessions(
     filter: &query::Filter,
     kinds: &[Kind],
 ) -> Option<BTreeSet<String>> {
-    let narrowed = !filter.projects.is_empty() || !filter.agents.is_empty() || !kinds.is_empty();
+    let narrowed = filter.narrows() || !kinds.is_empty();
     let takes = |session: &Session| {
         let kind = kinds.is_empty() || kinds.iter().any(|k| SessionKind::from(*k) == session.kind);
-        let agent =
-            filter.agents.is_empty() || filter.agents.iter().any(|a| a == session.agent.name());
-        kind && agent && filter.takes_project(&session.project)
+        kind && filter.takes_owner(session)
     };
     narrowed.then(|| {
         all.sessions.iter().filter(|s| takes(s)).map(|s| s.id.clone()).collect()

@@ -1,6 +1,6 @@
 //! Owns stdout and stderr: stdout is the answer, stderr is talk.
 
-use std::io::{self, BufWriter, Stderr, Write};
+use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
 use std::process::{Child, Command, Stdio};
 
 use anstream::{AutoStream, ColorChoice};
@@ -159,6 +159,18 @@ impl Printer {
         for hint in &failure.hints {
             self.say(style::HINT, "  hint: ", hint);
         }
+    }
+
+    /// Asks a question that is answered with yes or no; where nobody can answer, it is no.
+    pub(crate) fn ask(&mut self, question: &str) -> io::Result<bool> {
+        if !self.terminal.stderr || !io::stdin().is_terminal() {
+            return Ok(false);
+        }
+        self.flush()?;
+        self.say(style::HEADING, "", &format!("{question} [y/N] "));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
     /// A counter on stderr for `total` files, where somebody sees it.

@@ -211,12 +211,15 @@ impl Archive {
         Ok(())
     }
 
-    pub(crate) fn note(&self, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
-        self.db
-            .prepare_cached("SELECT value FROM notes WHERE key = ?1")?
-            .query_row([key], |row| row.get(0))
-            .optional()
+    pub(super) fn note(&self, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+        note(&self.db, key)
     }
+}
+
+pub(super) fn note(db: &Connection, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
+    db.prepare_cached("SELECT value FROM notes WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()
 }
 
 pub(super) fn set_note(db: &Connection, key: &str, value: &[u8]) -> rusqlite::Result<()> {

@@ -4,34 +4,43 @@
 //! together again, so every other row is a function of the sources: reading them in another order,
 //! twice, or on another machine gives the same rows.
 
+mod absorb;
+mod capture;
+mod care;
 mod detail;
 mod fingerprint;
 mod functions;
 mod ledger;
+mod open;
 mod sessions;
 mod sources;
 mod sync;
 mod web;
+mod words;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use rusqlite::Connection;
 
+pub use absorb::{Absorbed, Rebuild};
+pub use capture::Captured;
+pub use care::{Checked, Info};
 pub use detail::{Detail, StoredCall, StoredTool, TokenProblem, token_problems};
 pub use functions::Billed;
 pub(crate) use ledger::rollup_answers;
 pub use sessions::{FaultCount, FileRow};
-pub use sync::{Setup, Synced};
+pub use sync::{Exclude, Setup, Synced};
+pub use words::Forgotten;
 
-use crate::discover::Source;
 use crate::pricing::Table;
-use crate::read::bytes::{Bytes, Disk, ReadSeek};
 
 /// An open archive.
 pub struct Archive {
     pub(crate) db: Connection,
+    /// None for one in memory.
+    path: Option<PathBuf>,
+    read_only: bool,
 }
 
 /// Why the archive does not answer.
@@ -41,6 +50,19 @@ pub enum ArchiveError {
     Sql(#[from] rusqlite::Error),
     #[error("`{path}` cannot be opened: {why}")]
     Open { path: PathBuf, why: String },
+    #[error("`{0}` is damaged")]
+    Corrupt(PathBuf),
+    #[error("the disk that holds `{0}` is full")]
+    DiskFull(PathBuf),
+    #[error("another program has been writing to `{0}` for too long")]
+    Busy(PathBuf),
+    #[error("`{0}` is no archive of backstory")]
+    NotOurs(PathBuf),
+    #[error("`{0}` was written by a newer backstory")]
+    Newer(PathBuf),
+    /// It must be rebuilt.
+    #[error("`{0}` was written by an older backstory")]
+    Outdated(PathBuf),
     #[error("cannot read session `{0}`: {1}")]
     Read(String, #[source] std::io::Error),
     #[error("what the archive holds of `{0}` cannot be understood")]
@@ -48,34 +70,19 @@ pub enum ArchiveError {
 }
 
 impl Archive {
-    /// An archive for one run, gone at its end.
-    pub fn in_memory() -> Result<Self, ArchiveError> {
-        let db = Connection::open_in_memory()?;
-        db.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
-        let archive = Self { db };
-        archive.create()?;
-        Ok(archive)
+    /// Where it is; none for one in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
-    fn create(&self) -> Result<(), ArchiveError> {
-        self.db.execute_batch(include_str!("schema/derived.sql"))?;
-        self.db.execute_batch(include_str!("schema/user.sql"))?;
-        Ok(())
+    /// Whether it can only be asked.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
     }
 
     /// Teaches SQL what the reports need: days of a zone, and what a call cost.
     pub fn prepare(&self, zone: &TimeZone, prices: &Table) -> Result<(), ArchiveError> {
         functions::define(&self.db, zone, prices)?;
         Ok(())
-    }
-}
-
-impl Bytes for Archive {
-    fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
-        Disk.open(source)
-    }
-
-    fn beside(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
-        Disk.beside(path, most)
     }
 }

@@ -96,10 +96,7 @@ impl Archive {
         ids: &[String],
         mut each: impl FnMut(Assembled) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let mut projects = Projects::new(&Candidates::default());
-        if let Some(learned) = self.note("projects")? {
-            projects.recall(&learned);
-        }
+        let mut projects = self.projects(&Candidates::default())?;
         let mut wanted: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
         for id in ids {
             if !wanted.contains(id.as_str()) {

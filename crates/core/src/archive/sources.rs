@@ -111,12 +111,14 @@ fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
 pub(super) struct New<'a> {
     pub(super) source: &'a Source,
     pub(super) machine: &'a str,
+    pub(super) state: SourceState,
     pub(super) look: Look,
     pub(super) offset: Option<u64>,
     pub(super) proof: Option<&'a [u8]>,
     pub(super) nameless: bool,
     pub(super) about: &'a About,
     pub(super) problems: usize,
+    pub(super) kept: bool,
     pub(super) scan: Option<&'a [u8]>,
 }
 
@@ -128,14 +130,14 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
     db.prepare_cached(
         "INSERT INTO sources
              (number, machine, agent, path, kind, folder, size, modified, inode, state, offset, proof,
-              nameless, faults, problems, about, scan)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'live', ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+              nameless, faults, problems, about, kept, scan)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?18, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
          ON CONFLICT (number) DO UPDATE SET
              kind = excluded.kind, folder = excluded.folder, size = excluded.size,
-             modified = excluded.modified, inode = excluded.inode, state = 'live',
+             modified = excluded.modified, inode = excluded.inode, state = excluded.state,
              offset = excluded.offset, proof = excluded.proof, nameless = excluded.nameless,
              faults = excluded.faults, problems = excluded.problems,
-             about = excluded.about, scan = excluded.scan",
+             about = excluded.about, kept = excluded.kept, scan = excluded.scan",
     )?
     .execute(params![
         number,
@@ -154,7 +156,9 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
         count(new.problems),
         // Plain data in memory always serializes.
         postcard::to_stdvec(new.about).unwrap_or_default(),
+        new.kept,
         new.scan,
+        new.state.name(),
     ])?;
     Ok(number.unwrap_or_else(|| db.last_insert_rowid()))
 }
@@ -166,6 +170,21 @@ pub(super) fn number_of(db: &Connection, machine: &str, path: &Path) -> rusqlite
     )?
     .query_row(params![machine, path.to_string_lossy()], |row| row.get(0))
     .optional()
+}
+
+/// Whether this version of a file is among the replaced ones.
+pub(super) fn has_replaced(
+    db: &Connection,
+    machine: &str,
+    path: &Path,
+    look: Look,
+) -> rusqlite::Result<bool> {
+    let path = path.to_string_lossy();
+    db.prepare_cached(
+        "SELECT 1 FROM sources WHERE machine = ?1 AND path = ?2 AND state = 'replaced'
+         AND size = ?3 AND modified IS ?4",
+    )?
+    .exists(params![machine, path, look.size.cast_signed(), look.modified])
 }
 
 pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rusqlite::Result<()> {

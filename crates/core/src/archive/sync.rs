@@ -4,8 +4,10 @@
 //! A batch of files is one transaction, so that a killed run leaves whole batches behind. Every row
 //! is a function of the sources, so the next run ends where one clean run would.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
@@ -15,14 +17,20 @@ use super::sources::{self, Known, New};
 use super::web::{self, Web};
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::gemini::{
-    self, About, Candidates, Holds, Kept, Projects, Scanned, Typed, is_nameless, keys, learn_projects,
+    self, About, Candidates, Holds, Kept, Membership, Projects, Scanned, Typed, is_nameless, keys, learn_projects,
     memberships,
 };
-use crate::discover::{Found, Source, SourceState};
+use crate::discover::{Archived, Found, Source, SourceState};
 use crate::project::Project;
+use crate::read::bytes::Disk;
 
 /// A batch is this many bytes of files at most, or one file: it bounds the memory of a sync.
 const BATCH: u64 = 64 << 20;
+
+/// Which projects stay out.
+pub trait Exclude {
+    fn takes(&self, project: &Project) -> bool;
+}
 
 /// What a sync goes by.
 pub struct Setup<'a> {
@@ -30,7 +38,7 @@ pub struct Setup<'a> {
     pub machine: &'a str,
     pub candidates: &'a Candidates,
     /// Projects that must stay out.
-    pub exclude: &'a dyn Fn(&Project) -> bool,
+    pub exclude: &'a dyn Exclude,
     /// What `exclude` goes by: when it changes, what was left out is looked at again.
     pub excluded: &'a str,
 }
@@ -56,12 +64,25 @@ struct Change {
     stored: Option<(Vec<u8>, Known)>,
 }
 
-struct Read {
-    look: Look,
-    proof: Option<Vec<u8>>,
-    kept: Kept,
-    /// It was read on from where it was left: nothing it held is lost.
-    continued: bool,
+/// A source on its way into the archive.
+pub(super) struct Incoming {
+    pub(super) machine: Arc<str>,
+    pub(super) state: SourceState,
+    pub(super) look: Look,
+    pub(super) proof: Option<Vec<u8>>,
+    pub(super) kept: Kept,
+    pub(super) origin: Origin,
+}
+
+/// Where a source comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is on the disk like this.
+    Disk,
+    /// The same, and was read on from where it was left: nothing it held is lost.
+    Continued,
+    /// Another archive knows it like this.
+    Archive,
 }
 
 impl Archive {
@@ -72,20 +93,17 @@ impl Archive {
         setup: &Setup<'_>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Synced, ArchiveError> {
-        let mut projects = Projects::new(setup.candidates);
-        if let Some(learned) = self.note("projects")? {
-            projects.recall(&learned);
-        }
+        let mut projects = self.projects(setup.candidates)?;
         let folders: BTreeSet<&Path> = found.sources.iter().filter_map(Source::folder).collect();
         folders.iter().for_each(|folder| projects.learn_folder(folder));
         if self.note("excluded")?.unwrap_or_default() != setup.excluded.as_bytes() {
-            self.db.execute("DELETE FROM sources WHERE scan IS NULL", [])?;
+            self.db.execute("DELETE FROM sources WHERE NOT kept", [])?;
             ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
         }
         let mut synced = Synced::default();
         let known = sources::known(&self.db, setup.machine)?;
         let changes = self.changes(found, &known, &mut synced)?;
-        let mut batch = Batch { setup, projects, logs_changed: false };
+        let mut batch = Batch::new(setup, projects);
         let mut rest = changes.into_iter().peekable();
         while rest.peek().is_some() {
             let mut size = 0;
@@ -94,11 +112,12 @@ impl Archive {
                 size += change.source.size.max(1);
                 files.push(change);
             }
-            let read: Vec<Read> = files
+            let machine: Arc<str> = setup.machine.into();
+            let read: Vec<Incoming> = files
                 .into_par_iter()
                 .map(|change| {
                     let size = change.source.size;
-                    let read = read(change);
+                    let read = read(change, machine.clone());
                     progress(size);
                     read
                 })
@@ -109,8 +128,40 @@ impl Archive {
             batch.write(&transaction, read)?;
             transaction.commit()?;
         }
-        batch.finish(self, found, &known, &mut synced)?;
+        synced.gone = self.mark_gone(found, &known)?;
+        batch.settle(self)?;
         Ok(synced)
+    }
+
+    /// Files that are neither found nor there.
+    fn mark_gone(
+        &self,
+        found: &Found,
+        known: &HashMap<String, Known>,
+    ) -> Result<u64, ArchiveError> {
+        let there: HashSet<Cow<'_, str>> =
+            found.sources.iter().map(|source| source.path.to_string_lossy()).collect();
+        let mut gone = 0;
+        for (path, known) in known {
+            let is_there = there.contains(path.as_str());
+            if known.state == SourceState::Live
+                && !is_there
+                && Path::new(path).symlink_metadata().is_err()
+            {
+                sources::set_state(&self.db, known.number, SourceState::Gone)?;
+                gone += 1;
+            }
+        }
+        Ok(gone)
+    }
+
+    /// What is known of projects.
+    pub(super) fn projects(&self, candidates: &Candidates) -> Result<Projects, ArchiveError> {
+        let mut projects = Projects::new(candidates);
+        if let Some(learned) = self.note("projects")? {
+            projects.recall(&learned);
+        }
+        Ok(projects)
     }
 
     fn changes(
@@ -147,7 +198,7 @@ impl Archive {
     }
 }
 
-fn read(change: Change) -> Read {
+fn read(change: Change, machine: Arc<str>) -> Incoming {
     let Change { source, stored } = change;
     // What was seen before reading: if the file changes meanwhile, the next sync will notice.
     let look = Look::of(&source);
@@ -160,83 +211,111 @@ fn read(change: Change) -> Read {
         gemini::scan_on(&source, &stored)
     };
     let on = stored.and_then(go_on);
-    let continued = on.is_some();
-    let kept = on.unwrap_or_else(|| gemini::scan_and_store(source));
+    let origin = if on.is_some() { Origin::Continued } else { Origin::Disk };
+    let kept = on.unwrap_or_else(|| gemini::scan_and_store(source, &Disk));
     let proof = kept.offset.and_then(|offset| fingerprint::proof(&path, offset).ok());
-    Read { look, proof, kept, continued }
+    Incoming { machine, state: SourceState::Live, look, proof, kept, origin }
 }
 
 /// What is carried from batch to batch.
-struct Batch<'a> {
+pub(super) struct Batch<'a> {
     setup: &'a Setup<'a>,
     projects: Projects,
     /// Whether sessions that only a prompt log knows may have changed.
     logs_changed: bool,
 }
 
-impl Batch<'_> {
-    fn write(&mut self, db: &Transaction<'_>, read: Vec<Read>) -> Result<(), ArchiveError> {
-        learn_projects(read.iter().map(|read| &read.kept.scanned), &mut self.projects);
+impl<'a> Batch<'a> {
+    pub(super) fn new(setup: &'a Setup<'a>, projects: Projects) -> Self {
+        Self { setup, projects, logs_changed: false }
+    }
+
+    /// Writes sources, and the sessions they touch. Gives the row of each, none for what was known.
+    pub(super) fn write(
+        &mut self,
+        db: &Transaction<'_>,
+        incoming: Vec<Incoming>,
+    ) -> Result<Vec<(PathBuf, Option<i64>)>, ArchiveError> {
+        learn_projects(incoming.iter().map(|one| &one.kept.scanned), &mut self.projects);
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut fresh: HashMap<i64, Scanned> = HashMap::new();
         // What has a name goes in first: it may name the rest.
-        let (nameless, named): (Vec<Read>, Vec<Read>) =
-            read.into_iter().partition(|read| is_nameless(&read.kept.scanned));
+        let (nameless, named): (Vec<Incoming>, Vec<Incoming>) =
+            incoming.into_iter().partition(|one| is_nameless(&one.kept.scanned));
         let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-        for read in named {
-            folders.extend(read.kept.scanned.source.folder().map(Path::to_owned));
-            self.put(db, read, &mut touched, &mut fresh)?;
-        }
-        for read in nameless {
-            self.put(db, read, &mut touched, &mut fresh)?;
+        let mut numbers = Vec::new();
+        for one in named.into_iter().chain(nameless) {
+            let source = &one.kept.scanned.source;
+            if !is_nameless(&one.kept.scanned) {
+                folders.extend(source.folder().map(Path::to_owned));
+            }
+            let path = source.path.clone();
+            numbers.push((path, self.put(db, one, &mut touched, &mut fresh)?));
         }
         for folder in folders {
             self.rename(db, &folder, &mut touched)?;
         }
         self.weave(db, touched, fresh)?;
         ledger::set_note(db, "projects", &self.projects.store())?;
-        Ok(())
+        // A later batch may know better: then these are put together again.
+        let mut resolved = resolved(db)?;
+        for (key, project) in resolve_all(db, &mut self.projects)? {
+            resolved.entry(key).or_insert(project);
+        }
+        ledger::set_note(db, "resolved", &postcard::to_stdvec(&resolved).unwrap_or_default())?;
+        Ok(numbers)
     }
 
-    /// Writes one source and what it is a part of.
+    /// Writes one source and what it is a part of; none when what is there says as much.
     fn put(
         &mut self,
         db: &Transaction<'_>,
-        read: Read,
+        incoming: Incoming,
         touched: &mut BTreeSet<String>,
         fresh: &mut HashMap<i64, Scanned>,
-    ) -> Result<(), ArchiveError> {
-        let Read { look, proof, kept, continued } = read;
-        let Kept { scanned, stored, offset } = kept;
-        let source = &scanned.source;
-        let mut number = sources::number_of(db, self.setup.machine, &source.path)?;
-        if let Some(known) = number {
-            touched.extend(web::groups(db, known)?);
-            let lost = !continued
-                && sources::scanned(db, known)?.is_some_and(|old| holds_more(&old, &scanned));
-            if lost {
-                sources::set_state(db, known, SourceState::Replaced)?;
-                number = None;
+    ) -> Result<Option<i64>, ArchiveError> {
+        let Incoming { machine, mut state, look, proof, kept, origin } = incoming;
+        let Kept { mut scanned, stored, offset } = kept;
+        let mut number = None;
+        if state == SourceState::Replaced {
+            if sources::has_replaced(db, &machine, &scanned.source.path, look)? {
+                return Ok(None);
             }
+        } else if let Some(known) = sources::number_of(db, &machine, &scanned.source.path)? {
+            let before =
+                if origin == Origin::Continued { None } else { sources::scanned(db, known)? };
+            let is_older = origin == Origin::Archive && before.as_ref().is_some_and(|before| {
+                (before.source.modified, before.source.size)
+                    > (scanned.source.modified, scanned.source.size)
+            });
+            match before {
+                Some(before) if is_older && !holds_more(&scanned, &before) => return Ok(None),
+                Some(_) if is_older => state = SourceState::Replaced,
+                Some(before) if holds_more(&before, &scanned) => {
+                    sources::set_state(db, known, SourceState::Replaced)?;
+                }
+                _ => number = Some(known),
+            }
+            touched.extend(web::groups(db, known)?);
         }
+        let source = &scanned.source;
         let named = |folder: &Path, short: &str| web::named(db, folder, short).ok().flatten();
         let members = memberships(&scanned, &mut self.projects, &named);
-        let is_out = members.iter().any(|member| {
-            let project = self.projects.resolve(source.folder(), member.hash.as_deref());
-            (self.setup.exclude)(&project)
-        });
+        let kept = !self.is_unwanted(db, &scanned, &members)?;
         let is_conversation = matches!(scanned.holds, Holds::Sessions(_) | Holds::History(_));
-        let keeps = !is_out && !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
-        let packed = keeps.then(|| sources::pack(&stored));
+        let is_read = !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
+        let packed = (kept && is_read).then(|| sources::pack(&stored));
         let new = New {
             source,
-            machine: self.setup.machine,
+            machine: &machine,
+            state,
             look,
-            offset: offset.filter(|_| keeps),
+            offset: offset.filter(|_| packed.is_some()),
             proof: proof.as_deref(),
             nameless: is_nameless(&scanned),
             about: &About::of(&scanned),
             problems: gemini::token_problems(&scanned),
+            kept,
             scan: packed.as_deref(),
         };
         let number = sources::put(db, &new, number)?;
@@ -245,8 +324,8 @@ impl Batch<'_> {
             put_typed(db, number, typed)?;
         }
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
-        if is_out || !is_conversation {
-            return Ok(());
+        if !kept || !is_conversation {
+            return Ok(Some(number));
         }
         for member in &members {
             db.prepare_cached("INSERT OR IGNORE INTO members VALUES (?1, ?2, ?3)")?
@@ -254,14 +333,45 @@ impl Batch<'_> {
             self.logs_changed |= touched.insert(member.group.clone());
         }
         hold(db, number, &scanned)?;
-        let mut scanned = scanned;
-        scanned.source.archived = Some(crate::discover::Archived {
-            number,
-            machine: self.setup.machine.into(),
-            state: SourceState::Live,
-        });
+        scanned.source.archived = Some(Archived { number, machine, state });
         fresh.insert(number, scanned);
-        Ok(())
+        Ok(Some(number))
+    }
+
+    /// Whether nothing of a source may be kept: its project is excluded, or what it holds was
+    /// forgotten. Sessions that were forgotten are told when they are put together.
+    fn is_unwanted(
+        &mut self,
+        db: &Connection,
+        scanned: &Scanned,
+        members: &[Membership],
+    ) -> Result<bool, ArchiveError> {
+        let source = &scanned.source;
+        let mut hashes: Vec<Option<&str>> = members.iter().map(|m| m.hash.as_deref()).collect();
+        if hashes.is_empty() {
+            hashes.push(None);
+        }
+        let is_out = |hash: &Option<&str>| {
+            let project = self.projects.resolve(source.folder(), *hash);
+            self.setup.exclude.takes(&project)
+        };
+        if hashes.iter().any(is_out) {
+            return Ok(true);
+        }
+        Ok(match &scanned.holds {
+            Holds::Prompts(typed) => {
+                let forgotten = forgotten(db)?;
+                typed.iter().any(|typed| forgotten.contains(&typed.session))
+            }
+            Holds::Attached => {
+                let forgotten = forgotten(db)?;
+                let mut parts = source.path.iter().map(|part| part.to_string_lossy());
+                parts.any(|part| {
+                    forgotten.contains(part.strip_prefix("session-").unwrap_or(&part))
+                })
+            }
+            _ => false,
+        })
     }
 
     /// A log without a header belongs to the one session of its folder whose id begins like its name:
@@ -305,6 +415,16 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// Puts sessions together anew after something was taken out.
+    pub(super) fn reweave(
+        &mut self,
+        db: &Transaction<'_>,
+        touched: BTreeSet<String>,
+    ) -> Result<(), ArchiveError> {
+        self.logs_changed = true;
+        self.weave(db, touched, HashMap::new())
+    }
+
     /// Puts the sessions together that were touched.
     fn weave(
         &mut self,
@@ -340,48 +460,28 @@ impl Batch<'_> {
         }
     }
 
-    /// What can only be told when all is in: projects that other sessions proved, sessions that no
-    /// file holds any more, files that are gone.
-    fn finish(
-        mut self,
-        archive: &mut Archive,
-        found: &Found,
-        known: &HashMap<String, Known>,
-        synced: &mut Synced,
-    ) -> Result<(), ArchiveError> {
-        let there: HashSet<String> =
-            found.sources.iter().map(|s| s.path.to_string_lossy().into_owned()).collect();
-        let is_gone = |path: &str| !there.contains(path) && Path::new(path).symlink_metadata().is_err();
-        let live = known.iter().filter(|(_, known)| known.state == SourceState::Live);
-        let gone: Vec<i64> =
-            live.filter(|(path, _)| is_gone(path)).map(|(_, known)| known.number).collect();
-        let resolved = resolve_all(&archive.db, &mut self.projects)?;
-        let stored = postcard::to_stdvec(&resolved).unwrap_or_default();
-        let before = archive.note("resolved")?.unwrap_or_default();
-        if gone.is_empty() && !self.logs_changed && stored == before {
+    /// What can only be told when all is in: projects that other sessions proved, and sessions that
+    /// no file holds any more.
+    pub(super) fn settle(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        let resolved_now = resolve_all(&archive.db, &mut self.projects)?;
+        let before = resolved(&archive.db)?;
+        if !self.logs_changed && resolved_now == before {
             return Ok(());
         }
         let db = archive.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        synced.gone = gone.len() as u64;
-        for number in gone {
-            sources::set_state(&db, number, SourceState::Gone)?;
-        }
-        if stored != before {
-            let before: Resolved = postcard::from_bytes(&before).unwrap_or_default();
+        if resolved_now != before {
             let mut touched = BTreeSet::new();
-            for (key, project) in &resolved {
+            for (key, project) in &resolved_now {
                 if before.get(key).is_some_and(|before| before != project) {
                     self.touch_project(&db, key, &mut touched)?;
                 }
             }
             self.weave(&db, touched, HashMap::new())?;
+            let stored = postcard::to_stdvec(&resolved_now).unwrap_or_default();
             ledger::set_note(&db, "resolved", &stored)?;
             ledger::set_note(&db, "projects", &self.projects.store())?;
-            self.logs_changed = true;
         }
-        if self.logs_changed {
-            self.log_only(&db)?;
-        }
+        self.log_only(&db)?;
         db.commit()?;
         Ok(())
     }
@@ -444,6 +544,12 @@ impl Batch<'_> {
 /// How each folder and hash resolves.
 type Resolved = BTreeMap<(Option<String>, Option<String>), Project>;
 
+/// How they resolved when their sessions were put together.
+fn resolved(db: &Connection) -> Result<Resolved, ArchiveError> {
+    let stored = ledger::note(db, "resolved")?.unwrap_or_default();
+    Ok(postcard::from_bytes(&stored).unwrap_or_default())
+}
+
 fn resolve_all(db: &Connection, projects: &mut Projects) -> Result<Resolved, ArchiveError> {
     let mut find =
         db.prepare("SELECT DISTINCT folder, hash FROM members JOIN sources ON number = source")?;
@@ -493,7 +599,8 @@ pub(super) fn forgotten(db: &Connection) -> rusqlite::Result<HashSet<String>> {
 /// Leaves nothing of a source but that it was seen.
 pub(super) fn forget_source(db: &Connection, number: i64) -> rusqlite::Result<()> {
     for sql in [
-        "UPDATE sources SET scan = NULL, offset = NULL, proof = NULL, captured = 0 WHERE number = ?1",
+        "UPDATE sources SET scan = NULL, offset = NULL, proof = NULL, captured = 0, kept = 0
+         WHERE number = ?1",
         "DELETE FROM members WHERE source = ?1",
         "DELETE FROM held WHERE source = ?1",
         "DELETE FROM typed WHERE source = ?1",

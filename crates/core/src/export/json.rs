@@ -75,8 +75,8 @@ impl<'a> SessionRow<'a> {
             updated: time(session.updated),
             title,
             title_from: title_from.name(),
-            name: None,
-            tags: Vec::new(),
+            name: session.name.as_deref(),
+            tags: session.tags.iter().map(String::as_str).collect(),
             summary: session.summary.as_deref(),
             first_prompt: session.first_prompt.as_deref(),
             last_prompt: session.last_prompt.as_deref(),
@@ -91,7 +91,7 @@ impl<'a> SessionRow<'a> {
             cost_usd: cost.map(|usd| usd.to_string()),
             parts: session.parts.iter().map(PartRow::new).collect(),
             state: session.state.name(),
-            captured: false,
+            captured: session.captured,
             faults: session.faults,
         }
     }

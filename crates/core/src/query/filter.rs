@@ -14,6 +14,9 @@ pub struct Filter {
     pub agents: Vec<String>,
     /// Parts of model names; one must fit.
     pub models: Vec<String>,
+    /// The user's tags, and names of machines; one of each must fit.
+    pub tags: Vec<String>,
+    pub machines: Vec<String>,
     pub period: Period,
     /// None for conversations in which something was said.
     pub kinds: Vec<SessionKind>,
@@ -24,10 +27,26 @@ pub struct Filter {
 impl Filter {
     pub fn takes(&self, session: &Session) -> bool {
         self.takes_kind(session)
-            && self.takes_project(&session.project)
-            && (self.agents.is_empty() || self.agents.iter().any(|a| a == session.agent.name()))
+            && self.takes_owner(session)
             && (self.models.is_empty() || self.models.iter().any(|m| uses(session, m)))
             && self.takes_time(session)
+    }
+
+    /// Whether only some projects, agents, tags or machines are meant.
+    pub fn narrows(&self) -> bool {
+        let Self { projects, agents, tags, machines, .. } = self;
+        [projects, agents, tags, machines].iter().any(|wanted| !wanted.is_empty())
+    }
+
+    /// Whether what the session belongs to is meant, whatever happened in it.
+    pub fn takes_owner(&self, session: &Session) -> bool {
+        let any = |wanted: &[String], has: &dyn Fn(&str) -> bool| {
+            wanted.is_empty() || wanted.iter().any(|wanted| has(wanted))
+        };
+        self.takes_project(&session.project)
+            && any(&self.agents, &|agent| agent == session.agent.name())
+            && any(&self.tags, &|tag| session.tags.iter().any(|has| has == tag))
+            && any(&self.machines, &|machine| machine == session.machine)
     }
 
     fn takes_kind(&self, session: &Session) -> bool {

@@ -48,5 +48,5 @@ pub use scan::{Holds, Scanned, read_conversation, scan};
 pub use search::{Search, find_projects, worktrees};
 pub use segment::{Segment, is_uuid as is_unique};
 pub use shape::Shape;
-pub use stored::{Kept, VERSION, recall, scan_and_store, scan_on};
+pub use stored::{Kept, VERSION, keep_stored, recall, scan_and_store, scan_on, unread};
 pub use tools::{KEY_ARGUMENTS, tool_name};

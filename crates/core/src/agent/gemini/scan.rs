@@ -1,7 +1,6 @@
 //! One source to what it holds, whatever its shape.
 
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::capture;
@@ -12,6 +11,7 @@ use super::segment::Segment;
 use super::shape::Shape;
 use crate::discover::{Source, SourceKind};
 use crate::fault::{Faults, What};
+use crate::read::bytes::{Bytes, Disk};
 use crate::read::decode;
 
 /// A source that was read.
@@ -88,12 +88,13 @@ pub enum Holds {
 
 /// Reads a source. A file that cannot be read is a fault like any other.
 pub fn scan(source: Source) -> Scanned {
-    let holds = read(&source, &mut |_, _| {});
+    let holds = read(&source, &Disk, &mut |_, _| {});
     Scanned::new(source, holds)
 }
 
 pub(super) fn read(
     source: &Source,
+    bytes: &dyn Bytes,
     keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
 ) -> io::Result<Holds> {
     match source.kind {
@@ -101,8 +102,8 @@ pub(super) fn read(
         | SourceKind::Subagent
         | SourceKind::Background
         | SourceKind::ChatSave
-        | SourceKind::RestorePoint => conversation(&mut File::open(&source.path)?, keep),
-        SourceKind::PromptLog => Ok(Holds::Prompts(read_prompt_log(File::open(&source.path)?)?)),
+        | SourceKind::RestorePoint => conversation(&mut bytes.open(source)?, keep),
+        SourceKind::PromptLog => Ok(Holds::Prompts(read_prompt_log(bytes.open(source)?)?)),
         SourceKind::ShellHistory | SourceKind::ToolOutput | SourceKind::Plan | SourceKind::Task => {
             Ok(Holds::Attached)
         }

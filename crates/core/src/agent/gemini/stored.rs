@@ -11,6 +11,7 @@ use super::log::Tail;
 use super::scan::{self, Holds, Scanned};
 use crate::discover::Source;
 use crate::fault::Faults;
+use crate::read::bytes::Bytes;
 
 /// Changes with the form of what is stored or with what reading makes of a file; then all is read
 /// anew.
@@ -35,9 +36,9 @@ pub struct Kept {
 }
 
 /// Reads a source from its beginning.
-pub fn scan_and_store(source: Source) -> Kept {
+pub fn scan_and_store(source: Source, bytes: &dyn Bytes) -> Kept {
     let mut log = None;
-    let holds = scan::read(&source, &mut |reader, tail| log = Some(state(reader, tail)));
+    let holds = scan::read(&source, bytes, &mut |reader, tail| log = Some(state(reader, tail)));
     kept(source, holds, log)
 }
 
@@ -54,6 +55,20 @@ pub fn scan_on(source: &Source, stored: &[u8]) -> Option<Kept> {
     let log = Some(state(&reader, tail.as_ref())).filter(|_| reader.is_accepted())?;
     let loaded = reader.finish(tail.as_ref());
     loaded.accepted.then(|| kept(source.clone(), Ok(Holds::Sessions(Box::new(loaded))), Some(log)))
+}
+
+/// A source that is only kept.
+pub fn unread(source: Source) -> Kept {
+    kept(source, Ok(Holds::Attached), None)
+}
+
+/// The same again, for a source that was stored elsewhere.
+pub fn keep_stored(source: Source, stored: Vec<u8>) -> Option<Kept> {
+    let offset = match postcard::from_bytes(&stored).ok()? {
+        Owned::Log(reader, _) => Some(reader.offset()),
+        Owned::Whole(..) => None,
+    };
+    Some(Kept { scanned: recall(source, &stored)?, stored, offset })
 }
 
 /// What was stored of a source; none when it cannot be understood.

@@ -26,6 +26,10 @@ CREATE TABLE sources (
     problems INTEGER NOT NULL,
     -- How many of its bytes are captured.
     captured INTEGER NOT NULL DEFAULT 0,
+    -- The file's time when they were.
+    capture_modified INTEGER,
+    -- Whether it may be captured: not when its project is excluded or its session forgotten.
+    kept     INTEGER NOT NULL,
     -- The same in a few words, with its faults.
     about    BLOB NOT NULL,
     -- What reading made of it; null for what is not read, and what is forgotten.

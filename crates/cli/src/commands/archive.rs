@@ -1,0 +1,198 @@
+use std::path::PathBuf;
+
+use backstory_core::archive::{Archive, Info};
+use backstory_core::export::json::Time;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::library::{self, cannot_open};
+use crate::output::{Column, Printer, Table};
+use crate::output::number::{bytes, count, date, plural};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory archive info
+  backstory archive backup ~/backups/backstory.db
+  backstory archive merge /mnt/laptop/archive.db   the sessions of another machine as well";
+
+/// Look after the archive: its size, its health, copies, other machines
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ArchiveArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// How large it is, and what is in it
+    Info,
+    /// Unpack and hash every captured piece, and check every key
+    Check,
+    /// Copy it to a new file, also while it is in use
+    Backup {
+        /// Where to; it must not be there yet
+        file: PathBuf,
+    },
+    /// Take over all that another archive holds
+    ///
+    /// The same call is counted once, whichever archive it is in; merging twice changes nothing.
+    Merge {
+        /// The other archive
+        file: PathBuf,
+    },
+}
+
+/// `backstory.archive/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    archive: String,
+    bytes: u64,
+    ledger_bytes: u64,
+    capture_bytes: u64,
+    source_bytes: u64,
+    captured_bytes: u64,
+    sources: u64,
+    sessions: u64,
+    gone: u64,
+    forgotten: u64,
+    oldest: Option<Time>,
+    machines: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Check<'a> {
+    schema: &'static str,
+    sources: u64,
+    pieces: u64,
+    bytes: u64,
+    problems: &'a [String],
+}
+
+/// Where the archive is; an error where this run has none that stays.
+pub(super) fn path(ctx: &Context) -> Result<PathBuf> {
+    ctx.own_archive.clone().ok_or_else(|| {
+        Failure::new("there is no archive here")
+            .hint("`--demo` has none that stays, and without a home folder `--archive` must name one")
+    })
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &ArchiveArgs) -> Result<Exit> {
+    let path = path(ctx)?;
+    if !path.exists() {
+        return Err(Failure::nothing(format!("there is no archive at `{}` yet", ctx.show(&path)))
+            .hint("`backstory sync` makes it"));
+    }
+    let mut archive = library::open_archive_at(ctx, printer, &path)?;
+    match &args.action {
+        Action::Info => info(ctx, printer, &archive)?,
+        Action::Check => return check(ctx, printer, &archive),
+        Action::Backup { file } => backup(ctx, printer, &archive, file)?,
+        Action::Merge { file } => merge(ctx, printer, &mut archive, file)?,
+    }
+    Ok(Exit::Fine)
+}
+
+fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
+    let info = archive.info().map_err(cannot_open)?;
+    let path = archive.path().map(|path| path.display().to_string()).unwrap_or_default();
+    let Info { bytes: size, ledger_bytes, capture_bytes, source_bytes, captured_bytes, .. } = info;
+    if ctx.json {
+        return Ok(printer.json(&Document {
+            schema: "backstory.archive/1",
+            archive: path,
+            bytes: size,
+            ledger_bytes,
+            capture_bytes,
+            source_bytes,
+            captured_bytes,
+            sources: info.sources,
+            sessions: info.sessions,
+            gone: info.gone,
+            forgotten: info.forgotten,
+            oldest: info.oldest.map(Time),
+            machines: &info.machines,
+        })?);
+    }
+    let oldest = info.oldest.map(|at| date(at, &ctx.zone)).unwrap_or_default();
+    let share = |part: u64| format!("{} ({} % of what the files hold)", bytes(part), part * 100 / source_bytes.max(1));
+    let mut table = Table::new([Column::text(""), Column::long("")]);
+    for (what, value) in [
+        ("archive", ctx.show(std::path::Path::new(&path))),
+        ("size", share(size)),
+        ("ledger", bytes(ledger_bytes)),
+        ("capture", share(capture_bytes)),
+        ("captured", format!("{} of {}", bytes(captured_bytes), bytes(source_bytes))),
+        ("files", count(info.sources)),
+        ("sessions", format!("{}, the oldest of {oldest}", count(info.sessions))),
+        ("kept though gone", count(info.gone)),
+        ("forgotten", count(info.forgotten)),
+        ("machines", info.machines.join(", ")),
+    ] {
+        table.row([what.into(), value.into()]);
+    }
+    Ok(printer.table(&table)?)
+}
+
+fn check(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<Exit> {
+    let checked = archive.check(&|_| {}).map_err(cannot_open)?;
+    if ctx.json {
+        printer.json(&Check {
+            schema: "backstory.archive-check/1",
+            sources: checked.sources,
+            pieces: checked.pieces,
+            bytes: checked.bytes,
+            problems: &checked.problems,
+        })?;
+    } else {
+        for problem in &checked.problems {
+            printer.line(problem.as_str())?;
+        }
+        let state = if checked.problems.is_empty() { "all whole" } else { "damaged" };
+        printer.line(format!(
+            "{} in {} ({}): {state}.",
+            plural(checked.pieces, "piece", "pieces"),
+            plural(checked.sources, "file", "files"),
+            bytes(checked.bytes)
+        ))?;
+    }
+    if checked.problems.is_empty() {
+        return Ok(Exit::Fine);
+    }
+    printer.note("`backstory sync --rebuild` builds it anew from what is whole.");
+    Ok(Exit::Nothing)
+}
+
+fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &PathBuf) -> Result<()> {
+    let shown = ctx.show(file);
+    if file.exists() {
+        return Err(Failure::new(format!("`{shown}` exists already")).hint("name a new file"));
+    }
+    archive.backup(file).map_err(|error| {
+        Failure::new(format!("cannot copy the archive to `{shown}`")).because(error)
+    })?;
+    let size = file.metadata().map_or(0, |about| about.len());
+    printer.note(format!("Copied to `{shown}`, {}.", bytes(size)));
+    Ok(())
+}
+
+fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &PathBuf) -> Result<()> {
+    let shown = ctx.show(file);
+    if !file.is_file() {
+        return Err(Failure::new(format!("`{shown}` is no file")));
+    }
+    let other = Archive::open(file).map_err(cannot_open)?;
+    let candidates = library::candidates(ctx);
+    let setup = library::setup(ctx, &ctx.machine, &candidates);
+    let progress = printer.progress(other.files().map_or(0, |files| files.len()));
+    let done = archive.absorb(&other, &setup, &|_| progress.tick()).map_err(cannot_open)?;
+    drop(progress);
+    printer.note(format!(
+        "{} of `{shown}` taken over, {} of them captured.",
+        plural(done.sources, "file", "files"),
+        bytes(done.bytes)
+    ));
+    Ok(())
+}

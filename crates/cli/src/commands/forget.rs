@@ -1,0 +1,191 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use backstory_core::collection::Collection;
+use backstory_core::model::Session;
+use backstory_core::query::Filter;
+use backstory_core::time::{self, Period};
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::library::{self, Library, cannot_open};
+use crate::output::Printer;
+use crate::output::number::{bytes, date, plural};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory forget 3f2a --dry-run          what would go
+  backstory forget --project secret --yes  a whole project, without asking
+  backstory forget --before 2025-01-01     all that ended before that day
+  backstory unforget 3f2a91c7-…            let it come back";
+
+/// Take sessions out of the archive for good
+///
+/// What was captured, read and counted goes, and a note stays that keeps the session from coming
+/// back with the next sync, a rebuild or a merge. The agent's own files are not touched.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Forget {
+    /// The sessions
+    #[arg(value_name = "SESSION")]
+    sessions: Vec<OsString>,
+
+    /// All sessions of this project
+    #[arg(long, short, value_name = "NAME")]
+    project: Vec<String>,
+
+    /// All sessions that ended before this
+    #[arg(long, value_name = "WHEN")]
+    before: Option<String>,
+
+    /// Say what would go, and leave it
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// Let sessions come back that were forgotten
+///
+/// The next sync reads what the agent still has of them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Unforget {
+    /// The whole ids of the sessions; `backstory unforget --list` names them
+    #[arg(value_name = "ID", required_unless_present = "list")]
+    ids: Vec<String>,
+
+    /// List what was forgotten
+    #[arg(long)]
+    list: bool,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result<Exit> {
+    super::archive::path(ctx)?;
+    let library = Library::open(ctx, printer, &[])?;
+    let chosen = chosen(ctx, &library.all, args)?;
+    if chosen.is_empty() {
+        return Err(Failure::nothing("no session fits, so nothing was forgotten"));
+    }
+    let all = with_neighbours(&library.all, &chosen);
+    for session in &all {
+        let when = session.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
+        printer.line(format!("{}  {when}  {}", session.id, session.title().0))?;
+    }
+    if all.len() > chosen.len() {
+        printer.note(format!(
+            "{} with them: they hang under them, or stand in the same files.",
+            plural((all.len() - chosen.len()) as u64, "session goes", "sessions go")
+        ));
+    }
+    if args.dry_run {
+        printer.note(format!("{} would be forgotten.", plural(all.len() as u64, "session", "sessions")));
+        return Ok(Exit::Fine);
+    }
+    let ids: Vec<String> = all.iter().map(|session| session.id.clone()).collect();
+    let question = format!("Forget {} for good?", plural(ids.len() as u64, "session", "sessions"));
+    if !args.yes && !printer.ask(&question)? {
+        return Err(Failure::nothing("nothing was forgotten").hint("`--yes` says so without a question"));
+    }
+    let Library { mut archive, .. } = library;
+    let candidates = library::candidates(ctx);
+    let setup = library::setup(ctx, &ctx.machine, &candidates);
+    let done = archive.forget(&ids, &setup, ctx.now).map_err(cannot_open)?;
+    printer.note(format!(
+        "Forgotten: {}, {} and {} of captured text.",
+        plural(done.sessions, "session", "sessions"),
+        plural(done.sources, "file", "files"),
+        bytes(done.bytes)
+    ));
+    Ok(Exit::Fine)
+}
+
+fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&'a Session>> {
+    if args.sessions.is_empty() && args.project.is_empty() && args.before.is_none() {
+        return Err(Failure::new("forget what?").hint("name sessions, or use `--project` or `--before`"));
+    }
+    let mut out: BTreeMap<&str, &Session> = BTreeMap::new();
+    for name in &args.sessions {
+        let name = name.to_string_lossy();
+        let session = all.find(&name).map_err(|error| {
+            Failure::nothing(error.to_string()).hint("`backstory sessions --all` lists them")
+        })?;
+        out.insert(&session.id, session);
+    }
+    if args.project.is_empty() && args.before.is_none() {
+        return Ok(out.into_values().collect());
+    }
+    let until = match &args.before {
+        Some(word) => {
+            let now = ctx.now.to_zoned(ctx.zone.clone());
+            let stretch = time::stretch(word, &now).ok_or_else(|| {
+                Failure::new(format!("`--before`: `{word}` is no time"))
+                    .hint(format!("write {}", time::FORMS))
+            })?;
+            Some(stretch.0)
+        }
+        None => None,
+    };
+    let ended = |session: &Session| {
+        let period = Period { since: None, until };
+        until.is_none() || session.updated.is_some_and(|at| period.contains(at))
+    };
+    let filter = Filter { projects: args.project.clone(), ..Filter::default() };
+    for session in &all.sessions {
+        if filter.takes_project(&session.project) && ended(session) {
+            out.insert(&session.id, session);
+        }
+    }
+    Ok(out.into_values().collect())
+}
+
+/// Their subagents, and sessions of the same files.
+fn with_neighbours<'a>(all: &'a Collection, chosen: &[&'a Session]) -> Vec<&'a Session> {
+    let mut ids: BTreeSet<&str> = chosen.iter().map(|session| session.id.as_str()).collect();
+    loop {
+        let files: BTreeSet<&PathBuf> = all
+            .sessions
+            .iter()
+            .filter(|session| ids.contains(session.id.as_str()))
+            .flat_map(|session| &session.parts)
+            .map(|part| &part.file)
+            .collect();
+        let belongs = |session: &&Session| {
+            session.parent.as_deref().is_some_and(|parent| ids.contains(parent))
+                || (session.state != backstory_core::model::State::LogOnly
+                    && session.parts.iter().any(|part| files.contains(&part.file)))
+        };
+        let more: Vec<&str> = all
+            .sessions
+            .iter()
+            .filter(belongs)
+            .map(|session| session.id.as_str())
+            .filter(|id| !ids.contains(id))
+            .collect();
+        if more.is_empty() {
+            return all.sessions.iter().filter(|s| ids.contains(s.id.as_str())).collect();
+        }
+        ids.extend(more);
+    }
+}
+
+pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) -> Result<Exit> {
+    let path = super::archive::path(ctx)?;
+    let archive = library::open_archive_at(ctx, printer, &path)?;
+    if args.list {
+        let forgotten = archive.forgotten().map_err(cannot_open)?;
+        for id in &forgotten {
+            printer.line(id.as_str())?;
+        }
+        return Ok(if forgotten.is_empty() { Exit::Nothing } else { Exit::Fine });
+    }
+    let lifted = archive.unforget(&args.ids).map_err(cannot_open)?;
+    if lifted == 0 {
+        return Err(Failure::nothing("none of them was forgotten")
+            .hint("`backstory unforget --list` names those that were, by their whole ids"));
+    }
+    printer.note(format!("{} come back with the next sync.", plural(lifted, "session can", "sessions can")));
+    Ok(Exit::Fine)
+}

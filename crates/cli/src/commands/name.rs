@@ -1,0 +1,104 @@
+use std::ffi::OsString;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::library::{Library, cannot_open};
+use crate::output::Printer;
+
+const NAME_EXAMPLES: &str = "\
+Examples:
+  backstory name latest \"the login fix\"   call it something
+  backstory show \"the login fix\"          and find it by that name
+  backstory name latest --clear           go back to its own title";
+
+/// Give a session a name of your own
+#[derive(Debug, clap::Args)]
+#[command(after_help = NAME_EXAMPLES)]
+pub(crate) struct Name {
+    /// The session: its id, the beginning of it, `latest`, `@N`, its name, or a file's name
+    session: OsString,
+
+    /// What to call it
+    #[arg(required_unless_present = "clear")]
+    name: Option<String>,
+
+    /// Take the name away
+    #[arg(long, conflicts_with = "name")]
+    clear: bool,
+}
+
+/// Put tags on a session
+///
+/// `backstory sessions --tag TAG` lists the sessions that have one.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Tag {
+    /// The session
+    session: OsString,
+
+    /// The tags
+    #[arg(required = true, value_name = "TAG")]
+    tags: Vec<String>,
+}
+
+/// Take tags off a session
+#[derive(Debug, clap::Args)]
+pub(crate) struct Untag {
+    /// The session
+    session: OsString,
+
+    /// The tags
+    #[arg(required = true, value_name = "TAG")]
+    tags: Vec<String>,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<Exit> {
+    let (library, id) = named(ctx, printer, &args.session)?;
+    let name = args.name.as_deref().map(str::trim);
+    if name.is_some_and(str::is_empty) {
+        return Err(Failure::new("a name cannot be empty").hint("`--clear` takes the name away"));
+    }
+    library.archive.set_name(&id, name, ctx.now).map_err(cannot_open)?;
+    match name {
+        Some(name) => printer.note(format!("Session `{id}` is called `{name}` now.")),
+        None => printer.note(format!("Session `{id}` has no name of yours any more.")),
+    }
+    Ok(Exit::Fine)
+}
+
+pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Exit> {
+    let (library, id) = named(ctx, printer, &args.session)?;
+    for tag in cleaned(&args.tags)? {
+        library.archive.add_tag(&id, tag, ctx.now).map_err(cannot_open)?;
+    }
+    printer.note(format!("Session `{id}`: {}.", args.tags.join(", ")));
+    Ok(Exit::Fine)
+}
+
+pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Result<Exit> {
+    let (library, id) = named(ctx, printer, &args.session)?;
+    let mut exit = Exit::Fine;
+    for tag in cleaned(&args.tags)? {
+        if !library.archive.remove_tag(&id, tag).map_err(cannot_open)? {
+            printer.warn(format!("session `{id}` has no tag `{tag}`"));
+            exit = Exit::Nothing;
+        }
+    }
+    Ok(exit)
+}
+
+fn cleaned(tags: &[String]) -> Result<Vec<&str>> {
+    let bad = |tag: &&str| tag.is_empty() || tag.contains(|c: char| c.is_whitespace() || c == ',');
+    let tags: Vec<&str> = tags.iter().map(|tag| tag.trim()).collect();
+    match tags.iter().find(|tag| bad(tag)) {
+        Some(tag) => Err(Failure::new(format!("`{tag}` cannot be a tag"))
+            .hint("a tag is one word, without spaces and commas")),
+        None => Ok(tags),
+    }
+}
+
+/// The session that was named, in an archive that stays.
+fn named(ctx: &Context, printer: &mut Printer, session: &OsString) -> Result<(Library, String)> {
+    super::archive::path(ctx)?;
+    let (library, assembled) = super::open_session(ctx, printer, session)?;
+    Ok((library, assembled.session.id))
+}

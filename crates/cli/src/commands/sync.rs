@@ -1,0 +1,116 @@
+use backstory_core::archive::{Captured, Synced};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::library::{self, cannot_open};
+use crate::output::Printer;
+use crate::output::number::{bytes, count, plural};
+use crate::survey;
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory sync                  read and keep all that changed
+  backstory sync --quiet          the same without a word, for a hook or a timer
+  backstory sync --from /mnt/laptop/.gemini --as laptop
+                                  take over the sessions of another machine
+  backstory sync --rebuild        build the archive anew from what it captured";
+
+/// Bring the archive up to date, and keep the agent's own files in it
+///
+/// Reads the files that are new or have changed, and captures their bytes, so that every command
+/// works for a session whose files are gone. Other commands do the same in passing, for a moment.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Sync {
+    /// Build the archive anew; names, tags and what was forgotten stay
+    #[arg(long)]
+    rebuild: bool,
+
+    /// What the machine is called that the files come from
+    #[arg(long = "as", value_name = "NAME")]
+    machine: Option<String>,
+}
+
+/// `backstory.sync/1`
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    archive: String,
+    new: u64,
+    changed: u64,
+    gone: u64,
+    unchanged: u64,
+    faulty: u64,
+    read_bytes: u64,
+    captured_files: u64,
+    captured_bytes: u64,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let path = super::archive::path(ctx)?;
+    if args.rebuild {
+        let absorbed = library::rebuild(ctx, printer, &path)?;
+        if let Some(absorbed) = absorbed {
+            printer.note(format!(
+                "{} carried over.",
+                plural(absorbed.sources, "source was", "sources were")
+            ));
+            if absorbed.lost > 0 {
+                printer.warn(format!(
+                    "{} gone, not captured, and not understood any more",
+                    plural(absorbed.lost, "file is", "files are")
+                ));
+            }
+        }
+    }
+    let mut archive = library::open_archive_at(ctx, printer, &path)?;
+    if archive.is_read_only() {
+        return Err(Failure::new(format!("the archive `{}` cannot be written", ctx.show(&path)))
+            .hint("check the rights of the file and its folder, or name another with `--archive`"));
+    }
+    let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+    let machine = args.machine.as_deref().unwrap_or(&ctx.machine);
+    let synced = library::sync(ctx, printer, &mut archive, &found, machine, Vec::new())?;
+    let progress = printer.progress(usize::try_from(synced.new + synced.changed).unwrap_or(0));
+    let captured = archive.capture(&[], None, &|_| progress.tick()).map_err(cannot_open)?;
+    drop(progress);
+    if ctx.json {
+        printer.json(&Document {
+            schema: "backstory.sync/1",
+            archive: path.display().to_string(),
+            new: synced.new,
+            changed: synced.changed,
+            gone: synced.gone,
+            unchanged: synced.unchanged,
+            faulty: synced.faulty,
+            read_bytes: synced.bytes,
+            captured_files: captured.files,
+            captured_bytes: captured.bytes,
+        })?;
+    } else {
+        tell(printer, &synced, &captured);
+    }
+    Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
+}
+
+fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured) {
+    let Synced { new, changed, gone, unchanged, faulty, .. } = *synced;
+    let mut parts = Vec::new();
+    for (number, what) in [(new, "new"), (changed, "changed"), (gone, "gone"), (unchanged, "unchanged")] {
+        if number > 0 {
+            parts.push(format!("{} {what}", count(number)));
+        }
+    }
+    let parts = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
+    printer.note(format!(
+        "Files: {parts}. Captured: {} in {}.",
+        bytes(captured.bytes),
+        plural(captured.files, "file", "files")
+    ));
+    if faulty > 0 {
+        let files = plural(faulty, "file has", "files have");
+        printer.note(format!("{files} faults; `backstory doctor` tells more."));
+    }
+}

@@ -1,0 +1,137 @@
+//! What the user says of sessions: names, tags, and what must be forgotten.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use rusqlite::{TransactionBehavior, params};
+
+use super::sync::{Batch, Setup, forget_source};
+use super::{Archive, ArchiveError};
+
+/// What forgetting took out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    pub sessions: u64,
+    pub sources: u64,
+    pub bytes: u64,
+}
+
+impl Archive {
+    /// Calls a session something; none takes the name away.
+    pub fn set_name(
+        &self,
+        session: &str,
+        name: Option<&str>,
+        now: Timestamp,
+    ) -> Result<(), ArchiveError> {
+        match name {
+            Some(name) => self.db.execute(
+                "INSERT OR REPLACE INTO names VALUES (?1, ?2, ?3)",
+                params![session, name, now.as_millisecond()],
+            )?,
+            None => self.db.execute("DELETE FROM names WHERE session = ?1", [session])?,
+        };
+        Ok(())
+    }
+
+    pub fn add_tag(&self, session: &str, tag: &str, now: Timestamp) -> Result<(), ArchiveError> {
+        self.db.execute(
+            "INSERT OR IGNORE INTO tags VALUES (?1, ?2, ?3)",
+            params![session, tag, now.as_millisecond()],
+        )?;
+        Ok(())
+    }
+
+    /// False when it had no such tag.
+    pub fn remove_tag(&self, session: &str, tag: &str) -> Result<bool, ArchiveError> {
+        let sql = "DELETE FROM tags WHERE session = ?1 AND tag = ?2";
+        Ok(self.db.execute(sql, params![session, tag])? > 0)
+    }
+
+    /// Takes all that is known of sessions out, and leaves word that they must not come back. Files
+    /// that hold several sessions go as a whole: their other sessions are named in `ids` too.
+    pub fn forget(
+        &mut self,
+        ids: &[String],
+        setup: &Setup<'_>,
+        now: Timestamp,
+    ) -> Result<Forgotten, ArchiveError> {
+        // What is deleted is written over.
+        self.db.execute_batch("PRAGMA secure_delete = ON")?;
+        let mut done = Forgotten { sessions: ids.len() as u64, ..Forgotten::default() };
+        let mut sources: BTreeSet<i64> = BTreeSet::new();
+        self.each_assembled(ids, |assembled| {
+            let numbers = assembled.files.iter().filter_map(|file| Some(file.archived.as_ref()?.number));
+            sources.extend(numbers);
+            Ok(())
+        })?;
+        let mut touched: BTreeSet<String> = BTreeSet::new();
+        for number in &sources {
+            touched.extend(super::web::groups(&self.db, *number)?);
+        }
+        let projects = self.projects(setup.candidates)?;
+        let mut batch = Batch::new(setup, projects);
+        let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for id in ids {
+            db.execute(
+                "INSERT OR IGNORE INTO forgotten VALUES (?1, ?2)",
+                params![id, now.as_millisecond()],
+            )?;
+            // Prompt logs hold lines of it: what is captured of them cannot stay as it is.
+            let mut logs = db.prepare("SELECT DISTINCT source FROM typed WHERE session = ?1")?;
+            for log in logs.query_map([id], |row| row.get::<_, i64>(0))? {
+                done.bytes += forget_capture(&db, log?)?;
+            }
+            db.execute("DELETE FROM typed WHERE session = ?1", [id])?;
+            for sql in ["DELETE FROM names WHERE session = ?1", "DELETE FROM tags WHERE session = ?1"] {
+                db.execute(sql, [id])?;
+            }
+            // Its tool outputs, plans and tasks stand in folders of its name.
+            let like = format!("%{}%", id.replace('%', "\\%").replace('_', "\\_"));
+            let mut beside = db.prepare(
+                "SELECT number FROM sources WHERE path LIKE ?1 ESCAPE '\\' AND scan IS NULL",
+            )?;
+            let beside = beside.query_map([like], |row| row.get::<_, i64>(0))?;
+            sources.extend(beside.collect::<Result<Vec<_>, _>>()?);
+        }
+        for number in &sources {
+            done.sources += 1;
+            done.bytes += forget_capture(&db, *number)?;
+            forget_source(&db, *number)?;
+        }
+        batch.reweave(&db, touched)?;
+        db.commit()?;
+        batch.settle(self)?;
+        // What was deleted must not survive in free pages or in the log.
+        self.db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?;
+        Ok(done)
+    }
+
+    /// Lifts the tombstones of sessions; the next sync reads what is still there of them.
+    pub fn unforget(&self, ids: &[String]) -> Result<u64, ArchiveError> {
+        let mut lifted = 0;
+        for id in ids {
+            lifted += self.db.execute("DELETE FROM forgotten WHERE session = ?1", [id])? as u64;
+        }
+        if lifted > 0 {
+            self.db.execute("DELETE FROM sources WHERE NOT kept", [])?;
+        }
+        Ok(lifted)
+    }
+
+    /// The ids of the sessions that must not come back.
+    pub fn forgotten(&self) -> Result<BTreeSet<String>, ArchiveError> {
+        Ok(super::sync::forgotten(&self.db)?.into_iter().collect())
+    }
+}
+
+fn forget_capture(db: &rusqlite::Connection, source: i64) -> rusqlite::Result<u64> {
+    let bytes: i64 =
+        db.query_row("SELECT captured FROM sources WHERE number = ?1", [source], |row| row.get(0))?;
+    db.execute("DELETE FROM captures WHERE source = ?1", [source])?;
+    db.execute(
+        "UPDATE sources SET captured = 0, capture_modified = NULL, kept = 0 WHERE number = ?1",
+        [source],
+    )?;
+    Ok(bytes.cast_unsigned())
+}
