@@ -8,3 +8,5 @@ mod properties;
 mod shapes;
 mod support;
 mod table;
+mod trees;
+mod usage;

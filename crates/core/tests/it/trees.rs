@@ -118,13 +118,10 @@ impl Session {
     fn write(&self, n: usize, tree: &mut Tree) {
         let id = format!("{n:08x}-0000-4000-8000-000000000000");
         let slug = format!("app{}", self.project);
-        let folder = match self.is_subagent {
-            true => format!("{slug}/chats/0000ffff-0000-4000-8000-000000000000"),
-            false => format!("{slug}/chats"),
-        };
-        let stem = match self.is_subagent {
-            true => id.clone(),
-            false => format!("session-2026-01-01T00-{n:02}-{}", &id[..8]),
+        let (folder, stem) = if self.is_subagent {
+            (format!("{slug}/chats/0000ffff-0000-4000-8000-000000000000"), id.clone())
+        } else {
+            (format!("{slug}/chats"), format!("session-2026-01-01T00-{n:02}-{}", &id[..8]))
         };
         tree.files.push((format!("tmp/{slug}/.project_root"), format!("/code/{slug}")));
         let (records, calls) = self.records(n);
@@ -139,7 +136,7 @@ impl Session {
         }
         let lines = |header: Value, count: usize| {
             let records = [header].into_iter().chain(records.iter().cloned()).take(count);
-            records.map(|record| format!("{record}\n")).collect::<String>()
+            records.fold(String::new(), |lines, record| lines + &record.to_string() + "\n")
         };
         let name = format!("tmp/{folder}/{stem}.jsonl");
         tree.files.push((name, lines(self.header(&id), usize::MAX)));
