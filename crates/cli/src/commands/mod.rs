@@ -3,6 +3,7 @@
 mod budget;
 mod completions;
 mod doctor;
+mod events;
 mod export;
 mod man;
 mod overview;
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     Commands(shell::Commands),
     Projects(projects::Projects),
+    Events(events::Events),
     Export(export::Export),
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
@@ -61,6 +63,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Verify(args)) => verify::run(ctx, printer, args),
         Some(Command::Pricing(args)) => pricing::run(ctx, printer, args),
         Some(Command::Projects(args)) => projects::run(ctx, printer, args),
+        Some(Command::Events(args)) => events::run(ctx, printer, args),
         Some(Command::Export(args)) => export::run(ctx, printer, args),
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
         Some(Command::Completions(args)) => completions::run(printer, args),

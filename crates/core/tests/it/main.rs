@@ -3,6 +3,7 @@
 
 mod conformance;
 mod current_view;
+mod events;
 mod expected;
 mod properties;
 mod shapes;

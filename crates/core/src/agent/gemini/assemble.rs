@@ -78,7 +78,8 @@ impl Piece<'_> {
     }
 
     fn started(&self) -> Option<Timestamp> {
-        self.segment.started.or_else(|| self.first_at()).or_else(|| self.modified())
+        let named = || identity::time_in_name(&self.scanned.source.stem());
+        self.segment.started.or_else(|| self.first_at()).or_else(named).or_else(|| self.modified())
     }
 
     fn updated(&self) -> Option<Timestamp> {
