@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use backstory_core::agent::gemini::{self, Assembled, View};
 use backstory_core::collection::Collection;
 use backstory_core::export::events::{Choice, write};
-use backstory_core::model::{EventType, SessionKind};
+use backstory_core::model::{EventType, SessionKind, State};
 use backstory_core::pricing::Table;
 use backstory_core::query::Filter;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -130,7 +130,11 @@ impl Stream {
             [] => vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background],
             kinds => kinds.iter().map(|kind| (*kind).into()).collect(),
         };
-        let fits = |place: &usize| filter.takes(&all.sessions[*place]);
+        // Of some only the prompts are left, in a log of prompts: they are not listed either.
+        let fits = |place: &usize| {
+            let assembled = &all.sessions[*place];
+            assembled.session.state == State::Live && filter.takes(assembled)
+        };
         let mut chosen: Vec<usize> = (0..all.sessions.len()).filter(fits).collect();
         chosen.sort_by_key(|place| {
             let session = &all.sessions[*place].session;

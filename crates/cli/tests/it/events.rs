@@ -53,6 +53,14 @@ fn of_all_sessions() {
     assert!(starts.is_sorted(), "{starts:?}");
     let env = TestEnv::new();
     let count = |kind: &str| all.iter().filter(|event| event["type"] == kind).count() as u64;
+    let sessions =
+        env.json(&["--demo", "sessions", "--kind", "main,subagent,background", "--json"]);
+    let sessions = sessions["sessions"].as_array().unwrap();
+    let live = sessions.iter().filter(|session| session["state"] == "live");
+    let (told, prompts) = live.fold((0, 0), |(n, prompts), session| {
+        (n + 1, prompts + session["prompts"].as_u64().unwrap())
+    });
+    assert_eq!((count("session_start"), count("user_prompt")), (told, prompts));
     let usage = env.json(&["--demo", "usage", "--json"]);
     assert_eq!(count("model_call"), usage["total"]["calls"]);
     let tools = env.json(&["--demo", "tools", "--json"]);
