@@ -1,4 +1,4 @@
-//! Any bytes as a session file: loaded, exported, assembled and read as a transcript.
+//! Any bytes as a session file: loaded, exported, assembled, read as a transcript and told as events.
 #![no_main]
 
 use std::io::Cursor;
@@ -8,9 +8,11 @@ use std::sync::LazyLock;
 use backstory_core::agent::AgentKind;
 use backstory_core::agent::gemini::{self, Candidates, Scanned, View};
 use backstory_core::discover::{Source, SourceKind};
+use backstory_core::export::events::{self, Choice};
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json;
 use backstory_core::fault::Faults;
+use backstory_core::model::EventType;
 use backstory_core::pricing::Table;
 use backstory_core::read::json::check;
 use backstory_core::transcript::{Options, blocks};
@@ -56,6 +58,14 @@ fuzz_target!(|bytes: &[u8]| {
                 .expect("it can be written");
             let document = String::from_utf8(document).expect("a document is UTF-8");
             check(&document).expect("a document is JSON");
+            if view == View::Full {
+                let mut lines = Vec::new();
+                let choice = Choice { types: EventType::ALL.to_vec(), ..Choice::default() };
+                events::write(assembled, &messages, &Table::embedded(), &choice, &mut lines)
+                    .expect("they can be written");
+                let lines = String::from_utf8(lines).expect("events are UTF-8");
+                lines.lines().for_each(|line| check(line).expect("an event is JSON on one line"));
+            }
         }
     }
 });

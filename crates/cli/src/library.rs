@@ -94,13 +94,21 @@ impl Library {
         session_costs(&self.archive).map_err(cannot_open)
     }
 
+    /// Adds what only the list of all sessions knows: name, tags, state, subagents.
+    fn complete(&self, assembled: &mut Assembled) {
+        if let Some(session) = self.all.get(&assembled.session.id) {
+            assembled.session = session.clone();
+        }
+    }
+
     /// Sessions one by one, with all their messages.
     pub(crate) fn each(
         &self,
         ids: &[String],
         mut each: impl FnMut(Assembled) -> io::Result<()>,
     ) -> io::Result<()> {
-        let read = |assembled: Assembled| {
+        let read = |mut assembled: Assembled| {
+            self.complete(&mut assembled);
             let id = assembled.session.id.clone();
             each(assembled).map_err(|error| ArchiveError::Read(id, error))
         };
@@ -128,7 +136,10 @@ impl Library {
 
     /// One session with all its messages; the id is one that the collection gave.
     pub(crate) fn assembled(&self, id: &str) -> Result<Assembled> {
-        let found = self.archive.assembled(id).map_err(cannot_open)?;
+        let mut found = self.archive.assembled(id).map_err(cannot_open)?;
+        if let Some(assembled) = &mut found {
+            self.complete(assembled);
+        }
         found.ok_or_else(|| Failure::nothing(format!("session `{id}` is not there any more")))
     }
 }

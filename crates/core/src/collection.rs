@@ -40,7 +40,8 @@ impl Collection {
     }
 
     pub fn get(&self, id: &str) -> Option<&Session> {
-        self.sessions.iter().find(|session| session.id == id)
+        let at = self.sessions.binary_search_by(|session| session.id.as_str().cmp(id)).ok()?;
+        Some(&self.sessions[at])
     }
 
     /// The session that `wanted` names: its id or a unique beginning of it, `latest`, `@N`, the name

@@ -1,12 +1,23 @@
-//! Times as people write them.
+//! Times as people and documents write them.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
+use serde::{Serialize, Serializer};
 
 /// What a time that was asked for can look like, for error messages.
 pub const FORMS: &str = "a date (2026-08-01), a time (2026-08-01T14:30), an age (12h, 7d, 2w, 3m), today, yesterday, \
      this-week, this-month, last-week or last-month";
+
+/// A time as documents have it: UTC with milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time(pub Timestamp);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:.3}", self.0))
+    }
+}
 
 /// A stretch of time: from `since`, before `until`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::gemini::{self, Holds, Loaded, Shape, View, folder_project};
+use backstory_core::export::events::Choice;
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json;
 use backstory_core::fault::What;
@@ -11,6 +12,7 @@ use backstory_core::query::calls::{CallRow, calls};
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
+use super::events::Stream;
 use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -41,7 +43,7 @@ pub(crate) struct Export {
     #[arg(value_name = "FILE|SESSION", required_unless_present = "all")]
     session: Option<OsString>,
 
-    /// Every session that the filters take (for `calls` and `csv`)
+    /// Every session that the filters take (for `calls`, `csv` and `events`)
     #[arg(long, conflicts_with = "session")]
     all: bool,
 
@@ -79,6 +81,8 @@ enum Format {
     Calls,
     /// The same as a table for spreadsheets
     Csv,
+    /// What happened, one line an event: prompts, tools and their results (`backstory events`)
+    Events,
     /// Gemini CLI's own document, as `/export-session` writes it and `--session-file` reads it
     Gemini,
 }
@@ -92,9 +96,16 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
     }
     match (args.format, &args.session) {
         (Format::Calls | Format::Csv, session) => call_rows(ctx, printer, args, session.as_deref()),
+        (Format::Events, session) => {
+            let events = Stream::open(ctx, printer, session.as_deref(), &args.filters, &[])?;
+            let period = args.filters.filter(ctx)?.period;
+            let choice = Choice { period, ..Choice::default() };
+            put(ctx, printer, args, |out| events.write(&choice, out).map(|_| ()))?;
+            Ok(events.finish(ctx, printer))
+        }
         (Format::Gemini, Some(session)) => gemini_form(ctx, printer, args, session),
         (Format::Json | Format::Jsonl, Some(session)) => own_form(ctx, printer, args, session),
-        (_, None) => Err(Failure::new("`--all` goes with `--format calls` or `csv`")
+        (_, None) => Err(Failure::new("`--all` goes with `--format calls`, `csv` or `events`")
             .hint("name one session for the other formats")),
     }
 }

@@ -4,6 +4,7 @@ mod archive;
 mod budget;
 mod completions;
 mod doctor;
+mod events;
 mod export;
 mod forget;
 mod man;
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Tools(tools::Tools),
     Commands(shell::Commands),
     Projects(projects::Projects),
+    Events(events::Events),
     Export(export::Export),
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
@@ -87,6 +89,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Verify(args)) => verify::run(ctx, printer, args),
         Some(Command::Pricing(args)) => pricing::run(ctx, printer, args),
         Some(Command::Projects(args)) => projects::run(ctx, printer, args),
+        Some(Command::Events(args)) => events::run(ctx, printer, args),
         Some(Command::Export(args)) => export::run(ctx, printer, args),
         Some(Command::Sync(args)) => sync::run(ctx, printer, args),
         Some(Command::Name(args)) => name::run(ctx, printer, args),

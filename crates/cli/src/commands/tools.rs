@@ -1,3 +1,6 @@
+use backstory_core::collection::Collection;
+use backstory_core::export::json::Time;
+use backstory_core::query::failures::{self, Failures};
 use backstory_core::query::tools::{Group, Question, Row, tools};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -6,7 +9,7 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
 use crate::library::Library;
-use crate::output::number::{count, percent};
+use crate::output::number::{count, percent, relative};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
@@ -19,7 +22,7 @@ Examples:
 
 /// Count tool calls: how often, how they ended, lines changed
 ///
-/// Each call once, however often it was recorded. Gemini CLI recorded no tool calls before October
+/// Each call once, however often it was recorded; below, the errors that came most often. Gemini CLI recorded no tool calls before October
 /// 2025: none from then means unknown.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -57,6 +60,7 @@ struct Document<'a> {
     schema: &'static str,
     group: &'static str,
     rows: Vec<RowOut<'a>>,
+    failures: Vec<FailureOut<'a>>,
 }
 
 #[derive(Serialize)]
@@ -94,6 +98,23 @@ impl<'a> RowOut<'a> {
     }
 }
 
+#[derive(Serialize)]
+struct FailureOut<'a> {
+    tool: &'a str,
+    text: &'a str,
+    count: u64,
+    last: Option<Time>,
+    session: &'a str,
+    example: &'a str,
+}
+
+impl<'a> FailureOut<'a> {
+    fn new(failure: &'a failures::Row) -> Self {
+        let failures::Row { tool, text, count, last, session, example } = failure;
+        Self { tool, text, count: *count, last: last.map(Time), session, example }
+    }
+}
+
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<Exit> {
     super::require_given(ctx)?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
@@ -111,6 +132,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
         checkpoints: args.kind.contains(&Kind::Checkpoint),
     };
     let rows = tools(&library.archive, &question).map_err(super::cannot_count)?;
+    let failed = || {
+        let ids = super::counted(all, question.sessions.as_ref(), &args.kind);
+        let mut failures = Failures::new(filter.period);
+        library
+            .each(&ids, |assembled| failures.add(&assembled, &library.archive))
+            .map_err(|error| Failure::new("cannot read the errors").because(error))?;
+        Ok::<_, Failure>(failures.rows())
+    };
     let format = args.format.or_json(ctx.json);
     let group = match args.group {
         GroupArg::Tool => "tool",
@@ -121,8 +150,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     let out = || rows.iter().map(|row| RowOut::new(row, args.group));
     match format {
         Format::Json => {
-            let document = Document { schema: "backstory.tools/1", group, rows: out().collect() };
-            printer.json(&document)?;
+            let failed = failed()?;
+            let failures = failed.iter().map(FailureOut::new).collect();
+            let rows = out().collect();
+            printer.json(&Document { schema: "backstory.tools/1", group, rows, failures })?;
         }
         Format::Jsonl => printer.json_lines(out())?,
         Format::Table if rows.is_empty() => {
@@ -133,10 +164,43 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
                     .hint("`backstory tools` without filters counts them all")
             });
         }
-        _ => printer.rows(&table(&rows, format == Format::Table), format)?,
+        Format::Table => {
+            printer.rows(&table(&rows, true), format)?;
+            let failed = failed()?;
+            if !failed.is_empty() {
+                printer.blank()?;
+                printer.rows(&failure_table(ctx, all, &failed), format)?;
+            }
+        }
+        _ => printer.rows(&table(&rows, false), format)?,
     }
     super::tell_faults(printer, &library);
     Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
+}
+
+/// The most frequent errors, and a session to look at for each.
+fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> Rows {
+    const SHOWN: usize = 5;
+    let mut out = Rows::new([
+        Column::long("FAILURE"),
+        Column::text("TOOL"),
+        Column::number("TIMES"),
+        Column::text("LAST"),
+        Column::text("SESSION"),
+    ]);
+    for row in failed.iter().take(SHOWN) {
+        let session = all.get(&row.session);
+        // What stands for several is told without what differs.
+        let text = if row.count == 1 { &row.example } else { &row.text };
+        out.row([
+            Cell::styled(style::WARNING, text),
+            row.tool.as_str().into(),
+            count(row.count).into(),
+            row.last.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
+            session.map(|s| super::short(all, s)).unwrap_or_default().into(),
+        ]);
+    }
+    out
 }
 
 fn table(rows: &[Row], for_people: bool) -> Rows {

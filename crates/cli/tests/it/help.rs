@@ -24,6 +24,7 @@ fn program() {
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
+      events       Print what happened as a stream of events, JSON a line
       export       Write a session in another form
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
@@ -104,6 +105,7 @@ fn program_in_short() {
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
+      events       Print what happened as a stream of events, JSON a line
       export       Write a session in another form
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
@@ -194,7 +196,7 @@ fn export() {
 
     Options:
           --all
-              Every session that the filters take (for `calls` and `csv`)
+              Every session that the filters take (for `calls`, `csv` and `events`)
 
       -h, --help
               Print help (see a summary with '-h')
@@ -226,6 +228,8 @@ fn export() {
               - jsonl:  The same a line each: the session, then its messages
               - calls:  One line a model call: tokens, tools, commands, prompt, cost
               - csv:    The same as a table for spreadsheets
+              - events: What happened, one line an event: prompts, tools and their results (`backstory
+                events`)
               - gemini: Gemini CLI's own document, as `/export-session` writes it and `--session-file`
                 reads it
 
@@ -318,7 +322,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `usage`, `tools`, `commands`, `projects`, `export`, `verify`, `pricing`, `doctor`, `completions`, `man`
+      hint: commands: `sessions`, `show`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `verify`, `pricing`, `doctor`, `completions`, `man`
     ");
 }
 

@@ -4,6 +4,7 @@
 mod config;
 mod demo;
 mod doctor;
+mod events;
 mod export;
 mod help;
 mod output;

@@ -202,6 +202,54 @@ fn tools_and_commands() {
     assert!(full["rows"].as_array().unwrap().len() > got["rows"].as_array().unwrap().len());
 }
 
+/// Errors that differ only in a path are one, with the session that had it last.
+#[test]
+fn failed_tools() {
+    let env = TestEnv::new();
+    let record = |n: u8, tool: &str, error: &str| {
+        let response = format!(
+            r#"{{"functionResponse":{{"id":"c{n}","name":"{tool}","response":{{"error":"{error}"}}}}}}"#
+        );
+        format!(
+            r#"{{"id":"m{n}","timestamp":"2026-08-14T1{n}:00:00.000Z","type":"gemini","content":"","toolCalls":[{{"id":"c{n}","name":"{tool}","args":{{}},"status":"error","result":[{response}]}}]}}"#
+        )
+    };
+    let header = r#"{"sessionId":"11111111-0000-4000-8000-000000000001","projectHash":"ab","startTime":"2026-08-14T10:00:00.000Z","lastUpdated":"2026-08-14T10:00:00.000Z"}"#;
+    let records = [
+        header.to_owned(),
+        record(1, "read_file", "File not found: /code/a.rs"),
+        record(2, "run_shell_command", "Command failed with code 2.\\nmore"),
+        record(3, "read_file", "File not found: /code/b.rs"),
+    ];
+    env.write(
+        ".gemini/tmp/shop/chats/session-2026-08-14T10-00-11111111.jsonl",
+        records.join("\n") + "\n",
+    );
+    insta::assert_snapshot!(env.run(&["tools"]).show(), @"
+    exit code 0
+    --- stdout
+      TOOL               LABEL  CALLS  OK  ERROR  CANCELLED  UNFINISHED  FAILED  ADDED  REMOVED
+      read_file          Read       2   0      2          0           0   100 %      0        0
+      run_shell_command  Bash       1   0      1          0           0   100 %      0        0
+
+      FAILURE                      TOOL               TIMES  LAST         SESSION
+      File not found: …            read_file              2  3 hours ago  11111111
+      Command failed with code 2.  run_shell_command      1  4 hours ago  11111111
+    ");
+    let got = env.json(&["tools", "--json"]);
+    assert_eq!(
+        got["failures"][0],
+        serde_json::json!({ "tool": "read_file", "text": "File not found: …", "count": 2,
+            "last": "2026-08-14T13:00:00.000Z", "session": "11111111-0000-4000-8000-000000000001",
+            "example": "File not found: /code/b.rs" })
+    );
+    let failed: u64 =
+        got["rows"].as_array().unwrap().iter().map(|r| r["error"].as_u64().unwrap()).sum();
+    let told: u64 =
+        got["failures"].as_array().unwrap().iter().map(|f| f["count"].as_u64().unwrap()).sum();
+    assert_eq!(failed, told);
+}
+
 #[test]
 fn calls_one_by_one() {
     let env = TestEnv::new();

@@ -90,7 +90,8 @@ impl Archive {
         Ok(out)
     }
 
-    /// Puts sessions together, one at a time, with all their messages.
+    /// Puts sessions together, one at a time, with all their messages. What the user said of them and
+    /// what became of their files stands in [`Self::sessions`].
     pub fn each_assembled(
         &self,
         ids: &[String],
@@ -114,12 +115,7 @@ impl Archive {
                 Web::from(&self.db, [group], &mut HashMap::new())?.assemble(&self.db, &mut projects)
             };
             assembled.retain(|assembled| wanted.remove(assembled.session.id.as_str()));
-            for mut assembled in assembled {
-                if let Some(session) = self.session(&assembled.session.id)? {
-                    assembled.session = session;
-                }
-                each(assembled)?;
-            }
+            assembled.into_iter().try_for_each(&mut each)?;
         }
         Ok(())
     }
@@ -132,12 +128,6 @@ impl Archive {
             Ok(())
         })?;
         Ok(found)
-    }
-
-    /// A session as its row has it: with the project that was found for it, its name and tags.
-    fn session(&self, id: &str) -> Result<Option<Session>, ArchiveError> {
-        // A few thousand rows: as quick as asking for each part of one.
-        Ok(self.sessions()?.into_iter().find(|session| session.id == id))
     }
 
     fn log_only(&self, id: &str, projects: &mut Projects) -> Result<Assembled, ArchiveError> {

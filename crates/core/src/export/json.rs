@@ -6,25 +6,18 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Attachment, Message, Part, Reference, Session, Thought, ToolCall, Usage};
+use super::write_line;
+pub use crate::model::UsageRow;
+use crate::model::{Attachment, Message, Part, Reference, Session, Thought, ToolCall};
 use crate::money::Usd;
 use crate::pricing::{Table, cost};
 use crate::project::Project;
 use crate::query::commands::command_text;
 use crate::shell;
-
-/// A time as documents have it.
-#[derive(Debug, Clone, Copy)]
-pub struct Time(pub Timestamp);
-
-impl Serialize for Time {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{:.3}", self.0))
-    }
-}
+pub use crate::time::Time;
 
 fn time(at: Option<Timestamp>) -> Option<Time> {
     at.map(Time)
@@ -115,20 +108,6 @@ impl<'a> ProjectRow<'a> {
             hash: project.hash.as_deref(),
             dir: project.dir.as_deref(),
         }
-    }
-}
-
-/// The buckets and their sum.
-#[derive(Debug, Serialize)]
-pub struct UsageRow {
-    #[serde(flatten)]
-    usage: Usage,
-    total: u64,
-}
-
-impl UsageRow {
-    pub fn new(usage: &Usage) -> Self {
-        Self { usage: *usage, total: usage.total() }
     }
 }
 
@@ -320,11 +299,9 @@ pub fn write_lines(
         schema: "backstory.session/1",
         session: SessionRow::new(session, sum(messages, prices)),
     };
-    serde_json::to_writer(&mut *out, &head)?;
-    out.write_all(b"\n")?;
+    write_line(&head, out)?;
     for message in messages {
-        serde_json::to_writer(&mut *out, &MessageRow::new(message, prices))?;
-        out.write_all(b"\n")?;
+        write_line(&MessageRow::new(message, prices), out)?;
     }
     Ok(())
 }

@@ -1,4 +1,47 @@
 //! Sessions written for others, a file a format.
 
+pub mod events;
 pub mod gemini;
 pub mod json;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+/// Writes one line of JSON lines. What a row holds as the agent wrote it (arguments, for example) may stand
+/// on many lines in its file.
+fn write_line(row: &impl Serialize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    let mut line = serde_json::to_vec(row)?;
+    if line.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        squeeze(&mut line);
+    }
+    line.push(b'\n');
+    out.write_all(&line)
+}
+
+/// Takes out the space between the words of JSON.
+fn squeeze(json: &mut Vec<u8>) {
+    let (mut in_string, mut escaped) = (false, false);
+    json.retain(|byte| {
+        let is_space = byte.is_ascii_whitespace();
+        in_string ^= *byte == b'"' && !escaped;
+        escaped = in_string && *byte == b'\\' && !escaped;
+        in_string || !is_space
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::write_line;
+
+    #[test]
+    fn a_line_is_one_line() {
+        let raw = "{\n  \"a b\": [1,\r\n 2],\t\"c\\\" \\\\\": \"x  y\" }";
+        let raw = RawValue::from_string(raw.to_owned()).unwrap();
+        let mut out = Vec::new();
+        write_line(&raw, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "{\"a b\":[1,2],\"c\\\" \\\\\":\"x  y\"}\n");
+    }
+}

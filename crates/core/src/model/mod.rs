@@ -1,6 +1,7 @@
 //! What sessions are made of, whatever agent wrote them. Plain data, no reading or writing.
 
 pub mod call;
+pub mod event;
 mod merge;
 pub mod message;
 pub mod session;
@@ -8,7 +9,8 @@ pub mod tool;
 pub mod usage;
 
 pub use call::{Call, Owner, ToolUse};
+pub use event::{Event, EventType, Happening};
 pub use message::{Attachment, Fate, Message, MessageKind, Reference, Role, Thought};
 pub use session::{Part, PartWhy, Session, SessionKind, State, TitleFrom};
 pub use tool::{ToolCall, ToolName, ToolStatus};
-pub use usage::Usage;
+pub use usage::{Usage, UsageRow};

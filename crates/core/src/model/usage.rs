@@ -26,6 +26,20 @@ impl Usage {
     }
 }
 
+/// The buckets and their sum, as documents have them.
+#[derive(Debug, Clone, Serialize)]
+pub struct UsageRow {
+    #[serde(flatten)]
+    usage: Usage,
+    total: u64,
+}
+
+impl UsageRow {
+    pub fn new(usage: &Usage) -> Self {
+        Self { usage: *usage, total: usage.total() }
+    }
+}
+
 impl Add for Usage {
     type Output = Self;
     fn add(self, more: Self) -> Self {

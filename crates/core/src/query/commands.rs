@@ -1,13 +1,14 @@
 //! Which programs the shell tool ran.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use jiff::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::agent::gemini::{Assembled, Placed, some_messages, tool_name};
+use super::reading::tool_calls;
+use crate::agent::gemini::{Assembled, ToolFact, tool_name};
 use crate::model::{ToolCall, ToolStatus};
 use crate::read::bytes::Bytes;
 use crate::shell;
@@ -49,37 +50,21 @@ impl Commands {
     }
 
     pub fn add(&mut self, assembled: &Assembled, bytes: &dyn Bytes) -> io::Result<()> {
-        let mut seen: HashSet<String> = HashSet::new();
-        let wanted: Vec<&Placed> = assembled.listed().filter(|p| runs_shell(p)).collect();
-        let messages = some_messages(assembled, &wanted, bytes, &|_| None)?;
-        for message in &messages {
-            for (n, call) in message.tool_calls.iter().enumerate() {
-                let key = if call.id.is_empty() {
-                    format!("{}#{n}", message.id)
-                } else {
-                    call.id.clone()
-                };
-                let at = call.at.or(message.at);
-                let inside =
-                    at.map_or(self.period.is_everything(), |at| self.period.contains(at));
-                if !is_shell(&call.name.name) || !inside || !seen.insert(key) {
-                    continue;
+        let is_shell = |tool: &ToolFact| is_shell(&tool.name);
+        tool_calls(assembled, bytes, &self.period, is_shell, |call, at| {
+            let failed = has_failed(call);
+            for command in command_text(call).iter().flat_map(|text| shell::split(text)) {
+                let key = if self.full { command.text.clone() } else { command.program };
+                let sum = self.sums.entry(key).or_default();
+                sum.runs += 1;
+                sum.failures += u64::from(failed);
+                sum.sessions.insert(assembled.session.id.clone());
+                if sum.last <= at || sum.example.is_empty() {
+                    sum.example = command.text;
                 }
-                let failed = has_failed(call);
-                for command in command_text(call).iter().flat_map(|text| shell::split(text)) {
-                    let key = if self.full { command.text.clone() } else { command.program };
-                    let sum = self.sums.entry(key).or_default();
-                    sum.runs += 1;
-                    sum.failures += u64::from(failed);
-                    sum.sessions.insert(assembled.session.id.clone());
-                    if sum.last <= at || sum.example.is_empty() {
-                        sum.example = command.text;
-                    }
-                    sum.last = sum.last.max(at);
-                }
+                sum.last = sum.last.max(at);
             }
-        }
-        Ok(())
+        })
     }
 
     /// The most runs first.
@@ -96,11 +81,6 @@ impl Commands {
         rows.sort_by_key(|row| (std::cmp::Reverse(row.runs), row.program.clone()));
         rows
     }
-}
-
-fn runs_shell(placed: &Placed) -> bool {
-    let shell = placed.said.tools.iter().any(|tool| is_shell(&tool.name));
-    shell && placed.owned
 }
 
 fn is_shell(name: &str) -> bool {

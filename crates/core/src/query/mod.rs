@@ -2,9 +2,11 @@
 
 pub mod calls;
 pub mod commands;
+pub mod failures;
 pub mod filter;
 pub mod overview;
 pub mod projects;
+mod reading;
 pub mod tools;
 pub mod usage;
 pub mod verify;

@@ -57,6 +57,10 @@ impl Group {
         }
     }
 
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.name() == name)
+    }
+
     /// Whether its keys are stretches of time.
     pub fn is_time(self) -> bool {
         matches!(self, Self::Daily | Self::Weekly | Self::Monthly | Self::Hourly)

@@ -3,8 +3,11 @@
 
 mod conformance;
 mod current_view;
+mod events;
 mod expected;
 mod properties;
 mod shapes;
 mod support;
 mod table;
+mod trees;
+mod usage;

@@ -16,7 +16,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use crate::expected::differences;
-use crate::support::testdata;
+use crate::support::{testdata, trees_below};
 
 const TEXTS: [&str; 8] = [
     "continue",
@@ -377,18 +377,4 @@ fn real_trees_in_any_order() {
         trees += 1;
     }
     assert!(trees > 80, "only {trees} trees");
-}
-
-/// Folders that hold `tmp` or `chats`.
-fn trees_below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut out = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.join("tmp").is_dir() || path.join("chats").is_dir() {
-            out.push(path);
-        } else if path.is_dir() {
-            out.extend(trees_below(&path));
-        }
-    }
-    out
 }

@@ -69,3 +69,17 @@ pub(crate) fn compare(name: &str, ours: &Value, theirs: &Value) {
     }
     assert_eq!(ours["messages"], theirs["messages"], "{name}: messages");
 }
+
+/// Folders that hold `tmp` or `chats`.
+pub(crate) fn trees_below(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.join("tmp").is_dir() || path.join("chats").is_dir() {
+            out.push(path);
+        } else if path.is_dir() {
+            out.extend(trees_below(&path));
+        }
+    }
+    out
+}

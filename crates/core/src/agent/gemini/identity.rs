@@ -1,5 +1,7 @@
 //! What a session is called: one id, the same wherever its files are copied.
 
+use jiff::Timestamp;
+
 use super::projects::{hash_of, is_hash};
 use super::segment::{Segment, is_uuid};
 use crate::discover::{Source, SourceKind};
@@ -80,6 +82,26 @@ fn hash8(project: &Project) -> String {
     hash.map_or_else(|| "unknown".to_owned(), |hash| hash[..8].to_owned())
 }
 
+/// The time that the name of a session file or a restore point holds: `2026-03-01T10-00`, with seconds
+/// and milliseconds or without. Gemini CLI writes it in UTC.
+pub(super) fn time_in_name(name: &str) -> Option<Timestamp> {
+    let start =
+        name.as_bytes().windows(11).position(|w| w[4] == b'-' && w[7] == b'-' && w[10] == b'T')?;
+    let (date, time) = name.get(start..)?.split_once('T')?;
+    let mut parts = time.split(['-', '_', '.']).map(|part| part.strip_suffix('Z').unwrap_or(part));
+    // What follows may be the id of the session: a number of another length.
+    let mut number = |digits: usize| {
+        let is_number =
+            |part: &&str| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
+        parts.next().filter(is_number)
+    };
+    let (hour, minute) = (number(2)?, number(2)?);
+    let second = number(2);
+    let millisecond = second.and_then(|_| number(3)).unwrap_or("000");
+    let second = second.unwrap_or("00");
+    format!("{date}T{hour}:{minute}:{second}.{millisecond}Z").parse().ok()
+}
+
 /// Tags are percent-encoded since 0.1.22.
 fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
@@ -96,4 +118,25 @@ fn percent_decode(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time_in_name;
+
+    #[test]
+    fn times_in_names() {
+        let time = |name| time_in_name(name).map(|at| at.to_string());
+        let found = |name| time(name).unwrap();
+        assert_eq!(found("session-2025-09-18T02-45-3b44bc68"), "2025-09-18T02:45:00Z");
+        assert_eq!(found("session-2025-09-18T02-45-12345678"), "2025-09-18T02:45:00Z");
+        assert_eq!(found("2026-03-01T10-00-07_125Z-a.md-replace"), "2026-03-01T10:00:07.125Z");
+        assert_eq!(found("2026-03-01T10-00-07"), "2026-03-01T10:00:07Z");
+        assert_eq!(found("session-2025-09-18T02-45-12ab3c4d"), "2025-09-18T02:45:00Z");
+        for none in ["checkpoint-mytag", "session-2025-13-18T02-45-x", "2025-09-18", "2025-09-18T"]
+        {
+            assert_eq!(time(none), None, "{none}");
+        }
+        assert_eq!(time("äää-2025-09-18T02-45").as_deref(), Some("2025-09-18T02:45:00Z"));
+    }
 }

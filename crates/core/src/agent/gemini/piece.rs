@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::identity::Identity;
+use super::identity::{self, Identity};
 use super::load::{Form, Loaded};
 use super::projects::is_hash;
 use super::scan::Scanned;
@@ -40,7 +40,8 @@ impl Piece<'_> {
     }
 
     pub(super) fn started(&self) -> Option<Timestamp> {
-        self.segment.started.or_else(|| self.first_at()).or_else(|| self.modified())
+        let named = || identity::time_in_name(&self.scanned.source.stem());
+        self.segment.started.or_else(|| self.first_at()).or_else(named).or_else(|| self.modified())
     }
 
     pub(super) fn updated(&self) -> Option<Timestamp> {

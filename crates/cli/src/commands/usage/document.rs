@@ -1,0 +1,133 @@
+//! The answer for programs: `backstory.usage/1`, and its rows alone.
+
+use backstory_core::export::json::UsageRow;
+use backstory_core::query::usage::{Row, Sum};
+use serde::Serialize;
+
+use super::Page;
+use crate::commands::show::ViewArg;
+use crate::output::rows::Rows;
+use crate::output::{Cell, Column};
+
+/// `backstory.usage/1`
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    group: &'static str,
+    tz: String,
+    view: &'static str,
+    rows: Vec<RowOut<'a>>,
+    total: SumOut,
+    faults: Faults,
+    pricing: Pricing<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct RowOut<'a> {
+    key: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    #[serde(flatten)]
+    sum: SumOut,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    models: Vec<RowOut<'a>>,
+}
+
+impl<'a> RowOut<'a> {
+    pub(super) fn new(row: &'a Row) -> Self {
+        Self {
+            key: &row.key,
+            text: row.text.as_deref(),
+            sum: SumOut::new(&row.sum),
+            models: row.models.iter().map(RowOut::new).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SumOut {
+    calls: u64,
+    sessions: u64,
+    #[serde(flatten)]
+    usage: UsageRow,
+    cost_usd: Option<String>,
+    unpriced_calls: u64,
+    estimated_calls: u64,
+    upper_bound_calls: u64,
+    undated_calls: u64,
+    at_least: bool,
+}
+
+impl SumOut {
+    fn new(sum: &Sum) -> Self {
+        Self {
+            calls: sum.calls,
+            sessions: sum.sessions,
+            usage: UsageRow::new(&sum.usage),
+            cost_usd: sum.billed.usd.map(|usd| usd.to_string()),
+            unpriced_calls: sum.billed.unpriced,
+            estimated_calls: sum.billed.estimated,
+            upper_bound_calls: sum.billed.upper_bound,
+            undated_calls: sum.undated,
+            at_least: sum.at_least,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Faults {
+    pub(super) files: u64,
+    pub(super) records: u64,
+}
+
+#[derive(Serialize)]
+struct Pricing<'a> {
+    table_date: String,
+    unpriced_models: &'a [String],
+}
+
+impl Page<'_> {
+    pub(super) fn document(&self) -> Document<'_> {
+        Document {
+            schema: "backstory.usage/1",
+            group: self.args.group.name(),
+            tz: self.ctx.zone_name(),
+            view: if self.args.view == ViewArg::Current { "current" } else { "full" },
+            rows: self.answer.rows.iter().map(RowOut::new).collect(),
+            total: SumOut::new(&self.answer.total),
+            faults: self.faults(),
+            pricing: Pricing {
+                table_date: self.library.prices.date().to_string(),
+                unpriced_models: &self.answer.unpriced_models,
+            },
+        }
+    }
+
+    /// As a table for spreadsheets.
+    pub(super) fn plain(&self) -> Rows {
+        let names = [
+            "key", "calls", "sessions", "input", "cached", "output", "thoughts", "tool", "other",
+            "total", "cost_usd",
+        ];
+        let mut rows = Rows::new(names.map(Column::text));
+        for row in &self.answer.rows {
+            let (sum, usage) = (&row.sum, &row.sum.usage);
+            let numbers = [
+                sum.calls,
+                sum.sessions,
+                usage.input,
+                usage.cached,
+                usage.output,
+                usage.thoughts,
+                usage.tool,
+                usage.other,
+                usage.total(),
+            ];
+            let mut cells = vec![Cell::from(&row.key)];
+            cells.extend(numbers.iter().map(|number| Cell::from(number.to_string())));
+            cells.push(sum.billed.usd.map(|usd| usd.to_string()).unwrap_or_default().into());
+            rows.row(cells);
+        }
+        rows
+    }
+}

@@ -1,0 +1,193 @@
+mod document;
+mod footer;
+mod table;
+
+use backstory_core::collection::Collection;
+use backstory_core::model::SessionKind;
+use backstory_core::query::usage::{Answer, Group, Question, Row, usage};
+use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use self::document::RowOut;
+use super::budget::Budget;
+use super::show::ViewArg;
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::{Filters, Kind};
+use crate::library::Library;
+use crate::output::Printer;
+use crate::output::number::plural;
+use crate::output::rows::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory usage                           tokens and cost by day
+  backstory usage model --since this-month  by model, this month
+  backstory usage session --sort cost -n 5  the five most expensive sessions
+  backstory usage project --breakdown       by project, and in each by model
+  backstory usage prompt -p harbor          what each prompt cost
+  backstory usage --budget 200/month        exits with 1 when more than that was spent
+  backstory usage monthly --json | jq -r '.rows[] | [.key, .cost_usd] | @tsv'
+
+INPUT is fresh input, what came from the cache stands beside it. Cost is the recorded calls at list
+price: docs/accounting.md tells what no file holds.";
+
+/// Count tokens and cost by day, session, project, model and more
+///
+/// Counted over all that happened, each model call once: also what was rewound, compressed away or
+/// failed, for it was paid for; never twice, however many files repeat it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Usage {
+    /// How to group
+    #[arg(default_value = "daily", value_parser = groups())]
+    group: Group,
+
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Only these kinds of session; saved chats count only when asked for
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
+    kind: Vec<Kind>,
+
+    /// Split each row by model
+    #[arg(long, short)]
+    breakdown: bool,
+
+    /// Add what subagents used to the session that started them (for `session`)
+    #[arg(long)]
+    rollup: bool,
+
+    /// What comes first; times are in their own order unless this is given
+    #[arg(long, value_enum)]
+    sort: Option<Sort>,
+
+    /// How many rows
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+
+    /// `current` counts only what the agent would still load: less than what was paid for
+    #[arg(long, value_enum, default_value = "full")]
+    view: ViewArg,
+
+    /// Compare with a budget in dollars: 200/month, 50/week, 10/day; exit with 1 when it is spent
+    #[arg(long, value_name = "SUM/PERIOD")]
+    budget: Option<Budget>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+/// The groups that a question can have, by name.
+fn groups() -> impl TypedValueParser<Value = Group> {
+    let names = PossibleValuesParser::new(Group::ALL.map(Group::name));
+    names.try_map(|name| Group::named(&name).ok_or("there is no such group"))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    Key,
+    Calls,
+    Tokens,
+    Cost,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let question = question(ctx, args, &library.all)?;
+    let ask = |question: &Question| {
+        usage(&library.archive, question, &library.prices).map_err(super::cannot_count)
+    };
+    let mut answer = ask(&question)?;
+    sort(&mut answer.rows, args.sort);
+    if let Some(limit) = args.limit {
+        answer.rows.truncate(limit);
+    }
+    let format = args.format.or_json(ctx.json);
+    let page = Page { ctx, args, library: &library, answer: &answer };
+    match format {
+        Format::Json => printer.json(&page.document())?,
+        Format::Jsonl => printer.json_lines(answer.rows.iter().map(RowOut::new))?,
+        Format::Csv | Format::Md => printer.rows(&page.plain(), format)?,
+        Format::Table => page.print(printer)?,
+    }
+    if answer.total.calls == 0 && format == Format::Table {
+        return Err(nothing(ctx, &library.all));
+    }
+    if let Some(budget) = &args.budget
+        && !budget.check(ctx, printer, |period| {
+            let total = Question { period, group: Group::Agent, ..question.clone() };
+            Ok(ask(&total)?.total.billed.usd.unwrap_or_default())
+        })?
+    {
+        return Ok(Exit::Nothing);
+    }
+    if answer.total.calls == 0 {
+        return Ok(Exit::Nothing);
+    }
+    Ok(if ctx.strict && page.faults().records > 0 { Exit::Nothing } else { Exit::Fine })
+}
+
+fn question(ctx: &Context, args: &Usage, all: &Collection) -> Result<Question> {
+    let filter = args.filters.filter(ctx)?;
+    Ok(Question {
+        group: args.group,
+        period: filter.period,
+        sessions: super::wanted_sessions(all, &filter, &args.kind),
+        models: filter.models.clone(),
+        breakdown: args.breakdown,
+        rollup: args.rollup,
+        current: args.view == ViewArg::Current,
+        checkpoints: args.kind.contains(&Kind::Checkpoint),
+    })
+}
+
+fn sort(rows: &mut [Row], by: Option<Sort>) {
+    match by {
+        None => {}
+        Some(Sort::Key) => rows.sort_by(|a, b| a.key.cmp(&b.key)),
+        Some(Sort::Calls) => rows.sort_by_key(|row| std::cmp::Reverse(row.sum.calls)),
+        Some(Sort::Tokens) => rows.sort_by_key(|row| std::cmp::Reverse(row.sum.usage.total())),
+        Some(Sort::Cost) => rows.sort_by_key(|row| std::cmp::Reverse(row.sum.billed.usd)),
+    }
+}
+
+/// An answer, and what is needed to tell it.
+struct Page<'a> {
+    ctx: &'a Context,
+    args: &'a Usage,
+    library: &'a Library,
+    answer: &'a Answer,
+}
+
+impl Page<'_> {
+    fn print(&self, printer: &mut Printer) -> Result<()> {
+        if self.answer.total.calls == 0 {
+            return Ok(());
+        }
+        printer.rows(&self.table(printer.width()), Format::Table)?;
+        for line in self.footer() {
+            printer.note(line);
+        }
+        Ok(())
+    }
+}
+
+/// Nothing was counted: say what there would be.
+fn nothing(ctx: &Context, all: &Collection) -> Failure {
+    if all.sessions.is_empty() {
+        return super::empty(ctx, &all.found);
+    }
+    let calls: usize = all
+        .sessions
+        .iter()
+        .filter(|s| s.kind != SessionKind::Checkpoint)
+        .map(|s| s.calls)
+        .sum();
+    Failure::nothing("no model call fits").hint(format!(
+        "there are {} in all; `backstory usage` without filters counts them",
+        plural(calls as u64, "call", "calls")
+    ))
+}

@@ -1,0 +1,102 @@
+//! The answer for people: a table.
+
+use std::collections::BTreeMap;
+
+use backstory_core::query::usage::{Group, Row, Sum};
+
+use super::Page;
+use crate::output::chart::bar;
+use crate::output::number::count;
+use crate::output::rows::Rows;
+use crate::output::{Cell, Column, style};
+
+impl Page<'_> {
+    pub(super) fn table(&self, width: Option<usize>) -> Rows {
+        let mut rows = Rows::new([
+            Column::long(heading(self.args.group)),
+            Column::number("CALLS"),
+            Column::number("INPUT"),
+            Column::number("CACHED"),
+            Column::number("OUTPUT"),
+            Column::number("THOUGHTS"),
+            Column::number("TOTAL"),
+            Column::number("COST"),
+            Column::text(""),
+        ]);
+        let most = self.answer.rows.iter().map(|row| row.sum.usage.total()).max().unwrap_or(0);
+        // A chart only where it fits beside the numbers.
+        let chart = width.filter(|width| *width >= 110).map_or(0, |width| (width - 95).min(24));
+        let titles = self.titles();
+        for row in &self.answer.rows {
+            let shown = self.shown(row, &titles);
+            let line = bar(row.sum.usage.total(), most, chart);
+            rows.row(cells(Cell::styled(style::NAME, shown), &row.sum, &line));
+            for part in &row.models {
+                let name = Cell::styled(style::DIM, format!("  {}", part.key));
+                rows.row(cells(name, &part.sum, ""));
+            }
+        }
+        if self.answer.rows.len() > 1 {
+            rows.row(cells(Cell::styled(style::HEADING, "total"), &self.answer.total, ""));
+        }
+        rows
+    }
+
+    fn titles(&self) -> BTreeMap<&str, String> {
+        let sessions = self.library.all.sessions.iter().filter(|_| self.args.group == Group::Session);
+        sessions.map(|s| (s.id.as_str(), s.title().0)).collect()
+    }
+
+    /// A key as people know it.
+    fn shown(&self, row: &Row, titles: &BTreeMap<&str, String>) -> String {
+        match self.args.group {
+            Group::Session => {
+                let short: String = row.key.chars().take(8).collect();
+                let title = titles.get(row.key.as_str()).cloned().unwrap_or_default();
+                format!("{short}  {}", title.chars().take(48).collect::<String>())
+            }
+            Group::Prompt => {
+                let text = row.text.as_deref().unwrap_or("(no prompt)");
+                text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect()
+            }
+            Group::Project => self.ctx.show(std::path::Path::new(&row.key)),
+            _ => row.key.clone(),
+        }
+    }
+}
+
+fn cells(key: Cell, sum: &Sum, chart: &str) -> Vec<Cell> {
+    let usage = &sum.usage;
+    let sign = if sum.at_least { "≥" } else { "" };
+    let cost = match sum.billed.usd {
+        Some(usd) => format!("{sign}{}", usd.short()),
+        None => "no price".to_owned(),
+    };
+    vec![
+        key,
+        count(sum.calls).into(),
+        count(usage.input + usage.tool).into(),
+        count(usage.cached).into(),
+        count(usage.output + usage.other).into(),
+        count(usage.thoughts).into(),
+        count(usage.total()).into(),
+        cost.into(),
+        Cell::styled(style::NAME, chart),
+    ]
+}
+
+fn heading(group: Group) -> &'static str {
+    match group {
+        Group::Daily => "DAY",
+        Group::Weekly => "WEEK",
+        Group::Monthly => "MONTH",
+        Group::Hourly => "HOUR",
+        Group::Session => "SESSION",
+        Group::Prompt => "PROMPT",
+        Group::Project => "PROJECT",
+        Group::Model => "MODEL",
+        Group::Kind => "KIND",
+        Group::Agent => "AGENT",
+        Group::Machine => "MACHINE",
+    }
+}

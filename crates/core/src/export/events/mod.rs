@@ -1,0 +1,218 @@
+//! A session as a stream of events, JSON a line: `backstory.event/1`.
+//!
+//! Made from the full view, so what was rewound or compressed away is there, and so is that it was. Calls
+//! and tools that were imported from another session happened there, and are that one's events.
+
+mod clock;
+mod removed;
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use self::clock::Clock;
+use self::removed::Removed;
+use super::write_line;
+use crate::agent::gemini::Assembled;
+use crate::model::{
+    Event, EventType, Happening, Message, MessageKind, Session, ToolCall, ToolStatus, UsageRow,
+};
+use crate::pricing::{Table, cost};
+use crate::time::{Period, Time};
+
+/// Which events are wanted.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    pub types: Vec<EventType>,
+    pub period: Period,
+    /// Only what comes after this number: 0 for everything.
+    pub after: u64,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self { types: EventType::USUAL.to_vec(), period: Period::default(), after: 0 }
+    }
+}
+
+/// Writes the events of a session that are wanted. `messages` are those of its full view.
+///
+/// Numbers count the wanted types from 1, without a gap, and do not depend on the period: whoever
+/// knows the last number he has seen can ask for what came after. Returns how many were written.
+pub fn write(
+    assembled: &Assembled,
+    messages: &[Message],
+    prices: &Table,
+    choice: &Choice,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<u64> {
+    #[derive(Serialize)]
+    struct Row<'a> {
+        schema: &'static str,
+        seq: u64,
+        agent: &'static str,
+        session: &'a str,
+        source: Option<&'a str>,
+        project: &'a str,
+        #[serde(flatten)]
+        event: &'a Event<'a>,
+    }
+    let session = &assembled.session;
+    let mut written = 0;
+    let all = events(assembled, messages, prices);
+    let wanted = all.iter().filter(|event| choice.types.contains(&event.what.kind()));
+    for (seq, event) in (1..).zip(wanted) {
+        let is_inside = match event.at {
+            Some(Time(at)) => choice.period.contains(at),
+            None => choice.period.is_everything(),
+        };
+        if seq <= choice.after || !is_inside {
+            continue;
+        }
+        let row = Row {
+            schema: "backstory.event/1",
+            seq,
+            agent: session.agent.name(),
+            session: &session.id,
+            source: event.source,
+            project: session.project.key(),
+            event,
+        };
+        write_line(&row, out)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+/// Everything that happened in a session, in order.
+pub fn events<'a>(
+    assembled: &'a Assembled,
+    messages: &'a [Message],
+    prices: &'a Table,
+) -> Vec<Event<'a>> {
+    let session = &assembled.session;
+    let stem = |part: usize| assembled.files.get(part)?.path.file_stem()?.to_str();
+    let first = messages.first().map_or(0, |first| first.part);
+    let owned = assembled.listed().filter(|placed| placed.owned);
+    let mut stream = Stream {
+        session,
+        prices,
+        source: stem(first),
+        owned: owned.map(|placed| placed.said.id.as_str()).collect(),
+        seen: HashSet::new(),
+        clock: Clock::new(session, messages),
+        events: Vec::new(),
+    };
+    let (started, updated) = (session.started.map(Time), session.updated.map(Time));
+    stream.push(session.started, Happening::SessionStart { started, title: session.title().0 });
+    let mut removed = Removed::new(messages);
+    for (n, message) in messages.iter().enumerate() {
+        stream.source = stem(message.part);
+        if let Some(what) = removed.before(message) {
+            stream.push(message.at, what);
+        }
+        stream.message(message);
+        if let Some(what) = removed.after(n, message) {
+            stream.push(None, what);
+        }
+    }
+    if let Some(what) = removed.rewind() {
+        stream.push(None, what);
+    }
+    stream.push(session.updated, Happening::SessionEnd { updated });
+    stream.events
+}
+
+/// The events so far, and what is needed to make more of them.
+struct Stream<'a> {
+    session: &'a Session,
+    prices: &'a Table,
+    /// The stem of the file that is read from.
+    source: Option<&'a str>,
+    /// Messages whose calls and tools belong to this session.
+    owned: HashSet<&'a str>,
+    /// The tool calls that were told already.
+    seen: HashSet<String>,
+    clock: Clock,
+    events: Vec<Event<'a>>,
+}
+
+impl<'a> Stream<'a> {
+    fn push(&mut self, at: Option<Timestamp>, what: Happening<'a>) {
+        let at = self.clock.tick(at).map(Time);
+        self.events.push(Event { at, source: self.source, what });
+    }
+
+    fn message(&mut self, said: &'a Message) {
+        let message = said.id.as_str();
+        match said.kind {
+            MessageKind::Prompt | MessageKind::Slash => {
+                self.push(said.at, Happening::UserPrompt { message, text: said.words() });
+            }
+            MessageKind::Error => self.push(said.at, Happening::Error { text: &said.text }),
+            _ => {}
+        }
+        for thought in &said.thoughts {
+            let (subject, text) = (thought.subject.as_str(), thought.description.as_str());
+            self.push(thought.at.or(said.at), Happening::Thought { message, subject, text });
+        }
+        let model = said.model.as_deref();
+        if said.kind == MessageKind::Reply && !said.text.is_empty() {
+            self.push(said.at, Happening::AssistantMessage { message, text: &said.text, model });
+        }
+        if !self.owned.contains(message) {
+            return;
+        }
+        if let Some(usage) = &said.usage {
+            let at = said.at.or(self.session.started);
+            let found = model.and_then(|model| self.prices.lookup(model, at));
+            let cost_usd = found.map(|found| cost(found.row, usage).usd.to_string());
+            let usage = UsageRow::new(usage);
+            self.push(said.at, Happening::ModelCall { message, model, usage, cost_usd });
+        }
+        self.tools(said);
+    }
+
+    /// Every use first, for the model asked for all of them at once; then what they gave, as they ended.
+    fn tools(&mut self, said: &'a Message) {
+        let mut done: Vec<(String, &ToolCall)> = Vec::new();
+        for (n, call) in said.tool_calls.iter().enumerate() {
+            // Histories have no ids; a use and its result must be found together all the same.
+            let id = match call.id.as_str() {
+                "" => format!("{}#{}", said.id, n + 1),
+                id => id.to_owned(),
+            };
+            if !self.seen.insert(id.clone()) {
+                continue;
+            }
+            let name = &call.name;
+            let what = Happening::ToolUse {
+                id: id.clone(),
+                name: &name.name,
+                label: &name.label,
+                canonical: name.canonical,
+                category: name.category,
+                server: name.server.as_deref(),
+                args: call.args.as_deref(),
+            };
+            self.push(said.at, what);
+            if call.status != ToolStatus::Unfinished {
+                done.push((id, call));
+            }
+        }
+        done.sort_by_key(|(_, call)| (call.at.is_none(), call.at));
+        for (id, call) in done {
+            let what = Happening::ToolResult {
+                id,
+                name: &call.name.name,
+                status: call.status.name(),
+                output: call.output.as_deref(),
+                error: call.error.as_deref(),
+                exit_code: call.exit_code,
+            };
+            self.push(call.at, what);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! When messages were taken out of a conversation: the log says what became of each, and from that the
+//! moment is found.
+
+use std::mem;
+
+use crate::model::{Fate, Happening, Message, MessageKind};
+
+pub(super) struct Removed {
+    /// The last message that was compressed away, where no summary or mark stands after it.
+    last_compressed: Option<usize>,
+    compressed: usize,
+    /// Whether there is more among them than an older summary.
+    has_said: bool,
+    rewound: usize,
+}
+
+impl Removed {
+    pub(super) fn new(messages: &[Message]) -> Self {
+        let last_compressed = messages.iter().rposition(|m| m.fate == Fate::Compressed);
+        let last_compressed = last_compressed.filter(|n| !messages[n + 1..].iter().any(is_mark));
+        Self { last_compressed, compressed: 0, has_said: false, rewound: 0 }
+    }
+
+    /// What happened before this message was written: a rewind ends with the first message that goes on, a
+    /// compression with its summary.
+    pub(super) fn before<'a>(&mut self, message: &Message) -> Option<Happening<'a>> {
+        if is_mark(message) {
+            // What it spared can have been rewound later, together with what came after it.
+            return if self.has_said { self.compress() } else { None };
+        }
+        if message.fate == Fate::Rewound { None } else { self.rewind() }
+    }
+
+    /// Takes note of the `n`th message; what happened after it, if no message tells that later.
+    pub(super) fn after<'a>(&mut self, n: usize, message: &Message) -> Option<Happening<'a>> {
+        match message.fate {
+            Fate::Rewound => self.rewound += 1,
+            Fate::Compressed => {
+                self.compressed += 1;
+                self.has_said |= message.kind != MessageKind::CompressSummary;
+            }
+            Fate::Kept | Fate::Failed => {}
+        }
+        if self.last_compressed == Some(n) { self.compress() } else { None }
+    }
+
+    /// The rewind that nothing came after.
+    pub(super) fn rewind<'a>(&mut self) -> Option<Happening<'a>> {
+        let messages = mem::take(&mut self.rewound);
+        (messages > 0).then_some(Happening::Rewind { messages })
+    }
+
+    fn compress<'a>(&mut self) -> Option<Happening<'a>> {
+        self.has_said = false;
+        let messages = mem::take(&mut self.compressed);
+        (messages > 0).then_some(Happening::Compress { messages })
+    }
+}
+
+fn is_mark(message: &Message) -> bool {
+    matches!(message.kind, MessageKind::CompressSummary | MessageKind::Compress)
+}

@@ -1,0 +1,39 @@
+//! Tool calls with their text, for the reports that need it: read again, only where one is wanted.
+
+use std::collections::HashSet;
+use std::io;
+
+use jiff::Timestamp;
+
+use crate::agent::gemini::{Assembled, Placed, ToolFact, some_messages};
+use crate::model::ToolCall;
+use crate::read::bytes::Bytes;
+use crate::time::Period;
+
+/// Gives each call of a session that is wanted to `sink`, once, however often it was recorded.
+pub(super) fn tool_calls(
+    assembled: &Assembled,
+    bytes: &dyn Bytes,
+    period: &Period,
+    is_wanted: impl Fn(&ToolFact) -> bool,
+    mut sink: impl FnMut(&ToolCall, Option<Timestamp>),
+) -> io::Result<()> {
+    let has_one = |placed: &&Placed| placed.owned && placed.said.tools.iter().any(&is_wanted);
+    let wanted: Vec<&Placed> = assembled.listed().filter(has_one).collect();
+    let messages = some_messages(assembled, &wanted, bytes, &|_| None)?;
+    let mut seen: HashSet<String> = HashSet::new();
+    for (placed, message) in wanted.iter().zip(&messages) {
+        for (n, call) in message.tool_calls.iter().enumerate() {
+            let key =
+                if call.id.is_empty() { format!("{}#{n}", message.id) } else { call.id.clone() };
+            let at = call.at.or(message.at);
+            let is_inside = at.map_or(period.is_everything(), |at| period.contains(at));
+            // The facts are of the same list, unless the file changed in between.
+            let is_wanted = placed.said.tools.get(n).is_some_and(&is_wanted);
+            if is_wanted && is_inside && seen.insert(key) {
+                sink(call, at);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! Events: the laws of the stream on every tree, and the documents that have no times at all.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
+use backstory_core::archive::{Archive, Facts, Wanted};
+use backstory_core::collection::Collection;
+use backstory_core::export::events::{Choice, write};
+use backstory_core::model::{EventType, SessionKind};
+use backstory_core::pricing::Table;
+use backstory_core::query::tools::{Group, Question, tools};
+use backstory_core::time::Period;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{testdata, trees_below};
+use crate::trees::tree;
+
+fn collection(path: &Path) -> Collection {
+    Collection::read(gemini::discover_given(path), &Candidates::default(), &|_| {})
+}
+
+fn all_types() -> Choice {
+    Choice { types: EventType::ALL.to_vec(), ..Choice::default() }
+}
+
+fn events(assembled: &Assembled, choice: &Choice) -> Vec<Value> {
+    let messages = gemini::transcript(assembled, View::Full, &|_| None).unwrap();
+    let mut out = Vec::new();
+    let written = write(assembled, &messages, &Table::embedded(), choice, &mut out).unwrap();
+    let lines: Vec<Value> = String::from_utf8(out)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(written, lines.len() as u64);
+    lines
+}
+
+fn count(events: &[Value], kind: &str) -> usize {
+    events.iter().filter(|event| event["type"] == kind).count()
+}
+
+/// Tool calls that no record tells of, only the model's own words: all that a history has. Counts leave them
+/// out, for nothing tells how they ended.
+fn only_requested(assembled: &Assembled) -> usize {
+    let messages = gemini::transcript(assembled, View::Full, &|_| None).unwrap();
+    let unrecorded =
+        assembled.listed().zip(&messages).filter(|(placed, _)| placed.said.tools.is_empty());
+    unrecorded.map(|(_, message)| message.tool_calls.len()).sum()
+}
+
+/// What holds for every session.
+fn check(assembled: &Assembled) -> Vec<Value> {
+    let session = &assembled.session;
+    let id = &session.id;
+    let all = events(assembled, &all_types());
+    let usual = events(assembled, &Choice::default());
+    for stream in [&all, &usual] {
+        for (seq, event) in (1..).zip(stream.iter()) {
+            assert_eq!(event["seq"], seq, "{id}");
+            assert_eq!(event["session"], id.as_str());
+        }
+        let times: Vec<Option<&str>> = stream.iter().map(|event| event["at"].as_str()).collect();
+        assert!(times.is_sorted(), "{id}: {times:?}");
+        assert!(times.iter().all(Option::is_some), "{id}: every file has a time");
+        assert_eq!(stream.first().unwrap()["type"], "session_start", "{id}");
+        assert_eq!(stream.last().unwrap()["type"], "session_end", "{id}");
+        assert_eq!(count(stream, "session_start") + count(stream, "session_end"), 2, "{id}");
+    }
+    let after = Choice { after: 3, ..all_types() };
+    assert_eq!(events(assembled, &after), all[3.min(all.len())..], "{id}");
+
+    assert_eq!(count(&all, "user_prompt"), session.prompts, "{id}: prompts");
+    assert_eq!(count(&all, "model_call"), session.calls, "{id}: calls");
+    let total: u64 = all.iter().filter_map(|event| event["usage"]["total"].as_u64()).sum();
+    assert_eq!(total, session.usage.total(), "{id}: tokens");
+    let unrecorded = only_requested(assembled);
+    assert_eq!(count(&all, "tool_use"), session.tool_calls + unrecorded, "{id}: tool calls");
+    // A result belongs to a use that came before it.
+    let mut open: Vec<&Value> = Vec::new();
+    for event in &all {
+        match event["type"].as_str().unwrap() {
+            "tool_use" => open.push(&event["id"]),
+            "tool_result" => {
+                let at = open.iter().position(|id| **id == event["id"]);
+                open.remove(at.unwrap_or_else(|| panic!("{id}: {event}")));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// How often each tool ran and how that ended, as `tools` counts it.
+fn counted(all: &Collection) -> BTreeMap<(String, &'static str), u64> {
+    let wanted = Wanted { calls: false, tools: true, checkpoints: false };
+    let archive = Archive::in_memory(all, &Facts::of(all, wanted), "here").unwrap();
+    let question = Question { group: Group::Tool, period: Period::default(), sessions: None };
+    let mut out = BTreeMap::new();
+    for row in tools(&archive, &question).unwrap() {
+        let ends = [
+            ("calls", row.calls),
+            ("success", row.success),
+            ("error", row.error),
+            ("cancelled", row.cancelled),
+        ];
+        for (end, count) in ends.into_iter().filter(|(_, count)| *count > 0) {
+            out.insert((row.key.clone(), end), count);
+        }
+    }
+    out
+}
+
+fn check_tree(folder: &Path) {
+    let all = collection(folder);
+    let mut told: BTreeMap<(String, &'static str), u64> = BTreeMap::new();
+    for assembled in &all.sessions {
+        let events = check(assembled);
+        if assembled.session.kind == SessionKind::Checkpoint {
+            continue;
+        }
+        for event in &events {
+            let end = match (event["type"].as_str().unwrap(), event["status"].as_str()) {
+                ("tool_use", _) => "calls",
+                ("tool_result", Some("success")) => "success",
+                ("tool_result", Some("error")) => "error",
+                ("tool_result", _) => "cancelled",
+                _ => continue,
+            };
+            let name = event["name"].as_str().unwrap().to_owned();
+            *told.entry((name, end)).or_default() += 1;
+        }
+    }
+    let mains = all.sessions.iter().filter(|s| s.session.kind != SessionKind::Checkpoint);
+    if mains.map(only_requested).sum::<usize>() == 0 {
+        assert_eq!(told, counted(&all), "{}", folder.display());
+    }
+}
+
+#[test]
+fn recorded_trees() {
+    let trees = trees_below(&testdata("gemini"));
+    assert!(trees.len() > 80, "only {} trees", trees.len());
+    for folder in trees {
+        check_tree(&folder);
+    }
+}
+
+#[test]
+fn corner_cases() {
+    let mut sessions = 0;
+    for entry in std::fs::read_dir(testdata("gemini/edge")).unwrap() {
+        let all = collection(&entry.unwrap().path());
+        all.sessions.iter().for_each(|assembled| drop(check(assembled)));
+        sessions += all.sessions.len();
+    }
+    assert!(sessions > 20, "only {sessions} sessions");
+}
+
+proptest! {
+    // Each case writes files.
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn made_up_trees(tree in tree()) {
+        let folder = tempfile::tempdir().unwrap();
+        tree.plant(folder.path());
+        check_tree(folder.path());
+    }
+}
+
+/// A history as the model's own list of contents: no ids, no times.
+fn turns() -> Value {
+    json!([
+        { "role": "user", "parts": [{ "text": "why does the build fail" }] },
+        { "role": "model", "parts": [
+            { "text": "I look at both." },
+            { "functionCall": { "name": "read_file", "args": { "file_path": "/app/main.ts" } } },
+            { "functionCall": { "name": "run_shell_command", "args": { "command": "mak" } } }] },
+        { "role": "user", "parts": [
+            { "functionResponse": { "name": "read_file",
+                "response": { "name": "read_file", "content": "let x = 1" } } },
+            { "functionResponse": { "name": "run_shell_command",
+                "response": { "name": "run_shell_command", "content": { "error": "mak: not found" } } } }] },
+        { "role": "model", "parts": [{ "functionCall": { "name": "write_todos", "args": {} } }] },
+        { "role": "user", "parts": [
+            { "functionResponse": { "name": "write_todos", "response": { "error": "refused" } } }] },
+        { "role": "model", "parts": [{ "text": "There is a typo." }] }
+    ])
+}
+
+/// Type, name, canonical, category, status, error and time of day of each event.
+fn told(file: &str, document: &Value) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(file);
+    std::fs::write(&path, document.to_string()).unwrap();
+    let all = collection(&path);
+    let [assembled] = all.sessions.as_slice() else { panic!("{}", all.sessions.len()) };
+    assert_eq!(check(assembled)[0]["source"], file.split('.').next().unwrap());
+    let field = |event: &Value, name: &str| event[name].as_str().map(str::to_owned);
+    let line = |event: &Value| {
+        let names =
+            ["type", "text", "id", "name", "canonical", "category", "status", "output", "error"];
+        let mut words: Vec<String> = names.iter().filter_map(|name| field(event, name)).collect();
+        if file.contains('T') {
+            words.insert(0, field(event, "at").unwrap());
+        }
+        words.join(" ")
+    };
+    events(assembled, &Choice::default()).iter().map(line).collect()
+}
+
+#[test]
+fn a_history_in_a_session_file() {
+    let document = json!({ "history": turns() });
+    let told = told("session-2025-09-18T02-45-3b44bc68.json", &document);
+    assert_eq!(
+        told,
+        [
+            "2025-09-18T02:45:00.000Z session_start",
+            "2025-09-18T02:45:00.001Z user_prompt why does the build fail",
+            "2025-09-18T02:45:00.003Z tool_use 2#1 read_file file_read Read",
+            "2025-09-18T02:45:00.004Z tool_use 2#2 run_shell_command shell_exec Execute",
+            "2025-09-18T02:45:00.005Z tool_result 2#1 read_file success let x = 1",
+            "2025-09-18T02:45:00.006Z tool_result 2#2 run_shell_command error mak: not found",
+            "2025-09-18T02:45:00.007Z tool_use 4#1 write_todos planning Plan",
+            "2025-09-18T02:45:00.008Z tool_result 4#1 write_todos error refused",
+            "2025-09-18T02:45:00.010Z session_end",
+        ]
+    );
+}
+
+/// A saved chat and a shared history are the same list, wrapped and bare.
+#[test]
+fn saved_and_shared_histories() {
+    let wrapped = told("checkpoint-plan.json", &json!({ "history": turns() }));
+    assert_eq!(wrapped, told("shared.json", &turns()));
+    assert_eq!(wrapped.len(), 9);
+}
+
+/// Messages that a compression spared were rewound with all that came after it.
+#[test]
+fn compressed_and_then_rewound() {
+    let all = collection(&testdata("gemini/shapes/compress-then-rewind"));
+    let events = events(&all.sessions[0], &all_types());
+    let removed = events
+        .iter()
+        .filter_map(|event| Some((event["type"].clone(), event["messages"].as_u64()?)));
+    assert_eq!(removed.collect::<Vec<_>>(), [("compress".into(), 2), ("rewind".into(), 3)]);
+}

@@ -1,0 +1,77 @@
+//! Counting, on made-up homes: whatever the group and the zone, the rows add up to what was written.
+
+use backstory_core::agent::gemini::{self, Candidates};
+use backstory_core::archive::{Archive, Facts, Wanted};
+use backstory_core::collection::Collection;
+use backstory_core::pricing::Table;
+use backstory_core::query::usage::{Group, Question, Sum, usage};
+use backstory_core::time::Period;
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::trees::tree;
+
+fn question(group: Group) -> Question {
+    Question {
+        group,
+        period: Period::default(),
+        sessions: None,
+        models: Vec::new(),
+        breakdown: true,
+        rollup: false,
+        current: false,
+    }
+}
+
+/// All that is added up.
+fn numbers(sum: &Sum) -> [u64; 9] {
+    let usage = &sum.usage;
+    let Sum { calls, undated, billed, .. } = sum;
+    let cost = billed.usd.unwrap_or_default().pico();
+    let cost = u64::try_from(cost).unwrap();
+    let tokens = [usage.input, usage.cached, usage.output, usage.thoughts, usage.tool];
+    let [input, cached, output, thoughts, tool] = tokens;
+    [*calls, input, cached, output, thoughts, tool, usage.other, *undated, cost]
+}
+
+fn added<'a>(sums: impl Iterator<Item = &'a Sum>) -> [u64; 9] {
+    sums.map(numbers).fold([0; 9], |all, one| std::array::from_fn(|n| all[n] + one[n]))
+}
+
+proptest! {
+    // Each case writes files.
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_group_adds_up_in_every_zone(tree in tree(), zones in prop::collection::vec(any::<Index>(), 20)) {
+        let folder = tempfile::tempdir().unwrap();
+        tree.plant(folder.path());
+        let found = gemini::discover_given(folder.path());
+        let all = Collection::read(found, &Candidates::default(), &|_| {});
+        let wanted = Wanted { calls: true, tools: false, checkpoints: false };
+        let archive = Archive::in_memory(&all, &Facts::of(&all, wanted), "here").unwrap();
+        let names: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+        prop_assert!(names.len() > 400, "only {} zones", names.len());
+        for zone in zones {
+            let name = zone.get(&names);
+            let Ok(zone) = TimeZone::get(name) else { continue };
+            let prices = Table::embedded();
+            archive.prepare(&zone, &prices).unwrap();
+            for group in Group::ALL {
+                let answer = usage(&archive, &question(group), &prices).unwrap();
+                prop_assert_eq!(answer.total.calls, tree.calls.len() as u64);
+                prop_assert_eq!(answer.total.usage.total(), tree.calls.values().sum::<u64>());
+                let total = numbers(&answer.total);
+                prop_assert_eq!(added(answer.rows.iter().map(|row| &row.sum)), total, "{:?} {}", group, name);
+                for row in &answer.rows {
+                    let parts = added(row.models.iter().map(|part| &part.sum));
+                    prop_assert_eq!(parts, numbers(&row.sum), "{:?} {} {}", group, name, row.key);
+                }
+                let keys: std::collections::BTreeSet<&str> = answer.rows.iter().map(|row| row.key.as_str()).collect();
+                prop_assert_eq!(keys.len(), answer.rows.len(), "{:?} {}", group, name);
+                prop_assert!(!keys.contains("undated"), "every session has a start");
+            }
+        }
+    }
+}
