@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use backstory_core::agent::AgentKind;
-use backstory_core::agent::gemini::{self, Candidates, Scanned, View};
+use backstory_core::agent::gemini::{self, Candidates, Projects, Scanned, View};
 use backstory_core::discover::{Source, SourceKind};
 use backstory_core::export::events::{self, Choice};
 use backstory_core::export::gemini::{Fallback, write};
@@ -14,6 +14,7 @@ use backstory_core::export::json;
 use backstory_core::fault::Faults;
 use backstory_core::model::EventType;
 use backstory_core::pricing::Table;
+use backstory_core::read::bytes::Disk;
 use backstory_core::read::json::check;
 use backstory_core::transcript::{Options, blocks};
 use libfuzzer_sys::fuzz_target;
@@ -41,9 +42,12 @@ fuzz_target!(|bytes: &[u8]| {
         folder: None,
         size: bytes.len() as u64,
         modified: None,
+        inode: None,
+        archived: None,
     };
-    let mut scanned = [Scanned { source, holds, faults: Faults::default() }];
-    let sessions = gemini::assemble(&mut scanned, &Candidates::default());
+    let scanned = vec![Scanned { source, holds, faults: Faults::default() }];
+    let mut projects = Projects::new(&Candidates::default());
+    let sessions = gemini::assemble(scanned, &mut projects, &|_, _| None);
     if sessions.iter().all(|assembled| assembled.messages.is_empty()) {
         return;
     }
@@ -51,7 +55,7 @@ fuzz_target!(|bytes: &[u8]| {
     let everything = Options { thoughts: true, tool_output: true, info: true, only: Vec::new() };
     for assembled in &sessions {
         for view in [View::Current, View::Full] {
-            let messages = gemini::transcript(assembled, view, &|_| None).expect("it was written");
+            let messages = gemini::transcript(assembled, view, &Disk, &|_| None).expect("it was written");
             blocks(&messages, &everything);
             let mut document = Vec::new();
             json::write(&assembled.session, &messages, &Table::embedded(), &mut document)

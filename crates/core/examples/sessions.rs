@@ -5,28 +5,29 @@
 
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Candidates, View};
-use backstory_core::collection::{Collection, session_cost};
+use backstory_core::agent::gemini::{self, View};
+use backstory_core::archive::Archive;
+use backstory_core::collection::Collection;
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::pricing::Table;
+use backstory_core::query::usage::session_costs;
+use jiff::tz::TimeZone;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let home = std::env::args().nth(1).ok_or("usage: sessions HOME [transcript]")?;
     let with_messages = std::env::args().nth(2).is_some();
     let found = gemini::discover_given(Path::new(&home));
-    let all = Collection::read(found, &Candidates::default(), &|_| ());
+    let archive = Archive::of(&found)?;
+    let all = Collection::new(&archive, found)?;
     let prices = Table::embedded();
-    for assembled in &all.sessions {
-        println!(
-            "{}",
-            serde_json::to_string(&SessionRow::new(
-                &assembled.session,
-                session_cost(assembled, &prices)
-            ))?
-        );
-        if with_messages {
+    archive.prepare(&TimeZone::UTC, &prices)?;
+    let costs = session_costs(&archive)?;
+    for session in &all.sessions {
+        let row = SessionRow::new(session, costs.get(&session.id).copied());
+        println!("{}", serde_json::to_string(&row)?);
+        if let Some(assembled) = archive.assembled(&session.id)?.filter(|_| with_messages) {
             let find = |id: &str| all.agent_session(id);
-            for message in gemini::transcript(assembled, View::Full, &find)? {
+            for message in gemini::transcript(&assembled, View::Full, &archive, &find)? {
                 println!("  {}", serde_json::to_string(&MessageRow::new(&message, &prices))?);
             }
         }

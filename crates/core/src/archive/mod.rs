@@ -33,6 +33,8 @@ pub use sessions::{FaultCount, FileRow};
 pub use sync::{Exclude, Setup, Synced};
 pub use words::Forgotten;
 
+use crate::agent::gemini::Candidates;
+use crate::discover::Found;
 use crate::pricing::Table;
 
 /// An open archive.
@@ -70,6 +72,15 @@ pub enum ArchiveError {
 }
 
 impl Archive {
+    /// All that was found, in memory: for those who only want to read.
+    pub fn of(found: &Found) -> Result<Self, ArchiveError> {
+        let mut archive = Self::in_memory()?;
+        let candidates = Candidates::default();
+        let setup = Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "" };
+        archive.sync(found, &setup, &|_| {})?;
+        Ok(archive)
+    }
+
     /// Where it is; none for one in memory.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()

@@ -32,6 +32,13 @@ pub trait Exclude {
     fn takes(&self, project: &Project) -> bool;
 }
 
+/// None at all.
+impl Exclude for () {
+    fn takes(&self, _: &Project) -> bool {
+        false
+    }
+}
+
 /// What a sync goes by.
 pub struct Setup<'a> {
     /// What the place is called where the files were found.

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
-use backstory_core::archive::{Archive, Facts, Wanted};
-use backstory_core::collection::Collection;
+use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::export::events::{Choice, write};
 use backstory_core::model::{EventType, SessionKind};
 use backstory_core::pricing::Table;
@@ -14,19 +12,15 @@ use backstory_core::time::Period;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{testdata, trees_below};
+use crate::support::{Home, testdata, trees_below};
 use crate::trees::tree;
-
-fn collection(path: &Path) -> Collection {
-    Collection::read(gemini::discover_given(path), &Candidates::default(), &|_| {})
-}
 
 fn all_types() -> Choice {
     Choice { types: EventType::ALL.to_vec(), ..Choice::default() }
 }
 
-fn events(assembled: &Assembled, choice: &Choice) -> Vec<Value> {
-    let messages = gemini::transcript(assembled, View::Full, &|_| None).unwrap();
+fn events(home: &Home, assembled: &Assembled, choice: &Choice) -> Vec<Value> {
+    let messages = home.messages(assembled, View::Full);
     let mut out = Vec::new();
     let written = write(assembled, &messages, &Table::embedded(), choice, &mut out).unwrap();
     let lines: Vec<Value> = String::from_utf8(out)
@@ -44,19 +38,19 @@ fn count(events: &[Value], kind: &str) -> usize {
 
 /// Tool calls that no record tells of, only the model's own words: all that a history has. Counts leave them
 /// out, for nothing tells how they ended.
-fn only_requested(assembled: &Assembled) -> usize {
-    let messages = gemini::transcript(assembled, View::Full, &|_| None).unwrap();
+fn only_requested(home: &Home, assembled: &Assembled) -> usize {
+    let messages = home.messages(assembled, View::Full);
     let unrecorded =
         assembled.listed().zip(&messages).filter(|(placed, _)| placed.said.tools.is_empty());
     unrecorded.map(|(_, message)| message.tool_calls.len()).sum()
 }
 
 /// What holds for every session.
-fn check(assembled: &Assembled) -> Vec<Value> {
+fn check(home: &Home, assembled: &Assembled) -> Vec<Value> {
     let session = &assembled.session;
     let id = &session.id;
-    let all = events(assembled, &all_types());
-    let usual = events(assembled, &Choice::default());
+    let all = events(home, assembled, &all_types());
+    let usual = events(home, assembled, &Choice::default());
     for stream in [&all, &usual] {
         for (seq, event) in (1..).zip(stream.iter()) {
             assert_eq!(event["seq"], seq, "{id}");
@@ -70,13 +64,13 @@ fn check(assembled: &Assembled) -> Vec<Value> {
         assert_eq!(count(stream, "session_start") + count(stream, "session_end"), 2, "{id}");
     }
     let after = Choice { after: 3, ..all_types() };
-    assert_eq!(events(assembled, &after), all[3.min(all.len())..], "{id}");
+    assert_eq!(events(home, assembled, &after), all[3.min(all.len())..], "{id}");
 
     assert_eq!(count(&all, "user_prompt"), session.prompts, "{id}: prompts");
     assert_eq!(count(&all, "model_call"), session.calls, "{id}: calls");
     let total: u64 = all.iter().filter_map(|event| event["usage"]["total"].as_u64()).sum();
     assert_eq!(total, session.usage.total(), "{id}: tokens");
-    let unrecorded = only_requested(assembled);
+    let unrecorded = only_requested(home, assembled);
     assert_eq!(count(&all, "tool_use"), session.tool_calls + unrecorded, "{id}: tool calls");
     // A result belongs to a use that came before it.
     let mut open: Vec<&Value> = Vec::new();
@@ -94,12 +88,15 @@ fn check(assembled: &Assembled) -> Vec<Value> {
 }
 
 /// How often each tool ran and how that ended, as `tools` counts it.
-fn counted(all: &Collection) -> BTreeMap<(String, &'static str), u64> {
-    let wanted = Wanted { calls: false, tools: true, checkpoints: false };
-    let archive = Archive::in_memory(all, &Facts::of(all, wanted), "here").unwrap();
-    let question = Question { group: Group::Tool, period: Period::default(), sessions: None };
+fn counted(home: &Home) -> BTreeMap<(String, &'static str), u64> {
+    let question = Question {
+        group: Group::Tool,
+        period: Period::default(),
+        sessions: None,
+        checkpoints: false,
+    };
     let mut out = BTreeMap::new();
-    for row in tools(&archive, &question).unwrap() {
+    for row in tools(&home.archive, &question).unwrap() {
         let ends = [
             ("calls", row.calls),
             ("success", row.success),
@@ -114,10 +111,10 @@ fn counted(all: &Collection) -> BTreeMap<(String, &'static str), u64> {
 }
 
 fn check_tree(folder: &Path) {
-    let all = collection(folder);
+    let all = Home::at(folder);
     let mut told: BTreeMap<(String, &'static str), u64> = BTreeMap::new();
     for assembled in &all.sessions {
-        let events = check(assembled);
+        let events = check(&all, assembled);
         if assembled.session.kind == SessionKind::Checkpoint {
             continue;
         }
@@ -134,7 +131,7 @@ fn check_tree(folder: &Path) {
         }
     }
     let mains = all.sessions.iter().filter(|s| s.session.kind != SessionKind::Checkpoint);
-    if mains.map(only_requested).sum::<usize>() == 0 {
+    if mains.map(|s| only_requested(&all, s)).sum::<usize>() == 0 {
         assert_eq!(told, counted(&all), "{}", folder.display());
     }
 }
@@ -152,8 +149,8 @@ fn recorded_trees() {
 fn corner_cases() {
     let mut sessions = 0;
     for entry in std::fs::read_dir(testdata("gemini/edge")).unwrap() {
-        let all = collection(&entry.unwrap().path());
-        all.sessions.iter().for_each(|assembled| drop(check(assembled)));
+        let all = Home::at(&entry.unwrap().path());
+        all.sessions.iter().for_each(|assembled| drop(check(&all, assembled)));
         sessions += all.sessions.len();
     }
     assert!(sessions > 20, "only {sessions} sessions");
@@ -196,9 +193,9 @@ fn told(file: &str, document: &Value) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(file);
     std::fs::write(&path, document.to_string()).unwrap();
-    let all = collection(&path);
+    let all = Home::at(&path);
     let [assembled] = all.sessions.as_slice() else { panic!("{}", all.sessions.len()) };
-    assert_eq!(check(assembled)[0]["source"], file.split('.').next().unwrap());
+    assert_eq!(check(&all, assembled)[0]["source"], file.split('.').next().unwrap());
     let field = |event: &Value, name: &str| event[name].as_str().map(str::to_owned);
     let line = |event: &Value| {
         let names =
@@ -209,7 +206,7 @@ fn told(file: &str, document: &Value) -> Vec<String> {
         }
         words.join(" ")
     };
-    events(assembled, &Choice::default()).iter().map(line).collect()
+    events(&all, assembled, &Choice::default()).iter().map(line).collect()
 }
 
 #[test]
@@ -243,8 +240,8 @@ fn saved_and_shared_histories() {
 /// Messages that a compression spared were rewound with all that came after it.
 #[test]
 fn compressed_and_then_rewound() {
-    let all = collection(&testdata("gemini/shapes/compress-then-rewind"));
-    let events = events(&all.sessions[0], &all_types());
+    let all = Home::at(&testdata("gemini/shapes/compress-then-rewind"));
+    let events = events(&all, &all.sessions[0], &all_types());
     let removed = events
         .iter()
         .filter_map(|event| Some((event["type"].clone(), event["messages"].as_u64()?)));

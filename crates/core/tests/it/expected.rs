@@ -3,24 +3,20 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
-use backstory_core::collection::Collection;
+use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::{Message, MessageKind, ToolCall};
 use backstory_core::pricing::Table;
 use serde_json::{Value, json};
 
-/// Reads what is found at `path`.
-pub(crate) fn read(path: &Path) -> Collection {
-    Collection::read(gemini::discover_given(path), &Candidates::default(), &|_| {})
-}
+use crate::support::Home;
 
 /// All sessions, as tables have them; file names are relative to `folder`.
-pub(crate) fn sessions(collection: &Collection, folder: &Path) -> Value {
-    collection.sessions.iter().map(|session| self::session(collection, session, folder)).collect()
+pub(crate) fn sessions(home: &Home, folder: &Path) -> Value {
+    home.sessions.iter().map(|session| self::session(home, session, folder)).collect()
 }
 
-pub(crate) fn session(collection: &Collection, assembled: &Assembled, folder: &Path) -> Value {
+pub(crate) fn session(home: &Home, assembled: &Assembled, folder: &Path) -> Value {
     let mut out = serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap();
     let parts = assembled.session.parts.iter();
     out["parts"] = parts
@@ -29,10 +25,7 @@ pub(crate) fn session(collection: &Collection, assembled: &Assembled, folder: &P
             json!([file.to_str().unwrap().replace('\\', "/"), part.why.name()])
         })
         .collect();
-    let view = |view| {
-        let agent = |id: &str| collection.agent_session(id);
-        gemini::transcript(assembled, view, &agent).unwrap()
-    };
+    let view = |view| home.messages(assembled, view);
     out["messages"] = view(View::Full).iter().map(message).collect();
     out["current"] = view(View::Current).iter().map(|message| message.id.clone()).collect();
     out["listed"] = assembled.session.is_listed().into();

@@ -4,9 +4,9 @@ use std::io::Cursor;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{
-    self, Assembled, Candidates, Form, Loaded, LogReader, Manner, Scanned, Shape, View,
+    self, Assembled, Form, Loaded, LogReader, Manner, Shape, View,
 };
-use backstory_core::discover::Source;
+use backstory_core::discover::{Found, Source};
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::MessageKind;
@@ -16,7 +16,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use crate::expected::differences;
-use crate::support::{testdata, trees_below};
+use crate::support::{Home, testdata, trees_below};
 
 const TEXTS: [&str; 8] = [
     "continue",
@@ -229,16 +229,15 @@ fn plant(folder: &Path, files: &[(String, Log)]) {
     }
 }
 
-fn assembled(sources: &[Source]) -> Vec<Assembled> {
-    let mut scanned: Vec<Scanned> = sources.iter().cloned().map(gemini::scan).collect();
-    gemini::assemble(&mut scanned, &Candidates::default())
+fn home(sources: &[Source]) -> Home {
+    Home::of(Found { sources: sources.to_vec(), ..Found::default() })
 }
 
 /// All that a reader of these sessions would see.
-fn seen(sessions: &[Assembled]) -> Value {
+fn seen(home: &Home) -> Value {
     let one = |assembled: &Assembled| {
         let messages = |view| {
-            let messages = gemini::transcript(assembled, view, &|_| None).unwrap();
+            let messages = home.messages(assembled, view);
             let rows = messages
                 .iter()
                 .map(|message| serde_json::to_value(MessageRow::new(message, &Table::embedded())));
@@ -247,17 +246,17 @@ fn seen(sessions: &[Assembled]) -> Value {
         json!({ "session": serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap(),
             "full": messages(View::Full), "current": messages(View::Current) })
     };
-    sessions.iter().map(one).collect()
+    home.sessions.iter().map(one).collect()
 }
 
 fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
     let mut sources = gemini::discover_given(folder).sources;
-    let first = seen(&assembled(&sources));
+    let first = seen(&home(&sources));
     for shift in shifts {
         let count = sources.len().max(1);
         sources.rotate_left(shift % count);
         sources.reverse();
-        let differences = differences(&first, &seen(&assembled(&sources)));
+        let differences = differences(&first, &seen(&home(&sources)));
         assert!(differences.is_empty(), "{}\n{differences}", folder.display());
     }
 }
@@ -273,9 +272,9 @@ fn is_made_of(text: &str, texts: &[String]) -> bool {
 
 /// Nothing that Gemini CLI would show is missing: each message of the current view is listed, or its
 /// words and calls are in those that are.
-fn full_contains_current(sessions: &[Assembled]) {
-    for assembled in sessions {
-        let view = |view| gemini::transcript(assembled, view, &|_| None).unwrap();
+fn full_contains_current(home: &Home) {
+    for assembled in &home.sessions {
+        let view = |view| home.messages(assembled, view);
         let (full, current) = (view(View::Full), view(View::Current));
         let listed = |id: &str| full.iter().any(|message| message.id == id);
         let squeezed = |text: &str| text.split_whitespace().collect::<String>();
@@ -363,8 +362,7 @@ proptest! {
     fn the_full_view_contains_the_current_one(log in log()) {
         let folder = tempfile::tempdir().unwrap();
         plant(folder.path(), &[("tmp/app/chats/session-2026-03-01T10-00-00000001.jsonl".to_owned(), log)]);
-        let sessions = assembled(&gemini::discover_given(folder.path()).sources);
-        full_contains_current(&sessions);
+        full_contains_current(&Home::at(folder.path()));
     }
 }
 
@@ -373,7 +371,7 @@ fn real_trees_in_any_order() {
     let mut trees = 0;
     for folder in trees_below(&testdata("gemini")) {
         any_order_is_the_same(&folder, &[1, 2, 5]);
-        full_contains_current(&assembled(&gemini::discover_given(&folder).sources));
+        full_contains_current(&Home::at(&folder));
         trees += 1;
     }
     assert!(trees > 80, "only {trees} trees");

@@ -4,8 +4,12 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini;
+use backstory_core::agent::gemini::{self, Assembled, View};
+use backstory_core::archive::Archive;
+use backstory_core::collection::Collection;
+use backstory_core::discover::Found;
 use backstory_core::export::gemini::{Fallback, write};
+use backstory_core::model::Message;
 use serde_json::Value;
 
 pub(crate) fn testdata(path: &str) -> PathBuf {
@@ -82,4 +86,41 @@ pub(crate) fn trees_below(folder: &Path) -> Vec<PathBuf> {
         }
     }
     out
+}
+
+/// All that some files come to.
+pub(crate) struct Home {
+    pub(crate) archive: Archive,
+    pub(crate) all: Collection,
+    /// Sorted by id.
+    pub(crate) sessions: Vec<Assembled>,
+}
+
+impl Home {
+    pub(crate) fn at(path: &Path) -> Self {
+        Self::of(gemini::discover_given(path))
+    }
+
+    pub(crate) fn of(found: Found) -> Self {
+        Self::new(Archive::of(&found).unwrap(), found)
+    }
+
+    pub(crate) fn new(archive: Archive, found: Found) -> Self {
+        let all = Collection::new(&archive, found).unwrap();
+        let ids: Vec<String> = all.sessions.iter().map(|session| session.id.clone()).collect();
+        let mut sessions = Vec::new();
+        let put = |mut assembled: Assembled| {
+            assembled.session = all.get(&assembled.session.id).unwrap().clone();
+            sessions.push(assembled);
+            Ok(())
+        };
+        archive.each_assembled(&ids, put).unwrap();
+        sessions.sort_by(|a, b| a.session.id.cmp(&b.session.id));
+        Self { archive, all, sessions }
+    }
+
+    pub(crate) fn messages(&self, assembled: &Assembled, view: View) -> Vec<Message> {
+        let agent = |id: &str| self.all.agent_session(id);
+        gemini::transcript(assembled, view, &self.archive, &agent).unwrap()
+    }
 }

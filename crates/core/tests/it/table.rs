@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use backstory_core::agent::gemini::{self, Assembled, View};
+use backstory_core::agent::gemini::{Assembled, View};
 use serde_json::Value;
 
-use crate::expected::{differences, read, sessions};
-use crate::support::{files_below, testdata};
+use crate::expected::{differences, sessions};
+use crate::support::{Home, files_below, testdata};
 
 #[test]
 fn sessions_and_messages_of_every_tree() {
@@ -18,7 +18,7 @@ fn sessions_and_messages_of_every_tree() {
     let mut wrong = String::new();
     for (tree, mut expected) in table {
         let folder = testdata("gemini").join(&tree);
-        let ours = sessions(&read(&folder), &folder);
+        let ours = sessions(&Home::at(&folder), &folder);
         for session in &mut expected {
             settle(session);
         }
@@ -56,13 +56,14 @@ fn the_current_view_is_the_loaders() {
     for answers in recorded.iter().filter(|path| path.ends_with("loaded.jsonl")) {
         let folder = answers.parent().unwrap();
         let tree = folder.join("gemini");
-        let collection = read(if tree.is_dir() { &tree } else { folder });
+        let home = Home::at(if tree.is_dir() { &tree } else { folder });
         for line in std::fs::read_to_string(answers).unwrap().lines() {
             let answer: Value = serde_json::from_str(line).unwrap();
             let file = folder.join(answer["file"].as_str().unwrap());
-            let is_true = |session: &&Assembled| session.true_file.as_deref() == Some(&*file);
-            let Some(session) = collection.sessions.iter().find(is_true) else { continue };
-            let ours = gemini::transcript(session, View::Current, &|_| None).unwrap();
+            let is_true =
+                |session: &&Assembled| session.true_file.is_some_and(|at| session.files[at].path == file);
+            let Some(session) = home.sessions.iter().find(is_true) else { continue };
+            let ours = home.messages(session, View::Current);
             let ours: Vec<&str> = ours.iter().map(|message| message.id.as_str()).collect();
             let theirs = answer["record"]["messages"].as_array().unwrap();
             let theirs: Vec<&str> = theirs.iter().map(|m| m["id"].as_str().unwrap()).collect();

@@ -1,8 +1,7 @@
 //! Counting, on made-up homes: whatever the group and the zone, the rows add up to what was written.
 
-use backstory_core::agent::gemini::{self, Candidates};
-use backstory_core::archive::{Archive, Facts, Wanted};
-use backstory_core::collection::Collection;
+use backstory_core::agent::gemini;
+use backstory_core::archive::Archive;
 use backstory_core::pricing::Table;
 use backstory_core::query::usage::{Group, Question, Sum, usage};
 use backstory_core::time::Period;
@@ -21,6 +20,7 @@ fn question(group: Group) -> Question {
         breakdown: true,
         rollup: false,
         current: false,
+        checkpoints: false,
     }
 }
 
@@ -48,9 +48,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         tree.plant(folder.path());
         let found = gemini::discover_given(folder.path());
-        let all = Collection::read(found, &Candidates::default(), &|_| {});
-        let wanted = Wanted { calls: true, tools: false, checkpoints: false };
-        let archive = Archive::in_memory(&all, &Facts::of(&all, wanted), "here").unwrap();
+        let archive = Archive::of(&found).unwrap();
         let names: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
         prop_assert!(names.len() > 400, "only {} zones", names.len());
         for zone in zones {

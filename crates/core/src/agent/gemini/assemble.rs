@@ -133,7 +133,8 @@ pub fn learn_projects<'a>(
     }
     // Looks into the sessions of projects whose path nothing has told so far.
     for scanned in scanned {
-        for segment in scanned.segments() {
+        let Holds::Sessions(loaded) = &scanned.holds else { continue };
+        for segment in &loaded.segments {
             let hash = segment.project_hash.as_deref();
             let Some(hash) = projects.unresolved(scanned.source.folder(), hash) else { continue };
             if projects.wants_clues(&hash) {
@@ -304,12 +305,13 @@ fn first_of(parts: &[Part]) -> usize {
 pub fn of_prompts(
     id: String,
     mut typed: Vec<Typed>,
-    files: Vec<Source>,
+    mut files: Vec<Source>,
     projects: &mut Projects,
 ) -> Assembled {
     // A backup repeats what the log has.
     typed.sort_by(|a, b| (a.at, a.number, &a.text).cmp(&(b.at, b.number, &b.text)));
     typed.dedup();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
     // Of a hash folder and its copy, the copy is the one in use.
     let in_hash = |folder: &Path| is_hash(&folder.file_name().unwrap_or_default().to_string_lossy());
     let folders = files.iter().filter_map(Source::folder);
