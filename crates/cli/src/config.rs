@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use backstory_core::pricing::PriceRow;
+use backstory_core::redact::Choice;
 use serde::Deserialize;
 
 use crate::args::Color;
 use crate::error::{Failure, Result};
 use crate::output::path::tilde;
 
-const KEYS: &str = "known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, and in \
-    `[projects]` `scan` and `links`";
+const KEYS: &str = "known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, in \
+    `[projects]` `scan` and `links`, in `[redact]` `rules`, `allow`, `enable` and `disable`";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -30,6 +31,8 @@ pub(crate) struct Config {
     pub(crate) billing: Billing,
     /// What this machine is called in reports.
     pub(crate) machine: Option<String>,
+    /// What else is a secret, and what is none.
+    pub(crate) redact: Choice,
     /// The file it came from.
     #[serde(skip)]
     pub(crate) file: Option<PathBuf>,

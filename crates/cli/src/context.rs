@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use anstream::ColorChoice;
 use backstory_core::env::Env;
 use backstory_core::pricing::PriceRow;
+use backstory_core::redact::Choice;
 use etcetera::BaseStrategy;
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
@@ -43,6 +44,8 @@ pub(crate) struct Context {
     pub(crate) pricing: Option<PathBuf>,
     pub(crate) prices: Vec<PriceRow>,
     pub(crate) billing: Billing,
+    /// What the config file says of secrets.
+    pub(crate) redact: Choice,
     /// What this machine is called.
     pub(crate) machine: String,
     /// The command that shows long answers page by page.
@@ -98,6 +101,7 @@ impl Context {
             pricing: global.pricing.clone().or(config.pricing),
             prices: config.prices,
             billing: config.billing,
+            redact: config.redact,
             machine: config.machine.unwrap_or_else(machine),
             pager,
             cwd: std::env::current_dir().ok(),

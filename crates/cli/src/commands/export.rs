@@ -5,10 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::gemini::{self, Assembled, Holds, Loaded, Shape, View, folder_project};
-use backstory_core::export::gemini::{Fallback, write};
+use backstory_core::export::gemini::{Fallback, write_redacted};
 use backstory_core::export::json;
 use backstory_core::fault::What;
+use backstory_core::model::{Message, Session};
 use backstory_core::query::calls::calls;
+use backstory_core::redact::Redactor;
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
 
@@ -64,7 +66,7 @@ pub(crate) struct Export {
     #[arg(long)]
     force: bool,
 
-    /// Leave secrets in (nothing is taken out yet; scripts can already say so)
+    /// Leave secrets in: without it they are taken out, and their number is told (docs/redaction.md)
     #[arg(long)]
     no_redact: bool,
 }
@@ -84,18 +86,33 @@ enum Format {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
-    // Redaction is not there yet; the flag is, so that scripts need not change when it comes.
-    let _ = args.no_redact;
     super::require_given(ctx)?;
     if let Some(output) = &args.output {
         check_target(ctx, output, args.force)?;
     }
-    match (args.format, &args.session) {
-        (Format::Calls | Format::Csv, session) => call_rows(ctx, printer, args, session.as_deref()),
-        (Format::Gemini, Some(session)) => gemini_form(ctx, printer, args, session),
-        (Format::Json | Format::Jsonl, Some(session)) => own_form(ctx, printer, args, session),
+    let rules = if args.no_redact { None } else { Some(super::redact::rules(ctx)?) };
+    let mut redactor = rules.as_ref().map(Redactor::new);
+    let to = redactor.as_mut();
+    let exit = match (args.format, &args.session) {
+        (Format::Calls | Format::Csv, session) => {
+            call_rows(ctx, printer, args, session.as_deref(), to)
+        }
+        (Format::Gemini, Some(session)) => gemini_form(ctx, printer, args, session, to),
+        (Format::Json | Format::Jsonl, Some(session)) => own_form(ctx, printer, args, session, to),
         (_, None) => Err(Failure::new("`--all` goes with `--format calls` or `csv`")
             .hint("name one session for the other formats")),
+    }?;
+    if let Some(redactor) = redactor {
+        super::redact::tell(printer, &redactor.counts(), "taken out");
+    }
+    Ok(exit)
+}
+
+/// Takes the secrets out of what was read, before any format writes it.
+fn redact(redactor: Option<&mut Redactor<'_>>, session: &mut Session, messages: &mut [Message]) {
+    if let Some(redactor) = redactor {
+        redactor.session(session);
+        messages.iter_mut().for_each(|message| redactor.message(message));
     }
 }
 
@@ -105,6 +122,7 @@ fn gemini_form(
     printer: &mut Printer,
     args: &Export,
     session: &OsStr,
+    redactor: Option<&mut Redactor<'_>>,
 ) -> Result<Exit> {
     let typed = Path::new(session);
     let is_file = typed.exists() && !typed.is_dir();
@@ -112,22 +130,29 @@ fn gemini_form(
     let mut file = open(&path).map_err(|error| cannot_read(ctx, &path, error))?;
     let loaded = load(ctx, &path, &mut file)?;
     let fallback = fallback(&path);
-    put(ctx, printer, args, |out| write(&loaded, &fallback, &mut file, out))?;
+    put(ctx, printer, args, |out| write_redacted(&loaded, &fallback, &mut file, redactor, out))?;
     tell_faults(ctx, printer, &path, &loaded);
     let is_faulty = !loaded.faults.is_clean();
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
 }
 
 /// The session in our own form, complete.
-fn own_form(ctx: &Context, printer: &mut Printer, args: &Export, session: &OsStr) -> Result<Exit> {
+fn own_form(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Export,
+    session: &OsStr,
+    redactor: Option<&mut Redactor<'_>>,
+) -> Result<Exit> {
     let prices = super::prices(ctx)?;
     let (all, found) = super::open_session(ctx, printer, session)?;
     let assembled = &all.sessions[found];
-    let messages = super::show::read(ctx, &all, assembled, args.view.into())?;
-    let session = &assembled.session;
+    let mut messages = super::show::read(ctx, &all, assembled, args.view.into())?;
+    let mut session = assembled.session.clone();
+    redact(redactor, &mut session, &mut messages);
     put(ctx, printer, args, |out| match args.format {
-        Format::Jsonl => json::write_lines(session, &messages, &prices, out),
-        _ => json::write(session, &messages, &prices, out),
+        Format::Jsonl => json::write_lines(&session, &messages, &prices, out),
+        _ => json::write(&session, &messages, &prices, out),
     })?;
     super::tell_faults(printer, &all);
     Ok(super::strictly(ctx, &all))
@@ -139,6 +164,7 @@ fn call_rows(
     printer: &mut Printer,
     args: &Export,
     session: Option<&OsStr>,
+    mut redactor: Option<&mut Redactor<'_>>,
 ) -> Result<Exit> {
     let prices = super::prices(ctx)?;
     let filter = args.filters.filter(ctx)?;
@@ -159,8 +185,11 @@ fn call_rows(
             writeln!(out, "{}", csv::HEADER.join(","))?;
         }
         for assembled in &sessions {
-            let messages = gemini::transcript(assembled, View::Full, &|_| None)?;
-            calls(assembled, &messages, &prices, &filter, &mut |row| {
+            let mut messages = gemini::transcript(assembled, View::Full, &|_| None)?;
+            let mut session = assembled.session.clone();
+            redact(redactor.as_deref_mut(), &mut session, &mut messages);
+            calls(assembled, &messages, &prices, &filter, &mut |mut row| {
+                session.project.key().clone_into(&mut row.project);
                 if is_csv {
                     return writeln!(out, "{}", csv::line(&row));
                 }

@@ -8,6 +8,7 @@ mod man;
 mod overview;
 mod pricing;
 mod projects;
+mod redact;
 mod sessions;
 mod shell;
 mod show;
@@ -43,6 +44,7 @@ pub(crate) enum Command {
     Commands(shell::Commands),
     Projects(projects::Projects),
     Export(export::Export),
+    Redact(redact::Redact),
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
     Doctor(doctor::Doctor),
@@ -62,6 +64,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Pricing(args)) => pricing::run(ctx, printer, args),
         Some(Command::Projects(args)) => projects::run(ctx, printer, args),
         Some(Command::Export(args)) => export::run(ctx, printer, args),
+        Some(Command::Redact(args)) => redact::run(ctx, printer, args),
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
         Some(Command::Completions(args)) => completions::run(printer, args),
         Some(Command::Man(args)) => man::run(printer, args),

@@ -5,6 +5,7 @@ mod conformance;
 mod current_view;
 mod expected;
 mod properties;
+mod redact;
 mod shapes;
 mod support;
 mod table;
