@@ -55,7 +55,10 @@ impl Redactor<'_> {
 
     /// A string token with its quotes: what takes its place.
     fn token<'j>(&mut self, token: &'j str, places: &mut [Place<'j>]) -> Option<String> {
-        let raw: &'j RawValue = serde_json::from_str(token).ok()?;
+        let Ok(raw) = serde_json::from_str::<&'j RawValue>(token) else {
+            // No JSON after all: then it is a text like any other.
+            return Some(self.text(token).into_owned());
+        };
         let parent = match places {
             [.., Place::Object { key, .. }, _] => key.clone(),
             _ => Cow::Borrowed(""),
