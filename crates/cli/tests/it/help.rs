@@ -25,6 +25,7 @@ fn program() {
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
       export       Write a session in another form
+      redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
@@ -105,6 +106,7 @@ fn program_in_short() {
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
       export       Write a session in another form
+      redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
@@ -245,7 +247,8 @@ fn export() {
               Replace the output file if it exists
 
           --no-redact
-              Leave secrets in (nothing is taken out yet; scripts can already say so)
+              Leave secrets in: without it they are taken out, and their number is told
+              (docs/redaction.md)
 
     Examples:
       backstory export 3f2a91c7 --format gemini
@@ -318,7 +321,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `usage`, `tools`, `commands`, `projects`, `export`, `verify`, `pricing`, `doctor`, `completions`, `man`
+      hint: commands: `sessions`, `show`, `usage`, `tools`, `commands`, `projects`, `export`, `redact`, `verify`, `pricing`, `doctor`, `completions`, `man`
     ");
 }
 

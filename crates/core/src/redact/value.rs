@@ -146,6 +146,7 @@ fn is_given(text: &str, next: Option<char>) -> bool {
     let trimmed = lower.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
     !(is_reference(text)
         || is_masked(text)
+        || is_number(trimmed)
         || matches!(next, Some('(' | '['))
         || text.contains(['(', '[', '{'])
         || WORDS.contains(&trimmed)
@@ -173,6 +174,12 @@ fn is_reference(text: &str) -> bool {
 
 fn is_plain_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
+}
+
+/// `0x1f`: a number of some program.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix("0x").unwrap_or_default();
+    (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The same character again and again: `****`, `xxxx`, `0000`.
