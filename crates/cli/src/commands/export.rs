@@ -112,7 +112,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
 fn redact(redactor: Option<&mut Redactor<'_>>, session: &mut Session, messages: &mut [Message]) {
     if let Some(redactor) = redactor {
         redactor.session(session);
-        messages.iter_mut().for_each(|message| redactor.message(message));
+        for message in messages {
+            redactor.message(message);
+        }
     }
 }
 

@@ -148,7 +148,8 @@ fn home() -> TestEnv {
             "resultDisplay": format!("say {}", token(2)),
         }],
     });
-    log.push_str(&format!("{call}\n{{\"$set\":{{\"summary\":\"about {}\"}}}}\n", token(1)));
+    let set = serde_json::json!({ "$set": { "summary": format!("about {}", token(1)) } });
+    log += &[call, set].map(|line| line.to_string() + "\n").concat();
     env.write(".gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl", log);
     env
 }

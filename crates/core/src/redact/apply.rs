@@ -16,7 +16,7 @@ pub struct Redactor<'r> {
     counts: Vec<(u64, u64)>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Marker {
     kind: usize,
     number: u64,
@@ -79,18 +79,17 @@ impl<'r> Redactor<'r> {
     }
 
     fn mark(&mut self, secret: &str, rule: usize, out: &mut String) {
-        let marker = match self.markers.get(secret) {
-            Some(marker) => marker.clone(),
-            None => {
-                let kind = self.rules.rules[rule].kind;
-                self.counts[kind].1 += 1;
-                let marker = Marker { kind, number: self.counts[kind].1 };
-                self.markers.insert(secret.to_owned(), marker.clone());
-                marker
-            }
+        let marker = if let Some(marker) = self.markers.get(secret) {
+            *marker
+        } else {
+            let kind = self.rules.list[rule].kind;
+            self.counts[kind].1 += 1;
+            let marker = Marker { kind, number: self.counts[kind].1 };
+            self.markers.insert(secret.to_owned(), marker);
+            marker
         };
         self.counts[marker.kind].0 += 1;
         let kind = &self.rules.kinds()[marker.kind].name;
-        out.push_str(&format!("{MARKER}{kind}:{}]", marker.number));
+        out.extend([MARKER, kind, ":", &marker.number.to_string(), "]"]);
     }
 }

@@ -1,6 +1,6 @@
 //! The rules as data: read, checked, and compiled when first needed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -144,7 +144,7 @@ pub struct Kind {
 #[derive(Debug)]
 pub struct Rules {
     kinds: Vec<Kind>,
-    pub(super) rules: Vec<Rule>,
+    pub(super) list: Vec<Rule>,
     /// The marker first, then the keywords.
     pub(super) keywords: AhoCorasick,
     /// The rules that each keyword wakes.
@@ -304,9 +304,9 @@ impl Builder<'_> {
             .kind(Some(AhoCorasickKind::DFA))
             .build(patterns)
             .map_err(|error| RuleError::Rule { kind: "keywords".into(), why: error.to_string() })?;
-        let woken: HashMap<usize, ()> = wakes.iter().flatten().map(|rule| (*rule, ())).collect();
-        let always = (0..self.rules.len()).filter(|rule| !woken.contains_key(rule)).collect();
-        Ok(Rules { kinds: self.kinds, rules: self.rules, keywords, wakes, always, allow })
+        let woken: BTreeSet<usize> = wakes.iter().flatten().copied().collect();
+        let always = (0..self.rules.len()).filter(|rule| !woken.contains(rule)).collect();
+        Ok(Rules { kinds: self.kinds, list: self.rules, keywords, wakes, always, allow })
     }
 }
 
@@ -324,7 +324,7 @@ mod tests {
     fn every_pattern_compiles_and_has_a_keyword() {
         let enable = vec!["email".to_owned(), "home-path".to_owned()];
         let rules = Rules::with(&Choice { enable, ..Choice::default() }).unwrap();
-        for rule in &rules.rules {
+        for rule in &rules.list {
             assert!(rule.regex().is_some(), "{:?}", Regex::new(&rule.source).err());
         }
         assert!(rules.always.is_empty());

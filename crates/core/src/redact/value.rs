@@ -300,11 +300,11 @@ fn base64(text: &str) -> Vec<u8> {
             b'/' => 63,
             _ => break,
         };
-        bits = bits << 6 | u32::from(six);
+        bits = (bits << 6) | u32::from(six);
         count += 6;
         if count >= 8 {
             count -= 8;
-            out.push((bits >> count) as u8);
+            out.push((bits >> count).to_le_bytes()[0]);
         }
     }
     out

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::sync::LazyLock;
 
 use backstory_core::agent::AgentKind;
 use backstory_core::model::{
@@ -81,19 +82,18 @@ fn fill(text: &str, seed: u64) -> String {
     out + rest
 }
 
-fn rules() -> Rules {
-    Rules::embedded().unwrap()
-}
+/// Once for all tests: each rule is compiled when it is first needed.
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded().unwrap());
+static POSITIVE: LazyLock<Vec<Case>> = LazyLock::new(|| table("positive"));
 
 #[test]
 fn the_table_is_large() {
-    let (positive, negative) = (table("positive"), table("negative"));
+    let (positive, negative) = (&*POSITIVE, table("negative"));
     assert!(positive.len() >= 300 && negative.len() >= 300);
     let mut kinds: Vec<&str> = positive.iter().map(|case| case.kind.as_str()).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let rules = rules();
-    let all: Vec<&str> = rules.kinds().iter().filter(|k| k.enabled).map(|k| &*k.name).collect();
+    let all: Vec<&str> = RULES.kinds().iter().filter(|k| k.enabled).map(|k| &*k.name).collect();
     let missing: Vec<_> = all.iter().filter(|kind| !kinds.contains(kind)).collect();
     assert!(missing.is_empty(), "no case for {missing:?}");
     assert!(kinds.len() >= 60);
@@ -101,10 +101,9 @@ fn the_table_is_large() {
 
 #[test]
 fn every_secret_goes_and_nothing_else() {
-    let rules = rules();
     let mut wrong = String::new();
-    for case in table("positive") {
-        let mut redactor = Redactor::new(&rules);
+    for case in &*POSITIVE {
+        let mut redactor = Redactor::new(&RULES);
         let got = redactor.text(&case.text).into_owned();
         let mut want = case.text.clone();
         let mut numbers: Vec<&str> = Vec::new();
@@ -124,10 +123,9 @@ fn every_secret_goes_and_nothing_else() {
 
 #[test]
 fn what_is_no_secret_stays() {
-    let rules = rules();
     let mut wrong = String::new();
     for case in table("negative") {
-        let got = Redactor::new(&rules).text(&case.text).into_owned();
+        let got = Redactor::new(&RULES).text(&case.text).into_owned();
         if got != case.text {
             writeln!(wrong, "{}\n  got {got}", case.text).unwrap();
         }
@@ -138,9 +136,8 @@ fn what_is_no_secret_stays() {
 /// Wherever a secret stands, it is found: escaped once or twice, in a URL, in a diff, in a command.
 #[test]
 fn no_secret_survives_its_surroundings() {
-    let rules = rules();
     let escape = |text: &str| serde_json::to_string(text).unwrap();
-    for case in table("positive") {
+    for case in &*POSITIVE {
         let surroundings = [
             escape(&case.text),
             format!("{{\"a\":{}}}", escape(&format!("{{\"b\":{}}}", escape(&case.text)))),
@@ -150,7 +147,7 @@ fn no_secret_survives_its_surroundings() {
             format!("bash -lc {:?}", case.text),
         ];
         for text in surroundings {
-            let got = Redactor::new(&rules).text(&text).into_owned();
+            let got = Redactor::new(&RULES).text(&text).into_owned();
             for secret in &case.secrets {
                 // In pieces, for a key of many lines looks different in each form.
                 for piece in secret.split('\n').flat_map(|line| line.split("\\n")) {
@@ -167,13 +164,12 @@ fn no_secret_survives_its_surroundings() {
 
 #[test]
 fn twice_is_once() {
-    let rules = rules();
-    let all: String = table("positive").iter().map(|case| case.text.clone() + "\n").collect();
-    let once = Redactor::new(&rules).text(&all).into_owned();
-    assert_eq!(Redactor::new(&rules).text(&once), once);
-    for case in table("positive") {
-        let once = Redactor::new(&rules).text(&case.text).into_owned();
-        assert_eq!(Redactor::new(&rules).text(&once), once);
+    let all: String = POSITIVE.iter().map(|case| case.text.clone() + "\n").collect();
+    let once = Redactor::new(&RULES).text(&all).into_owned();
+    assert_eq!(Redactor::new(&RULES).text(&once), once);
+    for case in &*POSITIVE {
+        let once = Redactor::new(&RULES).text(&case.text).into_owned();
+        assert_eq!(Redactor::new(&RULES).text(&once), once);
     }
 }
 
@@ -185,35 +181,31 @@ proptest! {
     fn twice_is_once_whatever_the_text(
         picks in prop::collection::vec((any::<prop::sample::Index>(), 0usize..120, 0usize..9), 1..8)
     ) {
-        let rules = rules();
-        let cases = table("positive");
-        let mut text = String::new();
+            let mut text = String::new();
         for (pick, cut, glue) in picks {
-            let case = &pick.get(&cases).text;
+            let case = &pick.get(&POSITIVE).text;
             text.extend(case.chars().skip(cut / 3).take(if cut % 3 == 0 { 4000 } else { cut }));
             text.push_str(["", " ", "\n", "=", "\"", ":", "@", " --password ", "PASSWORD="][glue]);
         }
-        let once = Redactor::new(&rules).text(&text).into_owned();
-        let mut second = Redactor::new(&rules);
+        let once = Redactor::new(&RULES).text(&text).into_owned();
+        let mut second = Redactor::new(&RULES);
         prop_assert_eq!(second.text(&once), once.as_str(), "from {}", text);
         prop_assert!(second.counts().is_empty());
     }
 
     #[test]
     fn any_text_goes_through(text in "(?s).{0,200}") {
-        let rules = rules();
-        let once = Redactor::new(&rules).text(&text).into_owned();
-        prop_assert_eq!(Redactor::new(&rules).text(&once), once.as_str());
+        let once = Redactor::new(&RULES).text(&text).into_owned();
+        prop_assert_eq!(Redactor::new(&RULES).text(&once), once.as_str());
     }
 
     /// A document stays the same document.
     #[test]
     fn json_keeps_its_shape(text in "(?s).{0,40}", number in any::<i64>()) {
-        let rules = rules();
         let token = fill("ghp_{an36}", 7);
         let value = serde_json::json!({ &text: [number, &text, {"k": format!("{text} {token}")}] });
         let json = value.to_string();
-        let got = Redactor::new(&rules).json(&json).into_owned();
+        let got = Redactor::new(&RULES).json(&json).into_owned();
         let got: serde_json::Value = serde_json::from_str(&got).unwrap();
         prop_assert!(!got.to_string().contains(&token));
         prop_assert_eq!(&got[&text][0], &value[&text][0]);
@@ -222,8 +214,7 @@ proptest! {
 
 #[test]
 fn equal_secrets_stay_equal() {
-    let rules = rules();
-    let mut redactor = Redactor::new(&rules);
+    let mut redactor = Redactor::new(&RULES);
     let (a, b) = (fill("ghp_{an36}", 1), fill("ghp_{an36}", 2));
     let text = format!("{a} {b} GITHUB_TOKEN={a}");
     let want = "[redacted:github-token:1] [redacted:github-token:2] GITHUB_TOKEN=[redacted:github-token:1]";
@@ -262,9 +253,11 @@ fn the_users_own_rules() {
 
 #[test]
 fn json_is_read_with_its_keys_and_left_as_it_is() {
-    let rules = rules();
     let token = fill("ghp_{an36}", 1);
-    let escaped: String = token.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+    let mut escaped = String::new();
+    for c in token.chars() {
+        write!(escaped, "\\u{:04x}", u32::from(c)).unwrap();
+    }
     let json = format!(
         r#"{{ "a": 1.50, "a": "\ud800", "password": "hunter2", "argv": ["x", "--password", "swordfish"],
         "k": "{escaped}", "inlineData": {{"data": "{token}"}}, "note": "a {{\"token\":\"{token}\"}}" }}"#
@@ -273,7 +266,7 @@ fn json_is_read_with_its_keys_and_left_as_it_is() {
         r#"{{ "a": 1.50, "a": "\ud800", "password": "[redacted:password:1]", "argv": ["x", "--password", "[redacted:flag-password:1]"],
         "k": "[redacted:github-token:1]", "inlineData": {{"data": "{token}"}}, "note": "a {{\"token\":\"[redacted:github-token:1]\"}}" }}"#
     );
-    let mut redactor = Redactor::new(&rules);
+    let mut redactor = Redactor::new(&RULES);
     let got = redactor.json(&json).into_owned();
     assert_eq!(got, want);
     assert_eq!(redactor.json(&got), got);
@@ -281,7 +274,6 @@ fn json_is_read_with_its_keys_and_left_as_it_is() {
 
 #[test]
 fn a_message_and_its_session() {
-    let rules = rules();
     let token = fill("ghp_{an36}", 1);
     let some = || Some(token.clone());
     let raw = || -> Option<Box<RawValue>> {
@@ -332,7 +324,7 @@ fn a_message_and_its_session() {
     session.summary = some();
     session.first_prompt = some();
     session.last_prompt = some();
-    let mut redactor = Redactor::new(&rules);
+    let mut redactor = Redactor::new(&RULES);
     redactor.message(&mut message);
     redactor.session(&mut session);
     let all = format!("{message:?} {session:?}");
@@ -347,8 +339,7 @@ fn a_message_and_its_session() {
 /// An image of some megabytes is one string without a secret, and is looked at once.
 #[test]
 fn blobs_stay_whole() {
-    let rules = rules();
     let blob = fill("{b64300}", 3).repeat(10_000);
     let inside = blob.clone() + "/AKIA" + &"A".repeat(16) + "/" + &blob;
-    assert_eq!(Redactor::new(&rules).text(&inside), inside);
+    assert_eq!(Redactor::new(&RULES).text(&inside), inside);
 }
