@@ -59,7 +59,7 @@ struct Spec {
 }
 
 fn usual_reach() -> usize {
-    4096
+    1024
 }
 
 /// What may stand before a match.

@@ -75,7 +75,9 @@ impl Search<'_> {
     fn look(&mut self, at: usize, hit: usize) {
         let rule = &self.rules.list[at];
         let Some(start) = hit.checked_sub(rule.lead) else { return };
-        if !may_begin(rule.before, self.text, start) {
+        // What begins inside a secret of the same rule would lose to it anyway.
+        let is_inside = |found: &Found| found.rule == at && found.secret.contains(&start);
+        if !may_begin(rule.before, self.text, start) || self.found.last().is_some_and(is_inside) {
             return;
         }
         let end = floor(self.text, start + rule.reach);
