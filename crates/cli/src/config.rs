@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use backstory_core::pricing::PriceRow;
+use backstory_core::redact::Choice;
 use serde::Deserialize;
 
 use crate::args::Color;
@@ -12,7 +13,8 @@ use crate::error::{Failure, Result};
 use crate::output::path::tilde;
 
 const KEYS: &str = "known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, \
-    `archive`, `auto_capture`, `exclude`, and in `[projects]` `scan` and `links`";
+    `archive`, `auto_capture`, `exclude`, in `[projects]` `scan` and `links`, in `[redact]` `rules`, \
+    `allow`, `enable` and `disable`";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -36,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) auto_capture: Option<bool>,
     /// Projects that must stay out of the archive: patterns for their paths or names.
     pub(crate) exclude: Vec<String>,
+    /// What else is a secret, and what is none.
+    pub(crate) redact: Choice,
     /// The file it came from.
     #[serde(skip)]
     pub(crate) file: Option<PathBuf>,

@@ -11,6 +11,7 @@ use anstream::ColorChoice;
 use backstory_core::env::Env;
 use backstory_core::pricing::PriceRow;
 use backstory_core::project::Project;
+use backstory_core::redact::Choice;
 use etcetera::BaseStrategy;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
@@ -45,6 +46,8 @@ pub(crate) struct Context {
     pub(crate) pricing: Option<PathBuf>,
     pub(crate) prices: Vec<PriceRow>,
     pub(crate) billing: Billing,
+    /// What the config file says of secrets.
+    pub(crate) redact: Choice,
     /// What this machine is called.
     pub(crate) machine: String,
     /// Where the archive is; none when this run has one of its own.
@@ -108,6 +111,7 @@ impl Context {
             pricing: global.pricing.clone().or(config.pricing),
             prices: config.prices,
             billing: config.billing,
+            redact: config.redact,
             machine: config.machine.unwrap_or_else(machine),
             archive: own_archive.clone().filter(|_| global.from.is_empty()),
             own_archive,

@@ -13,6 +13,7 @@ pub mod pricing;
 pub mod project;
 pub mod query;
 pub mod read;
+pub mod redact;
 pub mod shell;
 pub mod time;
 pub mod transcript;

@@ -66,7 +66,7 @@ pub(crate) struct Export {
     #[arg(long)]
     force: bool,
 
-    /// Leave secrets in (nothing is taken out yet; scripts can already say so)
+    /// Leave secrets in: without it they are taken out, and their number is told (docs/redaction.md)
     #[arg(long)]
     no_redact: bool,
 }
@@ -88,8 +88,6 @@ enum Format {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
-    // Redaction is not there yet; the flag is, so that scripts need not change when it comes.
-    let _ = args.no_redact;
     super::require_given(ctx)?;
     if let Some(output) = &args.output {
         check_target(ctx, output, args.force)?;
@@ -107,6 +105,20 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
         (Format::Json | Format::Jsonl, Some(session)) => own_form(ctx, printer, args, session),
         (_, None) => Err(Failure::new("`--all` goes with `--format calls`, `csv` or `events`")
             .hint("name one session for the other formats")),
+    }?;
+    if let Some(redactor) = redactor {
+        super::redact::tell(printer, &redactor.counts(), "taken out");
+    }
+    Ok(exit)
+}
+
+/// Takes the secrets out of what was read, before any format writes it.
+fn redact(redactor: Option<&mut Redactor<'_>>, session: &mut Session, messages: &mut [Message]) {
+    if let Some(redactor) = redactor {
+        redactor.session(session);
+        for message in messages {
+            redactor.message(message);
+        }
     }
 }
 
@@ -116,6 +128,7 @@ fn gemini_form(
     printer: &mut Printer,
     args: &Export,
     session: &OsStr,
+    redactor: Option<&mut Redactor<'_>>,
 ) -> Result<Exit> {
     let typed = Path::new(session);
     let is_file = typed.exists() && !typed.is_dir();
@@ -123,7 +136,7 @@ fn gemini_form(
     let mut file = open(&path).map_err(|error| cannot_read(ctx, &path, error))?;
     let loaded = load(ctx, &path, &mut file)?;
     let fallback = fallback(&path);
-    put(ctx, printer, args, |out| write(&loaded, &fallback, &mut file, out))?;
+    put(ctx, printer, args, |out| write_redacted(&loaded, &fallback, &mut file, redactor, out))?;
     tell_faults(ctx, printer, &path, &loaded);
     let is_faulty = !loaded.faults.is_clean();
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
@@ -149,6 +162,7 @@ fn call_rows(
     printer: &mut Printer,
     args: &Export,
     session: Option<&OsStr>,
+    mut redactor: Option<&mut Redactor<'_>>,
 ) -> Result<Exit> {
     let filter = args.filters.filter(ctx)?;
     let (library, ids) = if let Some(session) = session {

@@ -12,6 +12,7 @@ mod name;
 mod overview;
 mod pricing;
 pub(crate) mod projects;
+mod redact;
 mod sessions;
 mod shell;
 mod show;
@@ -49,6 +50,7 @@ pub(crate) enum Command {
     Projects(projects::Projects),
     Events(events::Events),
     Export(export::Export),
+    Redact(redact::Redact),
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
     Sync(sync::Sync),
@@ -98,6 +100,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Forget(args)) => forget::run(ctx, printer, args),
         Some(Command::Unforget(args)) => forget::unforget(ctx, printer, args),
         Some(Command::Archive(args)) => archive::run(ctx, printer, args),
+        Some(Command::Redact(args)) => redact::run(ctx, printer, args),
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
         Some(Command::Completions(args)) => completions::run(printer, args),
         Some(Command::Man(args)) => man::run(printer, args),

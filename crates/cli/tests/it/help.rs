@@ -26,6 +26,7 @@ fn program() {
       projects     List projects: names, paths, and how each path is known
       events       Print what happened as a stream of events, JSON a line
       export       Write a session in another form
+      redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
@@ -107,6 +108,7 @@ fn program_in_short() {
       projects     List projects: names, paths, and how each path is known
       events       Print what happened as a stream of events, JSON a line
       export       Write a session in another form
+      redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
@@ -249,7 +251,8 @@ fn export() {
               Replace the output file if it exists
 
           --no-redact
-              Leave secrets in (nothing is taken out yet; scripts can already say so)
+              Leave secrets in: without it they are taken out, and their number is told
+              (docs/redaction.md)
 
     Examples:
       backstory export 3f2a91c7 --format gemini

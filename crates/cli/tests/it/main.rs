@@ -10,6 +10,7 @@ mod help;
 mod output;
 mod overview;
 mod projects;
+mod redact;
 mod sessions;
 mod show;
 mod support;

@@ -7,6 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use crate::agent::gemini::{Form, Loaded, Span};
 use crate::read::json::is_truthy;
+use crate::redact::Redactor;
 
 /// What to put where a file that the loader refuses does not say.
 #[derive(Debug, Default)]
@@ -36,12 +37,26 @@ pub fn write(
     source: &mut (impl Read + Seek),
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
+    write_redacted(loaded, fallback, source, None, out)
+}
+
+/// The same, and takes secrets out on the way: then one message at a time is in memory.
+pub fn write_redacted(
+    loaded: &Loaded,
+    fallback: &Fallback,
+    source: &mut (impl Read + Seek),
+    mut redactor: Option<&mut Redactor<'_>>,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
     let mut object = Object { out, comma: "" };
     for (key, value) in metadata(loaded, fallback)? {
-        object.field(&key, &value)?;
+        match &mut redactor {
+            Some(redactor) => object.field(&key, &redactor.json(&value))?,
+            None => object.field(&key, &value)?,
+        }
     }
     object.key("messages")?;
-    messages(&loaded.messages, source, object.out)?;
+    messages(&loaded.messages, source, redactor.as_deref_mut(), object.out)?;
     if loaded.form == Form::Log {
         object.field("messageCount", &loaded.messages.len().to_string())?;
     }
@@ -50,7 +65,10 @@ pub fn write(
         object.field("memoryScratchpadIsStale", &stale.to_string())?;
     }
     if let Some(text) = &loaded.first_user_message {
-        object.field("firstUserMessage", text)?;
+        match &mut redactor {
+            Some(redactor) => object.field("firstUserMessage", &redactor.json(text))?,
+            None => object.field("firstUserMessage", text)?,
+        }
     }
     object.field("hasResumableContent", &loaded.resumable.to_string())?;
     object.out.write_all(b"\n}\n")
@@ -88,24 +106,40 @@ fn metadata(loaded: &Loaded, fallback: &Fallback) -> io::Result<Vec<(String, Str
 fn messages(
     spans: &[Span],
     source: &mut (impl Read + Seek),
+    mut redactor: Option<&mut Redactor<'_>>,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     for (n, span) in spans.iter().enumerate() {
         out.write_all(if n == 0 { b"\n    " } else { b",\n    " })?;
-        match span {
-            Span::Inline(text) => out.write_all(text.as_bytes())?,
-            Span::File { offset, length } => {
-                source.seek(SeekFrom::Start(*offset))?;
-                let copied = io::copy(&mut source.take(*length), out)?;
-                if copied != *length {
-                    let what = "the session file shrank while it was being exported";
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
-                }
-            }
+        if let Some(redactor) = &mut redactor {
+            let mut json = Vec::new();
+            copy(span, source, &mut json)?;
+            out.write_all(redactor.json(&String::from_utf8_lossy(&json)).as_bytes())?;
+        } else {
+            copy(span, source, out)?;
         }
     }
     out.write_all(if spans.is_empty() { b"]" } else { b"\n  ]" })
+}
+
+fn copy(
+    span: &Span,
+    source: &mut (impl Read + Seek),
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
+    match span {
+        Span::Inline(text) => out.write_all(text.as_bytes()),
+        Span::File { offset, length } => {
+            source.seek(SeekFrom::Start(*offset))?;
+            let copied = io::copy(&mut source.take(*length), out)?;
+            if copied != *length {
+                let what = "the session file shrank while it was being exported";
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
+            }
+            Ok(())
+        }
+    }
 }
 
 struct Object<'a, W: ?Sized> {

@@ -6,6 +6,7 @@ mod current_view;
 mod events;
 mod expected;
 mod properties;
+mod redact;
 mod shapes;
 mod support;
 mod table;

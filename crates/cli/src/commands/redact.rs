@@ -1,0 +1,172 @@
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use backstory_core::redact::{Count, Redactor, Rules};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::output::number::plural;
+use crate::output::rows::{Format, Rows};
+use crate::output::{Column, Printer};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory redact < build.log > clean.log    the same text, secrets replaced by markers
+  git diff | backstory redact --check         exit code 1 if there is a secret in it
+  backstory redact --rules                    what is looked for";
+
+/// Take secrets out of any text: a filter for standard input
+///
+/// Each secret gives way to a marker such as `[redacted:github-token:1]`; equal secrets get equal
+/// markers. How many there were is told on stderr. Exports do the same by themselves. Your own rules
+/// and exceptions go into the config file (docs/redaction.md).
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Redact {
+    /// Read this file instead of standard input
+    file: Option<PathBuf>,
+
+    /// Only count; exit with 1 if anything was found
+    #[arg(long)]
+    check: bool,
+
+    /// List what is looked for
+    #[arg(long, conflicts_with_all = ["file", "check"])]
+    rules: bool,
+
+    /// How to print the list
+    #[arg(long, value_enum, default_value = "table", requires = "rules")]
+    format: Format,
+}
+
+#[derive(Serialize)]
+struct Counts<'a> {
+    schema: &'static str,
+    found: u64,
+    kinds: Vec<CountRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct CountRow<'a> {
+    kind: &'a str,
+    found: u64,
+    distinct: u64,
+}
+
+#[derive(Serialize)]
+struct RuleList<'a> {
+    schema: &'static str,
+    rows: Vec<RuleRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct RuleRow<'a> {
+    kind: &'a str,
+    enabled: bool,
+    opt_in: bool,
+    keywords: &'a [String],
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result<Exit> {
+    let rules = rules(ctx)?;
+    if args.rules {
+        return list(ctx, printer, args, &rules);
+    }
+    let mut input: Box<dyn Read> = match &args.file {
+        None => Box::new(io::stdin().lock()),
+        Some(file) => Box::new(File::open(file).map_err(|error| cannot_read(ctx, args, error))?),
+    };
+    let mut redactor = Redactor::new(&rules);
+    if !args.check {
+        let mut out = printer.data()?;
+        redactor.stream(&mut input, &mut out).map_err(|error| cannot_read(ctx, args, error))?;
+        out.flush()?;
+        drop(out);
+        tell(printer, &redactor.counts(), "taken out");
+        return Ok(Exit::Fine);
+    }
+    redactor.stream(&mut input, &mut io::sink()).map_err(|error| cannot_read(ctx, args, error))?;
+    let counts = redactor.counts();
+    if ctx.json {
+        printer.json(&Counts {
+            schema: "backstory.redact/1",
+            found: total(&counts),
+            kinds: counts
+                .iter()
+                .map(|Count { kind, found, distinct }| CountRow {
+                    kind,
+                    found: *found,
+                    distinct: *distinct,
+                })
+                .collect(),
+        })?;
+    }
+    tell(printer, &counts, "found");
+    Ok(if counts.is_empty() { Exit::Fine } else { Exit::Nothing })
+}
+
+/// Our rules with what the config file says.
+pub(super) fn rules(ctx: &Context) -> Result<Rules> {
+    Rules::with(&ctx.redact).map_err(|error| {
+        let file = ctx.config.as_deref().map(|file| ctx.show(file)).unwrap_or_default();
+        Failure::new(format!("cannot use `[redact]` in the config file `{file}`"))
+            .because(error)
+            .hint("docs/redaction.md shows the form; `backstory redact --rules` lists the kinds")
+    })
+}
+
+/// Says how many secrets there were, and of which kinds.
+pub(super) fn tell(printer: &mut Printer, counts: &[Count], what: &str) {
+    if counts.is_empty() {
+        return;
+    }
+    let kinds: Vec<String> =
+        counts.iter().map(|count| format!("{} {}", count.found, count.kind)).collect();
+    let secrets = plural(total(counts), "secret", "secrets");
+    printer.note(format!("{secrets} {what}: {}", kinds.join(", ")));
+}
+
+fn total(counts: &[Count]) -> u64 {
+    counts.iter().map(|count| count.found).sum()
+}
+
+fn list(ctx: &Context, printer: &mut Printer, args: &Redact, rules: &Rules) -> Result<Exit> {
+    let rows = rules.kinds().iter().map(|kind| RuleRow {
+        kind: &kind.name,
+        enabled: kind.enabled,
+        opt_in: kind.opt_in,
+        keywords: &kind.keywords,
+    });
+    let format = args.format.or_json(ctx.json);
+    match format {
+        Format::Json => {
+            printer.json(&RuleList { schema: "backstory.redact/1", rows: rows.collect() })?;
+        }
+        Format::Jsonl => printer.json_lines(rows)?,
+        _ => {
+            let mut table =
+                Rows::new([Column::text("KIND"), Column::text("ON"), Column::text("KEYWORDS")]);
+            for row in rows {
+                let on = if row.enabled { "yes" } else { "no" };
+                let keywords = row.keywords.join(" ");
+                table.row([row.kind.into(), on.into(), keywords.as_str().into()]);
+            }
+            printer.rows(&table, format)?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+/// Where writing fails the error says so itself.
+fn cannot_read(ctx: &Context, args: &Redact, error: io::Error) -> Failure {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return error.into();
+    }
+    let what = match &args.file {
+        Some(file) => format!("`{}`", ctx.show(file)),
+        None => "standard input".to_owned(),
+    };
+    Failure::new(format!("cannot redact {what}")).because(error)
+}

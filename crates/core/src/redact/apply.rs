@@ -1,0 +1,95 @@
+//! Puts markers where secrets were.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::rule::{MARKER, Rules};
+use super::scan::{Found, scan};
+
+/// Takes secrets out of the texts of one export. Equal secrets get equal markers.
+#[derive(Debug)]
+pub struct Redactor<'r> {
+    pub(super) rules: &'r Rules,
+    /// The marker of each secret.
+    markers: HashMap<String, Marker>,
+    /// For each kind: what was taken out, and how many different ones.
+    counts: Vec<(u64, u64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Marker {
+    kind: usize,
+    number: u64,
+}
+
+/// How often secrets of a kind were taken out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    pub kind: String,
+    pub found: u64,
+    /// Different ones among them.
+    pub distinct: u64,
+}
+
+impl<'r> Redactor<'r> {
+    pub fn new(rules: &'r Rules) -> Self {
+        let counts = vec![(0, 0); rules.kinds().len()];
+        Self { rules, markers: HashMap::new(), counts }
+    }
+
+    /// The text without its secrets.
+    pub fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let mut text = Cow::Borrowed(text);
+        // A marker is shorter than its secret and can bring the beginning of another match within reach:
+        // only what a second look leaves alone is done. Each turn takes out more of the text.
+        loop {
+            let found = scan(self.rules, &text);
+            if found.is_empty() {
+                return text;
+            }
+            text = Cow::Owned(self.replace(&text, &found));
+        }
+    }
+
+    /// What was taken out, the most frequent kind first.
+    pub fn counts(&self) -> Vec<Count> {
+        let kinds = self.rules.kinds().iter().zip(&self.counts);
+        let mut counts: Vec<Count> = kinds
+            .filter(|(_, count)| count.0 > 0)
+            .map(|(kind, (found, distinct))| Count {
+                kind: kind.name.clone(),
+                found: *found,
+                distinct: *distinct,
+            })
+            .collect();
+        counts.sort_by(|a, b| b.found.cmp(&a.found).then_with(|| a.kind.cmp(&b.kind)));
+        counts
+    }
+
+    pub(super) fn replace(&mut self, text: &str, found: &[Found]) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut from = 0;
+        for found in found {
+            out.push_str(&text[from..found.secret.start]);
+            self.mark(&text[found.secret.clone()], found.rule, &mut out);
+            from = found.secret.end;
+        }
+        out.push_str(&text[from..]);
+        out
+    }
+
+    fn mark(&mut self, secret: &str, rule: usize, out: &mut String) {
+        let marker = if let Some(marker) = self.markers.get(secret) {
+            *marker
+        } else {
+            let kind = self.rules.list[rule].kind;
+            self.counts[kind].1 += 1;
+            let marker = Marker { kind, number: self.counts[kind].1 };
+            self.markers.insert(secret.to_owned(), marker);
+            marker
+        };
+        self.counts[marker.kind].0 += 1;
+        let kind = &self.rules.kinds()[marker.kind].name;
+        out.extend([MARKER, kind, ":", &marker.number.to_string(), "]"]);
+    }
+}

@@ -1,0 +1,350 @@
+//! The rules as data: read, checked, and compiled when first needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::Regex;
+use serde::Deserialize;
+
+const EMBEDDED: &str = include_str!("rules.toml");
+
+/// What a marker begins with. It is searched for like a keyword: text in markers is never a secret.
+pub(super) const MARKER: &str = "[redacted:";
+
+/// The furthest that any rule looks from its keyword.
+pub(super) const REACH: usize = 32 * 1024;
+
+/// Why a rule or an entry of an allow-list cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RuleError {
+    #[error("rule `{kind}`: {why}")]
+    Rule { kind: String, why: String },
+    #[error("allow `{entry}`: {why}")]
+    Allow { entry: String, why: String },
+    #[error("no rule is called `{0}`")]
+    Unknown(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    pieces: BTreeMap<String, String>,
+    rule: Vec<Spec>,
+}
+
+/// One rule as `rules.toml` has it; the fields are described there.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spec {
+    kind: String,
+    keywords: Vec<String>,
+    #[serde(default)]
+    any_case: bool,
+    regex: String,
+    #[serde(default)]
+    lead: usize,
+    #[serde(default)]
+    search: bool,
+    #[serde(default)]
+    before: Before,
+    #[serde(default)]
+    value: Value,
+    #[serde(default)]
+    entropy: f64,
+    #[serde(default = "usual_reach")]
+    reach: usize,
+    #[serde(default)]
+    opt_in: bool,
+}
+
+fn usual_reach() -> usize {
+    1024
+}
+
+/// What may stand before a match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Before {
+    #[default]
+    Word,
+    Name,
+    Flag,
+    Any,
+}
+
+/// What a secret must look like besides matching.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Value {
+    #[default]
+    Any,
+    Url,
+    Given,
+    Mixed,
+    Random,
+    Basic,
+}
+
+/// A rule of the user's own.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserRule {
+    pub kind: String,
+    /// Matches anywhere; the first group that takes part is the secret, else all of it.
+    pub regex: String,
+    /// Without them every text is searched.
+    #[serde(default)]
+    pub keywords: Vec<String>,
+}
+
+/// What the user wants different.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Choice {
+    pub rules: Vec<UserRule>,
+    /// What is no secret: as it is, or as a regex for all of it.
+    pub allow: Vec<String>,
+    /// Kinds that are off by themselves.
+    pub enable: Vec<String>,
+    pub disable: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Rule {
+    /// Its place in the list of kinds.
+    pub(super) kind: usize,
+    pub(super) lead: usize,
+    pub(super) search: bool,
+    pub(super) before: Before,
+    pub(super) value: Value,
+    pub(super) entropy: f64,
+    pub(super) reach: usize,
+    source: String,
+    regex: OnceLock<Option<Regex>>,
+}
+
+impl Rule {
+    /// None for a pattern that is wrong: a test looks at ours, and the user's are compiled at once.
+    pub(super) fn regex(&self) -> Option<&Regex> {
+        self.regex.get_or_init(|| Regex::new(&self.source).ok()).as_ref()
+    }
+}
+
+/// A kind of secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kind {
+    pub name: String,
+    pub opt_in: bool,
+    pub enabled: bool,
+    pub keywords: Vec<String>,
+}
+
+/// What is looked for.
+#[derive(Debug)]
+pub struct Rules {
+    kinds: Vec<Kind>,
+    pub(super) list: Vec<Rule>,
+    /// The marker first, then the keywords.
+    pub(super) keywords: AhoCorasick,
+    /// The rules that each keyword wakes.
+    pub(super) wakes: Vec<Vec<usize>>,
+    /// The rules that need no keyword.
+    pub(super) always: Vec<usize>,
+    allow: Vec<(String, Regex)>,
+}
+
+impl Rules {
+    /// Our own rules.
+    pub fn embedded() -> Result<Self, RuleError> {
+        Self::with(&Choice::default())
+    }
+
+    /// Our own rules and the user's.
+    pub fn with(choice: &Choice) -> Result<Self, RuleError> {
+        let file: File = toml::from_str(EMBEDDED).map_err(|error| RuleError::Rule {
+            kind: "rules.toml".into(),
+            why: error.to_string(),
+        })?;
+        let mut list =
+            Builder { choice, kinds: Vec::new(), rules: Vec::new(), keywords: Vec::new() };
+        list.keywords.push((MARKER.to_owned(), Vec::new()));
+        for spec in file.rule {
+            list.embedded(spec, &file.pieces);
+        }
+        for rule in &choice.rules {
+            list.own(rule)?;
+        }
+        list.finish()
+    }
+
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    pub(super) fn is_allowed(&self, secret: &str) -> bool {
+        self.allow.iter().any(|(literal, regex)| literal == secret || regex.is_match(secret))
+    }
+}
+
+struct Builder<'c> {
+    choice: &'c Choice,
+    kinds: Vec<Kind>,
+    rules: Vec<Rule>,
+    keywords: Vec<(String, Vec<usize>)>,
+}
+
+impl Builder<'_> {
+    fn embedded(&mut self, spec: Spec, pieces: &BTreeMap<String, String>) {
+        let mut source = spec.regex;
+        for (name, piece) in pieces {
+            source = source.replace(&format!("<<{name}>>"), piece);
+        }
+        // A slice of the text is matched, which begins at the keyword.
+        if !spec.search {
+            source = format!(r"\A(?:{source})");
+        }
+        let Some(kind) = self.kind(&spec.kind, spec.opt_in, &spec.keywords) else { return };
+        self.rules.push(Rule {
+            kind,
+            lead: spec.lead,
+            search: spec.search,
+            before: spec.before,
+            value: spec.value,
+            entropy: spec.entropy,
+            reach: spec.reach.min(REACH),
+            source,
+            regex: OnceLock::new(),
+        });
+        for keyword in &spec.keywords {
+            self.wake(keyword.clone());
+            if spec.any_case {
+                self.wake(keyword.to_uppercase());
+                self.wake(capital(keyword));
+            }
+        }
+    }
+
+    fn own(&mut self, rule: &UserRule) -> Result<(), RuleError> {
+        let wrong = |why: String| RuleError::Rule { kind: rule.kind.clone(), why };
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if rule.kind.is_empty() || rule.kind.len() > 40 || !rule.kind.chars().all(is_name) {
+            return Err(wrong("a kind is made of a-z, 0-9 and `-`, 40 at most".into()));
+        }
+        if rule.keywords.iter().any(String::is_empty) {
+            return Err(wrong("a keyword is empty".into()));
+        }
+        let regex = Regex::new(&rule.regex).map_err(|error| wrong(error.to_string()))?;
+        if regex.is_match("") {
+            return Err(wrong(
+                "the regex matches nothing at all, so it would match everywhere".into(),
+            ));
+        }
+        let Some(kind) = self.kind(&rule.kind, false, &rule.keywords) else { return Ok(()) };
+        self.rules.push(Rule {
+            kind,
+            lead: 0,
+            search: true,
+            before: Before::Any,
+            value: Value::Any,
+            entropy: 0.0,
+            reach: REACH,
+            source: rule.regex.clone(),
+            regex: OnceLock::from(Some(regex)),
+        });
+        for keyword in &rule.keywords {
+            for keyword in
+                [keyword.to_lowercase(), keyword.to_uppercase(), capital(keyword), keyword.clone()]
+            {
+                self.wake(keyword);
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a kind; none when it is off.
+    fn kind(&mut self, name: &str, opt_in: bool, keywords: &[String]) -> Option<usize> {
+        let has = |list: &[String]| list.iter().any(|entry| entry == name);
+        let enabled = (!opt_in || has(&self.choice.enable)) && !has(&self.choice.disable);
+        let at = self.kinds.iter().position(|kind| kind.name == name).unwrap_or_else(|| {
+            let keywords = Vec::new();
+            self.kinds.push(Kind { name: name.to_owned(), opt_in, enabled, keywords });
+            self.kinds.len() - 1
+        });
+        self.kinds[at].keywords.extend_from_slice(keywords);
+        enabled.then_some(at)
+    }
+
+    fn wake(&mut self, keyword: String) {
+        let rule = self.rules.len() - 1;
+        match self.keywords.iter_mut().find(|(known, _)| *known == keyword) {
+            Some((_, rules)) if rules.last() == Some(&rule) => {}
+            Some((_, rules)) => rules.push(rule),
+            None => self.keywords.push((keyword, vec![rule])),
+        }
+    }
+
+    fn finish(self) -> Result<Rules, RuleError> {
+        let names: BTreeSet<&str> = self.kinds.iter().map(|kind| kind.name.as_str()).collect();
+        let chosen = self.choice.enable.iter().chain(&self.choice.disable);
+        if let Some(unknown) = chosen.into_iter().find(|name| !names.contains(name.as_str())) {
+            return Err(RuleError::Unknown(unknown.clone()));
+        }
+        let allow = self.choice.allow.iter().map(|entry| {
+            let regex = Regex::new(&format!(r"\A(?:{entry})\z"));
+            let wrong = |error: regex::Error| error.to_string();
+            match regex.map_err(wrong) {
+                Ok(regex) => Ok((entry.clone(), regex)),
+                Err(why) => Err(RuleError::Allow { entry: entry.clone(), why }),
+            }
+        });
+        let allow = allow.collect::<Result<_, _>>()?;
+        let (patterns, wakes): (Vec<_>, Vec<_>) = self.keywords.into_iter().unzip();
+        let keywords = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(patterns)
+            .map_err(|error| RuleError::Rule { kind: "keywords".into(), why: error.to_string() })?;
+        let woken: BTreeSet<usize> = wakes.iter().flatten().copied().collect();
+        let always = (0..self.rules.len()).filter(|rule| !woken.contains(rule)).collect();
+        Ok(Rules { kinds: self.kinds, list: self.rules, keywords, wakes, always, allow })
+    }
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    let first = chars.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(chars.map(|c| c.to_ascii_lowercase())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles_and_has_a_keyword() {
+        let enable = vec!["email".to_owned(), "home-path".to_owned()];
+        let rules = Rules::with(&Choice { enable, ..Choice::default() }).unwrap();
+        for rule in &rules.list {
+            assert!(rule.regex().is_some(), "{:?}", Regex::new(&rule.source).err());
+        }
+        assert!(rules.always.is_empty());
+        assert!(rules.kinds().iter().filter(|kind| kind.enabled).count() >= 60);
+    }
+
+    #[test]
+    fn a_bad_rule_is_named() {
+        let own = |kind: &str, regex: &str| {
+            let rule = UserRule { kind: kind.into(), regex: regex.into(), keywords: vec![] };
+            let choice = Choice { rules: vec![rule], ..Choice::default() };
+            Rules::with(&choice).map(|_| ()).unwrap_err().to_string()
+        };
+        assert!(own("ours", "(").starts_with("rule `ours`: regex parse error"));
+        assert!(own("Ours!", "x").starts_with("rule `Ours!`: a kind is made of"));
+        assert!(own("ours", "x*").starts_with("rule `ours`: the regex matches nothing"));
+        let choice = Choice { allow: vec!["[".into()], ..Choice::default() };
+        assert!(Rules::with(&choice).unwrap_err().to_string().starts_with("allow `[`: "));
+        let choice = Choice { disable: vec!["gitub".into()], ..Choice::default() };
+        let unknown = Rules::with(&choice).unwrap_err().to_string();
+        assert_eq!(unknown, "no rule is called `gitub`");
+    }
+}

@@ -1,0 +1,149 @@
+//! Redacts a stream of any length in bounded memory.
+
+use std::io::{self, Read, Write};
+
+use super::apply::Redactor;
+use super::rule::REACH;
+use super::scan::{Found, floor, scan};
+
+/// How much is read at a time.
+const CHUNK: usize = 1024 * 1024;
+
+/// How much of what was written is kept, so that what stands before a match is seen.
+const BEHIND: usize = 1024;
+
+impl Redactor<'_> {
+    /// Copies `input` to `output` without its secrets. Bytes that are no UTF-8 go through as they are.
+    pub fn stream(
+        &mut self,
+        input: &mut impl Read,
+        output: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
+        self.stream_by(CHUNK, input, output)
+    }
+
+    fn stream_by(
+        &mut self,
+        chunk: usize,
+        input: &mut impl Read,
+        output: &mut (impl Write + ?Sized),
+    ) -> io::Result<()> {
+        let mut held: Vec<u8> = Vec::new();
+        // How much at the beginning of what is held has been written.
+        let mut done = 0;
+        loop {
+            let read = input.by_ref().take(chunk as u64).read_to_end(&mut held)?;
+            let is_last = read == 0;
+            // A match that begins before this is inside what is held.
+            let until = if is_last { held.len() } else { held.len().saturating_sub(2 * REACH) };
+            if until > done || is_last {
+                let mut window = Window { done, until, out: Vec::new() };
+                window.pass(self, &held);
+                output.write_all(&window.out)?;
+                let keep = window.done.saturating_sub(BEHIND);
+                held.drain(..keep);
+                done = window.done - keep;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The part of the held bytes that is written now.
+struct Window {
+    done: usize,
+    until: usize,
+    out: Vec<u8>,
+}
+
+impl Window {
+    fn pass(&mut self, redactor: &mut Redactor, held: &[u8]) {
+        let mut start = 0;
+        for piece in held.utf8_chunks() {
+            let text = piece.valid();
+            self.text(redactor, text, start);
+            start += text.len();
+            let end = start + piece.invalid().len();
+            if self.done <= start && start < self.until {
+                self.out.extend_from_slice(&held[self.done..end]);
+                self.done = end;
+            }
+            start = end;
+        }
+    }
+
+    /// Valid text that stands at `start` of what is held.
+    fn text(&mut self, redactor: &mut Redactor, text: &str, start: usize) {
+        if start + text.len() <= self.done || start >= self.until {
+            return;
+        }
+        let begin = self.done.saturating_sub(start);
+        let end = floor(text, self.until - start);
+        let is_new = |found: &Found| found.at >= begin && found.at < end;
+        let found: Vec<Found> = scan(redactor.rules, text).into_iter().filter(is_new).collect();
+        let end = found.last().map_or(end, |last| end.max(last.secret.end)).max(begin);
+        let text = &text[begin..end];
+        if found.is_empty() {
+            self.out.extend_from_slice(text.as_bytes());
+        } else {
+            let moved: Vec<Found> = found
+                .into_iter()
+                .map(|found| Found {
+                    secret: found.secret.start - begin..found.secret.end - begin,
+                    ..found
+                })
+                .collect();
+            let new = redactor.replace(text, &moved);
+            self.out.extend_from_slice(redactor.text(&new).as_bytes());
+        }
+        self.done = start + end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rules;
+    use super::*;
+
+    fn by(rules: &Rules, chunk: usize, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        Redactor::new(rules).stream_by(chunk, &mut &*bytes, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn the_same_however_it_is_cut() {
+        let rules = Rules::embedded().unwrap();
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let key = format!(
+            "-----BEGIN PRIVATE KEY-----\n{}-----END PRIVATE KEY-----\n",
+            "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n".repeat(40)
+        );
+        let mut text = String::new();
+        for n in 0..400 {
+            text.push_str(&"ordinary words é ".repeat(n % 37));
+            text.push_str(if n % 3 == 0 { &key } else { &token });
+            text.push_str(if n % 2 == 0 { "\n" } else { " " });
+        }
+        let whole = Redactor::new(&rules).text(&text).into_owned();
+        assert_eq!(whole.matches("[redacted:github-token:1]").count(), 266);
+        assert_eq!(whole.matches("[redacted:private-key:1]").count(), 134);
+        for chunk in [1000, 4096, 99_991, CHUNK] {
+            assert!(by(&rules, chunk, text.as_bytes()) == whole.as_bytes(), "in pieces of {chunk}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text() {
+        let rules = Rules::embedded().unwrap();
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let bytes =
+            [b"\xff\xfe ", token.as_bytes(), b" \xc3", token.as_bytes(), b"\xe2\x82"].concat();
+        let marker = b"[redacted:github-token:1]".as_slice();
+        let want = [b"\xff\xfe ", marker, b" \xc3", marker, b"\xe2\x82"].concat();
+        assert_eq!(by(&rules, CHUNK, &bytes), want);
+        assert_eq!(by(&rules, 7, &bytes), want);
+    }
+}

@@ -1,0 +1,372 @@
+//! Whether what stands where a secret would stand is one.
+//!
+//! A name such as `password` is followed by a secret less often than by a type, a variable, a call or
+//! a placeholder. These are told apart by their looks alone.
+
+use super::rule::Value;
+
+/// Words that stand for a secret, are a type, or say that there is none.
+const WORDS: &[&str] = &[
+    "any",
+    "bar",
+    "baz",
+    "bool",
+    "boolean",
+    "bytes",
+    "char",
+    "default",
+    "disabled",
+    "empty",
+    "enabled",
+    "env",
+    "false",
+    "file",
+    "flag",
+    "foo",
+    "hidden",
+    "input",
+    "int",
+    "key",
+    "missing",
+    "nil",
+    "none",
+    "null",
+    "number",
+    "object",
+    "option",
+    "optional",
+    "pass",
+    "passwd",
+    "password",
+    "passphrase",
+    "private",
+    "prompt",
+    "public",
+    "required",
+    "secret",
+    "secrets",
+    "self",
+    "stdin",
+    "str",
+    "string",
+    "text",
+    "token",
+    "tokens",
+    "true",
+    "undefined",
+    "unknown",
+    "user",
+    "username",
+    "value",
+    "varchar",
+    "void",
+    "argument",
+    "parameter",
+    "and",
+    "for",
+    "from",
+    "the",
+    "with",
+    "that",
+    "this",
+    "when",
+    "must",
+    "should",
+    "will",
+    "can",
+    "cannot",
+    "invalid",
+    "incorrect",
+];
+
+/// Parts that only a placeholder has.
+const PLACEHOLDERS: &[&str] = &[
+    "your",
+    "example",
+    "placeholder",
+    "changeme",
+    "change-me",
+    "change_me",
+    "xxxx",
+    "redacted",
+    "dummy",
+    "insert",
+    "replace",
+    "todo",
+    "fixme",
+    "foobar",
+    "***",
+    "...",
+    "…",
+    "<",
+    ">",
+    "{{",
+    "}}",
+    "not-set",
+    "not_set",
+    "to-be-",
+    "process.env",
+    "os.environ",
+    "getenv",
+    "env.",
+    "environ[",
+    "import.meta",
+    "secrets.",
+    "vars.",
+    "::",
+    "->",
+];
+
+/// Words of which the names of variables that hold secrets are made.
+const NAMES: &[&str] = &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
+
+/// Whether `secret` looks like what a rule asks for; `next` is the character behind it.
+pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
+    match value {
+        Value::Any => true,
+        Value::Url => !is_reference(secret) && !is_masked(secret),
+        Value::Given => is_given(secret, next),
+        Value::Mixed => is_given(secret, next) && is_mixed(secret),
+        Value::Random => {
+            let has_digit = secret.bytes().any(|byte| byte.is_ascii_digit());
+            let has_letter = secret.bytes().any(|byte| byte.is_ascii_alphabetic());
+            has_digit
+                && has_letter
+                && is_given(secret, next)
+                && is_mixed(secret)
+                && !is_uuid(secret)
+        }
+        Value::Basic => is_basic(secret),
+    }
+}
+
+/// A literal of someone's own choice: no variable, call or placeholder.
+fn is_given(text: &str, next: Option<char>) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let trimmed = lower.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
+    !(is_reference(text)
+        || is_masked(text)
+        || is_number(trimmed)
+        || matches!(next, Some('(' | '['))
+        || text.contains(['(', '[', '{'])
+        || WORDS.contains(&trimmed)
+        || PLACEHOLDERS.iter().any(|part| lower.contains(part))
+        || is_dotted_name(trimmed))
+}
+
+/// A variable of some shell, template or format string.
+fn is_reference(text: &str) -> bool {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some('$'), Some(c)) => {
+            c.is_ascii_alphabetic() || matches!(c, '{' | '(' | '_' | '$' | '1' | '@')
+        }
+        (Some('{' | '<' | '[' | '('), _) => true,
+        (Some('%'), Some(c)) => matches!(c, 's' | 'v' | 'q' | '(' | '{') || text.ends_with('%'),
+        (Some('&' | '*' | '@' | '!'), Some(c)) => {
+            c.is_ascii_alphabetic() && is_plain_name(&text[1..])
+        }
+        (Some('-'), Some(c)) => c == '-' || c.is_ascii_alphabetic(),
+        (Some('/' | '.' | '~'), Some(c)) => c == '/' || c.is_ascii_lowercase(),
+        _ => false,
+    }
+}
+
+fn is_plain_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
+}
+
+/// `0x1f`: a number of some program.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix("0x").unwrap_or_default();
+    (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The same character again and again: `****`, `xxxx`, `0000`.
+fn is_masked(text: &str) -> bool {
+    let mut chars = text.chars();
+    let first = chars.next();
+    let is_same = chars.clone().next().is_some() && chars.all(|c| Some(c) == first);
+    is_same || text.contains("***") || text.contains("xxxx") || text.contains("XXXX") || text == "…"
+}
+
+/// `user.password`, `config.auth.v2`
+fn is_dotted_name(text: &str) -> bool {
+    let mut parts = 0;
+    let is_name = |part: &str| {
+        let starts = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        starts
+            && part.len() < 20
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    text.contains('.')
+        && text.split('.').all(|part| {
+            parts += 1;
+            is_name(part)
+        })
+        && parts > 1
+}
+
+/// Letters with digits or signs between them, or a long disorder of letters; not what names and
+/// paths look like.
+fn is_mixed(text: &str) -> bool {
+    let is_sign = |byte: u8| {
+        !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'|')
+    };
+    let digit = text.bytes().any(|byte| byte.is_ascii_digit());
+    let letter = text.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let sign = text.bytes().any(is_sign);
+    let is_disorder = text.len() >= 16
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && text.bytes().any(|byte| byte.is_ascii_uppercase())
+        && entropy(text) >= 3.5
+        && !is_camel(text);
+    if !(letter && (digit || sign)) && !(digit && sign) && !is_disorder {
+        return false;
+    }
+    !is_pair(text) && (sign || !(is_words(text) || is_variable(text) || is_path(text)))
+}
+
+/// `myVeryLongVariableName`: few changes from small to large letters for its length.
+fn is_camel(text: &str) -> bool {
+    let large = text.bytes().filter(u8::is_ascii_uppercase).count();
+    large * 4 <= text.len()
+}
+
+const SEPARATORS: [char; 6] = ['-', '_', '.', ':', '/', '|'];
+
+/// `my-app-secret-v2`: words and small numbers with separators between.
+fn is_words(text: &str) -> bool {
+    let is_word = |part: &str| {
+        let letters = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        let is_number = letters.len() <= 3 && letters.bytes().all(|byte| byte.is_ascii_digit());
+        letters.is_empty()
+            || (is_number && (part.len() == letters.len() || part.len() - letters.len() <= 1))
+    };
+    text.contains(SEPARATORS) && text.split(SEPARATORS).all(is_word)
+}
+
+/// `password2`, `auth_token_v1`: a name with such a word in it and at most a number at its end.
+fn is_variable(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
+    stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && lower.len() - stem.len() <= 2
+        && NAMES.iter().any(|name| stem.contains(name))
+}
+
+/// `id=npmrc`: a flag's value that is itself a name and a value.
+fn is_pair(text: &str) -> bool {
+    let Some((name, value)) = text.split_once('=') else { return false };
+    (1..=8).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase())
+        && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// `projects/12/secrets/x`, `https://…`, `config/app.v1.json`
+fn is_path(text: &str) -> bool {
+    let is_word = |part: &str| {
+        part.len() >= 4
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-' || byte == b'_')
+    };
+    text.contains("://") || (text.contains('/') && text.split(['/', '.']).any(is_word))
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Base64 of `user:password`.
+fn is_basic(text: &str) -> bool {
+    let decoded = base64(text);
+    decoded.len() >= 3
+        && decoded.contains(&b':')
+        && decoded.iter().all(|byte| (b' '..0x7f).contains(byte) || *byte >= 0x80)
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let (mut bits, mut count) = (0u32, 0);
+    for byte in text.bytes() {
+        let six = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => break,
+        };
+        bits = (bits << 6) | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count).to_le_bytes()[0]);
+        }
+    }
+    out
+}
+
+/// Bits per character.
+pub(super) fn entropy(text: &str) -> f64 {
+    let mut seen = [0u32; 256];
+    for byte in text.bytes() {
+        seen[usize::from(byte)] += 1;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a secret is no longer than its reach")]
+    let length = text.len() as f64;
+    let counts = seen.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / length);
+    -counts.map(|share| share * share.log2()).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_and_references() {
+        for given in ["hunter2", "postgres", "Sw0rd!fish", "$2b$10$abcdef", "p@ss"] {
+            assert!(fits(Value::Given, given, None), "{given}");
+        }
+        for not in [
+            "$DB_PW",
+            "${PW}",
+            "$(cat x)",
+            "<password>",
+            "changeme",
+            "your-key",
+            "user.password",
+            "null",
+        ] {
+            assert!(!fits(Value::Given, not, None), "{not}");
+        }
+        assert!(!fits(Value::Given, "getToken1", Some('(')));
+    }
+
+    #[test]
+    fn names_are_no_secrets() {
+        for mixed in ["hunter2", "Sw0rdfish", "tr0ub4dor&3", "12345!"] {
+            assert!(fits(Value::Mixed, mixed, None), "{mixed}");
+        }
+        for not in
+            ["swordfish", "password2", "my-app-secret-v2", "secrets/app1/config", "auth_token_v1"]
+        {
+            assert!(!fits(Value::Mixed, not, None), "{not}");
+        }
+    }
+
+    #[test]
+    fn basic_is_a_user_and_a_password() {
+        assert!(fits(Value::Basic, "dXNlcjpwYXNzd29yZA==", None));
+        assert!(!fits(Value::Basic, "authentication", None));
+    }
+
+    #[test]
+    fn disorder() {
+        assert!((entropy("aaaa") - 0.0).abs() < 1e-9);
+        assert!((entropy("abcd") - 2.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,345 @@
+//! The table of secrets and of what is none, in every surrounding and form.
+
+use std::fmt::Write;
+use std::fs;
+use std::sync::LazyLock;
+
+use backstory_core::agent::AgentKind;
+use backstory_core::model::{
+    Fate, Message, MessageKind, Reference, Session, Thought, ToolCall, ToolName, ToolStatus,
+};
+use backstory_core::project::{Project, Proof};
+use backstory_core::redact::{Choice, Redactor, Rules, UserRule};
+use proptest::prelude::*;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// A text of the table, its secrets and their kind.
+struct Case {
+    kind: String,
+    text: String,
+    secrets: Vec<String>,
+}
+
+fn table(name: &str) -> Vec<Case> {
+    let path = format!("{}/../../testdata/redact/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let table = fs::read_to_string(path).unwrap();
+    let lines = table.lines().filter(|line| !line.starts_with("# "));
+    lines
+        .enumerate()
+        .map(|(n, line)| {
+            let (kind, text) = match name {
+                "positive" => line.split_once('\t').expect("kind, tab, text"),
+                _ => ("", line),
+            };
+            let text = fill(text, n as u64).replace('␤', "\n").replace('␛', "\x1b");
+            let marked = text.split('⟦').skip(1).filter_map(|rest| rest.split('⟧').next());
+            let secrets = marked.map(str::to_owned).collect();
+            Case { kind: kind.to_owned(), text: text.replace(['⟦', '⟧'], ""), secrets }
+        })
+        .collect()
+}
+
+/// Puts made-up characters where the table says `{an36}`.
+fn fill(text: &str, seed: u64) -> String {
+    const CLASSES: [(&str, &str); 7] = [
+        ("an", "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"),
+        ("lo", "abcdefghijkmnopqrstuvwxyz"),
+        ("up", "ABCDEFGHJKLMNPQRSTUVWXYZ"),
+        ("hex", "abcdef"),
+        ("d", "123456789"),
+        ("b64", "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ+/"),
+        ("url", "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ-_"),
+    ];
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let found = CLASSES.iter().find_map(|(name, class)| {
+            let tail = rest[1..].strip_prefix(name)?;
+            let (count, tail) = tail.split_once('}')?;
+            Some((class.as_bytes(), count.parse::<usize>().ok()?, tail))
+        });
+        if let Some((class, count, tail)) = found {
+            for n in 0..count {
+                // Digits at fixed places: no filling is letters alone, and a separator never ends it.
+                let digit = n % 4 == 1 || n + 1 == count;
+                let pool = if digit { b"123456789" } else { class };
+                out.push(char::from(pool[next(pool.len())]));
+            }
+            rest = tail;
+        } else {
+            out.push('{');
+            rest = &rest[1..];
+        }
+    }
+    out + rest
+}
+
+/// Once for all tests: each rule is compiled when it is first needed.
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded().unwrap());
+static POSITIVE: LazyLock<Vec<Case>> = LazyLock::new(|| table("positive"));
+
+#[test]
+fn the_table_is_large() {
+    let (positive, negative) = (&*POSITIVE, table("negative"));
+    assert!(positive.len() >= 300 && negative.len() >= 300);
+    let mut kinds: Vec<&str> = positive.iter().map(|case| case.kind.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let all: Vec<&str> = RULES.kinds().iter().filter(|k| k.enabled).map(|k| &*k.name).collect();
+    let missing: Vec<_> = all.iter().filter(|kind| !kinds.contains(kind)).collect();
+    assert!(missing.is_empty(), "no case for {missing:?}");
+    assert!(kinds.len() >= 60);
+}
+
+#[test]
+fn every_secret_goes_and_nothing_else() {
+    let mut wrong = String::new();
+    for case in &*POSITIVE {
+        let mut redactor = Redactor::new(&RULES);
+        let got = redactor.text(&case.text).into_owned();
+        let mut want = case.text.clone();
+        let mut numbers: Vec<&str> = Vec::new();
+        for secret in &case.secrets {
+            if !numbers.contains(&secret.as_str()) {
+                numbers.push(secret);
+            }
+            let number = numbers.iter().position(|known| known == secret).unwrap() + 1;
+            want = want.replacen(secret.as_str(), &format!("[redacted:{}:{number}]", case.kind), 1);
+        }
+        if got != want {
+            writeln!(wrong, "{}\n  got  {got:?}\n  want {want:?}", case.text).unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn what_is_no_secret_stays() {
+    let mut wrong = String::new();
+    for case in table("negative") {
+        let got = Redactor::new(&RULES).text(&case.text).into_owned();
+        if got != case.text {
+            writeln!(wrong, "{}\n  got {got}", case.text).unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Wherever a secret stands, it is found: escaped once or twice, in a URL, in a diff, in a command.
+#[test]
+fn no_secret_survives_its_surroundings() {
+    let escape = |text: &str| serde_json::to_string(text).unwrap();
+    for case in &*POSITIVE {
+        let surroundings = [
+            escape(&case.text),
+            format!("{{\"a\":{}}}", escape(&format!("{{\"b\":{}}}", escape(&case.text)))),
+            case.text.lines().fold("@@ -1 +1 @@\n".to_owned(), |all, line| all + "+" + line + "\n"),
+            case.text.lines().fold(String::new(), |all, line| all + "    " + line + "\r\n"),
+            format!("before it\n{}\nafter it", case.text),
+            format!("bash -lc {:?}", case.text),
+        ];
+        for text in surroundings {
+            let got = Redactor::new(&RULES).text(&text).into_owned();
+            for secret in &case.secrets {
+                // In pieces, for a key of many lines looks different in each form.
+                for piece in secret.split('\n').flat_map(|line| line.split("\\n")) {
+                    let piece = piece.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+                    // A password of a few letters can be a part of the text around it.
+                    if case.text.matches(piece).count() == 1 {
+                        assert!(!got.contains(piece), "{piece} survives in\n{text}\nas\n{got}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn twice_is_once() {
+    let all: String = POSITIVE.iter().map(|case| case.text.clone() + "\n").collect();
+    let once = Redactor::new(&RULES).text(&all).into_owned();
+    assert_eq!(Redactor::new(&RULES).text(&once), once);
+    for case in &*POSITIVE {
+        let once = Redactor::new(&RULES).text(&case.text).into_owned();
+        assert_eq!(Redactor::new(&RULES).text(&once), once);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Pieces of the table in any order, glued together in any way.
+    #[test]
+    fn twice_is_once_whatever_the_text(
+        picks in prop::collection::vec((any::<prop::sample::Index>(), 0usize..120, 0usize..9), 1..8)
+    ) {
+            let mut text = String::new();
+        for (pick, cut, glue) in picks {
+            let case = &pick.get(&POSITIVE).text;
+            text.extend(case.chars().skip(cut / 3).take(if cut % 3 == 0 { 4000 } else { cut }));
+            text.push_str(["", " ", "\n", "=", "\"", ":", "@", " --password ", "PASSWORD="][glue]);
+        }
+        let once = Redactor::new(&RULES).text(&text).into_owned();
+        let mut second = Redactor::new(&RULES);
+        prop_assert_eq!(second.text(&once), once.as_str(), "from {}", text);
+        prop_assert!(second.counts().is_empty());
+    }
+
+    #[test]
+    fn any_text_goes_through(text in "(?s).{0,200}") {
+        let once = Redactor::new(&RULES).text(&text).into_owned();
+        prop_assert_eq!(Redactor::new(&RULES).text(&once), once.as_str());
+    }
+
+    /// A document stays the same document.
+    #[test]
+    fn json_keeps_its_shape(text in "(?s).{0,40}", number in any::<i64>()) {
+        let token = fill("ghp_{an36}", 7);
+        let value = serde_json::json!({ &text: [number, &text, {"k": format!("{text} {token}")}] });
+        let json = value.to_string();
+        let got = Redactor::new(&RULES).json(&json).into_owned();
+        let got: serde_json::Value = serde_json::from_str(&got).unwrap();
+        prop_assert!(!got.to_string().contains(&token));
+        prop_assert_eq!(&got[&text][0], &value[&text][0]);
+    }
+}
+
+#[test]
+fn equal_secrets_stay_equal() {
+    let mut redactor = Redactor::new(&RULES);
+    let (a, b) = (fill("ghp_{an36}", 1), fill("ghp_{an36}", 2));
+    let text = format!("{a} {b} GITHUB_TOKEN={a}");
+    let want = "[redacted:github-token:1] [redacted:github-token:2] GITHUB_TOKEN=[redacted:github-token:1]";
+    assert_eq!(redactor.text(&text), want);
+    assert_eq!(redactor.text(&b), "[redacted:github-token:2]");
+    let counts = redactor.counts();
+    assert_eq!(
+        (counts[0].kind.as_str(), counts[0].found, counts[0].distinct),
+        ("github-token", 4, 2)
+    );
+}
+
+#[test]
+fn the_users_own_rules() {
+    let rules = Rules::with(&Choice {
+        rules: vec![UserRule {
+            kind: "badge".into(),
+            regex: r"badge-(\d{4})".into(),
+            keywords: vec!["badge-".into()],
+        }],
+        allow: vec!["hunter2".into(), "ghp_a+".into()],
+        enable: vec!["email".into(), "home-path".into()],
+        disable: vec!["url-password".into()],
+    })
+    .unwrap();
+    let allowed = format!("ghp_{}", "a".repeat(36));
+    let text = format!(
+        "badge-1234 DB_PASSWORD=hunter2 {allowed} postgres://a:b1@c me@example.org /home/me/x C:\\Users\\me"
+    );
+    let want = format!(
+        "badge-[redacted:badge:1] DB_PASSWORD=hunter2 {allowed} postgres://a:b1@c [redacted:email:1] \
+         /home/[redacted:home-path:1]/x C:\\Users\\[redacted:home-path:1]"
+    );
+    assert_eq!(Redactor::new(&rules).text(&text), want);
+}
+
+#[test]
+fn json_is_read_with_its_keys_and_left_as_it_is() {
+    let token = fill("ghp_{an36}", 1);
+    let mut escaped = String::new();
+    for c in token.chars() {
+        write!(escaped, "\\u{:04x}", u32::from(c)).unwrap();
+    }
+    let json = format!(
+        r#"{{ "a": 1.50, "a": "\ud800", "password": "hunter2", "argv": ["x", "--password", "swordfish"],
+        "k": "{escaped}", "inlineData": {{"data": "{token}"}}, "note": "a {{\"token\":\"{token}\"}}" }}"#
+    );
+    let want = format!(
+        r#"{{ "a": 1.50, "a": "\ud800", "password": "[redacted:password:1]", "argv": ["x", "--password", "[redacted:flag-password:1]"],
+        "k": "[redacted:github-token:1]", "inlineData": {{"data": "{token}"}}, "note": "a {{\"token\":\"[redacted:github-token:1]\"}}" }}"#
+    );
+    let mut redactor = Redactor::new(&RULES);
+    let got = redactor.json(&json).into_owned();
+    assert_eq!(got, want);
+    assert_eq!(redactor.json(&got), got);
+}
+
+#[test]
+fn a_message_and_its_session() {
+    let token = fill("ghp_{an36}", 1);
+    let some = || Some(token.clone());
+    let raw = || -> Option<Box<RawValue>> {
+        to_raw_value(&serde_json::json!({ "command": format!("echo {token}"), "n": 1 })).ok()
+    };
+    let mut message = Message {
+        id: "m1".into(),
+        at: None,
+        role: MessageKind::Prompt.role(),
+        kind: MessageKind::Prompt,
+        fate: Fate::Kept,
+        current: true,
+        part: 0,
+        text: token.clone(),
+        typed: some(),
+        references: vec![Reference { path: format!("/tmp/{token}"), bytes: 1 }],
+        attachments: vec![],
+        thoughts: vec![Thought { subject: token.clone(), description: token.clone(), at: None }],
+        model: None,
+        usage: None,
+        tool_calls: vec![ToolCall {
+            id: "c1".into(),
+            name: ToolName {
+                name: "shell".into(),
+                label: "shell".into(),
+                canonical: "shell",
+                category: "shell",
+                server: None,
+            },
+            display_name: some(),
+            description: some(),
+            args: raw(),
+            status: ToolStatus::Success,
+            at: None,
+            output: some(),
+            error: some(),
+            result_display: raw(),
+            markdown: false,
+            exit_code: None,
+            lines_added: None,
+            lines_removed: None,
+            agent_session: None,
+        }],
+    };
+    let project =
+        Project { name: "p".into(), path: None, proof: Proof::None, hash: None, dir: None };
+    let mut session = Session::new("s".into(), AgentKind::Gemini, project.into());
+    session.summary = some();
+    session.first_prompt = some();
+    session.last_prompt = some();
+    let mut redactor = Redactor::new(&RULES);
+    redactor.message(&mut message);
+    redactor.session(&mut session);
+    let all = format!("{message:?} {session:?}");
+    assert!(!all.contains(&token), "{all}");
+    assert_eq!(redactor.counts()[0].found, 14);
+    assert_eq!(
+        message.tool_calls[0].args.as_ref().unwrap().get(),
+        r#"{"command":"echo [redacted:github-token:1]","n":1}"#
+    );
+}
+
+/// An image of some megabytes is one string without a secret, and is looked at once.
+#[test]
+fn blobs_stay_whole() {
+    let blob = fill("{b64300}", 3).repeat(10_000);
+    let inside = blob.clone() + "/AKIA" + &"A".repeat(16) + "/" + &blob;
+    assert_eq!(Redactor::new(&RULES).text(&inside), inside);
+}
