@@ -56,6 +56,13 @@ impl From<Kind> for SessionKind {
 }
 
 impl Filters {
+    /// Whether they narrow anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { project, model, agent, since, until } = self;
+        let words = [project, model, agent];
+        words.iter().all(|words| words.is_empty()) && since.is_none() && until.is_none()
+    }
+
     pub(crate) fn filter(&self, ctx: &Context) -> Result<Filter> {
         Ok(Filter {
             projects: self.project.clone(),

@@ -1,4 +1,4 @@
-//! Takes out of a text what could make a terminal lie.
+//! Takes out of a text what could make a terminal or a page lie.
 //!
 //! Sessions hold other people's text: web pages, file contents, tool output. An escape sequence in
 //! it could recolour, move the cursor or retitle the window; a bidirectional override could show a
@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 /// A text of several lines: line feeds and tabs stay.
-pub(crate) fn block(text: &str) -> Cow<'_, str> {
+pub fn block(text: &str) -> Cow<'_, str> {
     if text.chars().any(|c| is_unsafe(c) && !matches!(c, '\n' | '\t')) {
         Cow::Owned(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect())
     } else {
@@ -17,7 +17,7 @@ pub(crate) fn block(text: &str) -> Cow<'_, str> {
 
 /// A text that must stay on one line, such as a table cell or a path: what would break or shift the
 /// line becomes a space.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
+pub fn line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
@@ -30,7 +30,7 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
 
 /// Control characters (C0, DEL, C1), marks and overrides of writing direction, and the separators
 /// that some terminals take for line ends.
-pub(crate) fn is_unsafe(c: char) -> bool {
+pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
