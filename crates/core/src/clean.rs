@@ -8,6 +8,9 @@ use std::borrow::Cow;
 
 /// A text of several lines: line feeds and tabs stay.
 pub fn block(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(may_be_unsafe) {
+        return Cow::Borrowed(text);
+    }
     if text.chars().any(|c| is_unsafe(c) && !matches!(c, '\n' | '\t')) {
         Cow::Owned(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect())
     } else {
@@ -26,6 +29,16 @@ pub fn line(text: &str) -> Cow<'_, str> {
         c => (!is_unsafe(c)).then_some(c),
     };
     Cow::Owned(text.chars().filter_map(safe).collect())
+}
+
+/// Whether a character with this byte can be unsafe: a look at bytes is enough for most texts.
+fn may_be_unsafe(byte: u8) -> bool {
+    match byte {
+        b'\n' | b'\t' => false,
+        // The beginnings of C1, of U+061C and of U+2000 to U+2FFF.
+        0xC2 | 0xD8 | 0xE2 => true,
+        byte => byte.is_ascii_control(),
+    }
 }
 
 /// Control characters (C0, DEL, C1), marks and overrides of writing direction, and the separators

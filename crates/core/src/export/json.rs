@@ -154,6 +154,7 @@ pub struct MessageRow<'a> {
     role: &'static str,
     kind: &'static str,
     fate: &'static str,
+    current: bool,
     text: &'a str,
     typed: Option<&'a str>,
     references: Vec<ReferenceRow<'a>>,
@@ -175,6 +176,7 @@ impl<'a> MessageRow<'a> {
             role: message.role.name(),
             kind: message.kind.name(),
             fate: message.fate.name(),
+            current: message.current,
             text: &message.text,
             typed: message.typed.as_deref(),
             references: message.references.iter().map(ReferenceRow::new).collect(),
@@ -239,6 +241,7 @@ struct ToolCallRow<'a> {
     description: Option<&'a str>,
     args: Option<&'a RawValue>,
     status: &'static str,
+    recorded: bool,
     at: Option<Time>,
     output: Option<&'a str>,
     error: Option<&'a str>,
@@ -264,6 +267,7 @@ impl<'a> ToolCallRow<'a> {
             description: call.description.as_deref(),
             args: call.args.as_deref(),
             status: call.status.name(),
+            recorded: call.recorded,
             at: time(call.at),
             output: call.output.as_deref(),
             error: call.error.as_deref(),
@@ -323,10 +327,29 @@ pub fn write_lines(
     serde_json::to_writer(&mut *out, &head)?;
     out.write_all(b"\n")?;
     for message in messages {
-        serde_json::to_writer(&mut *out, &MessageRow::new(message, prices))?;
+        serde_json::to_writer(OneLine(&mut *out), &MessageRow::new(message, prices))?;
         out.write_all(b"\n")?;
     }
     Ok(())
+}
+
+/// Keeps JSON on one line. Arguments are written as the agent laid them out, perhaps over several;
+/// within strings a line end is always escaped.
+struct OneLine<'a, W: ?Sized>(&'a mut W);
+
+impl<W: Write + ?Sized> Write for OneLine<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        match bytes.iter().position(is_end) {
+            Some(0) => self.0.write(b" "),
+            Some(end) => self.0.write(&bytes[..end]),
+            None => self.0.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// What the calls of some messages cost together; none when not one has a price.

@@ -9,7 +9,6 @@ use crate::clean;
 use crate::model::{ToolCall, ToolStatus};
 use crate::number::{bytes, count};
 use crate::read::json;
-use crate::transcript::key_argument;
 
 /// The line of a call.
 pub(super) struct Headline<'a> {
@@ -44,7 +43,8 @@ const LONG: usize = 10_000;
 const HEAD: usize = 6_000;
 const TAIL: usize = 3_000;
 
-pub(super) fn headline(call: &ToolCall) -> Headline<'_> {
+/// The line of a call whose telling argument is `argument`.
+pub(super) fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headline<'a> {
     let (mark, state) = match call.status {
         ToolStatus::Success if call.exit_code.is_some_and(|code| code != 0) => ("✗", "failed"),
         ToolStatus::Success => ("✓", "success"),
@@ -70,8 +70,7 @@ pub(super) fn headline(call: &ToolCall) -> Headline<'_> {
     if matches!(state, "error" | "cancelled" | "unfinished") {
         notes.push(state.to_owned());
     }
-    let argument = call.args.as_deref().and_then(key_argument);
-    Headline { mark, state, label, argument: argument.map(|text| short(&text, ARGUMENT)), notes }
+    Headline { mark, state, label, argument: argument.map(|text| short(text, ARGUMENT)), notes }
 }
 
 /// One line, cut where it gets long.
@@ -97,51 +96,69 @@ pub(super) fn short(text: &str, most: usize) -> String {
 }
 
 /// What there is to unfold. Unless the `whole` is wanted, long texts are cut.
-pub(super) fn sections(call: &ToolCall, whole: bool) -> Vec<Section<'_>> {
+pub(super) fn sections<'a>(
+    call: &'a ToolCall,
+    argument: Option<&str>,
+    whole: bool,
+) -> Vec<Section<'a>> {
     let mut out = Vec::new();
     let diff = diff(call);
     let has_diff = diff.is_some();
-    arguments(call, has_diff, &mut out);
-    let mut push = |title: &'static str, kind, text: Option<Cow<'_, str>>| {
-        if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
-            out.push(Section { title: title.into(), kind, text: text.into_owned().into() });
-        }
+    arguments(call, argument, has_diff, &mut out);
+    let mut push = |title: &'static str, kind, text: Option<Cow<'a, str>>| {
+        out.extend(text.map(|text| Section { title: title.into(), kind, text }));
     };
     push("diff", Kind::Diff, diff);
     // The answer to an edit repeats what the difference shows.
     let is_told = has_diff && call.status == ToolStatus::Success && !whole;
     push("output", Kind::Text, call.output.as_deref().filter(|_| !is_told).map(Cow::from));
     push("error", Kind::Error, call.error.as_deref().map(Cow::from));
+    out.retain(|section| !section.text.trim_start().is_empty());
     for section in &mut out {
-        // Cleaning first would read all of a text of which most is left out.
-        let cut = if whole { Cow::Borrowed(&*section.text) } else { cut(&section.text) };
-        section.text = clean::block(&cut).into_owned().into();
+        section.text = match std::mem::take(&mut section.text) {
+            Cow::Borrowed(text) => tidy(text, whole),
+            Cow::Owned(text) => tidy(&text, whole).into_owned().into(),
+        };
     }
     out
 }
 
+/// Cut, then clean: the other way round would look at all of a text of which most is left out.
+fn tidy(text: &str, whole: bool) -> Cow<'_, str> {
+    match if whole { Cow::Borrowed(text) } else { cut(text) } {
+        Cow::Borrowed(text) => clean::block(text),
+        Cow::Owned(text) => clean::block(&text).into_owned().into(),
+    }
+}
+
 /// The arguments that the line does not tell.
-fn arguments<'a>(call: &'a ToolCall, has_diff: bool, out: &mut Vec<Section<'a>>) {
+fn arguments<'a>(
+    call: &'a ToolCall,
+    told: Option<&str>,
+    has_diff: bool,
+    out: &mut Vec<Section<'a>>,
+) {
     let Some(args) = call.args.as_deref() else { return };
-    let told = key_argument(args);
     let mut small = String::new();
     let mut told_once = false;
     let mut large = Vec::new();
     let _ = json::each_field(args.get(), |key, value| {
         let key = json::to_text(key);
-        let text = json::string(value).unwrap_or_else(|| readable(value).into());
-        let is_told = !told_once && told.as_deref() == Some(&*text);
+        let text = json::string(value).unwrap_or_else(|| readable(value));
+        let is_told = !told_once && told == Some(&*text);
         told_once |= is_told;
         let is_command = matches!(&*key, "command" | "cmd");
         let in_diff = has_diff && matches!(&*key, "content" | "old_string" | "new_string");
-        let is_long = text.chars().nth(ARGUMENT).is_some() || text.contains('\n');
+        let is_long = text.len() > 4 * ARGUMENT
+            || text.chars().nth(ARGUMENT).is_some()
+            || text.contains('\n');
         if in_diff || (is_told && !is_long) || text.is_empty() || *text == *"null" {
             return;
         }
         if is_long {
             let kind = if is_command { Kind::Command } else { Kind::Text };
             let title = clean::line(&key).into_owned().into();
-            large.push(Section { title, kind, text: text.into_owned().into() });
+            large.push(Section { title, kind, text });
         } else {
             small.push_str(&format!("{}: {text}\n", clean::line(&key)));
         }
@@ -153,13 +170,13 @@ fn arguments<'a>(call: &'a ToolCall, has_diff: bool, out: &mut Vec<Section<'a>>)
 }
 
 /// A list or an object, laid out where it is longer than a line.
-fn readable(value: &RawValue) -> String {
+fn readable(value: &RawValue) -> Cow<'_, str> {
     let text = value.get();
     let laid_out = (text.len() > ARGUMENT)
         .then(|| serde_json::from_str::<Value>(text).ok())
         .flatten()
         .and_then(|value| serde_json::to_string_pretty(&value).ok());
-    laid_out.unwrap_or_else(|| text.to_owned())
+    laid_out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// The change that a tool made to a file, as it was shown.

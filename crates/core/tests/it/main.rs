@@ -5,6 +5,7 @@ mod conformance;
 mod current_view;
 mod expected;
 mod properties;
+mod round_trip;
 mod shapes;
 mod support;
 mod table;

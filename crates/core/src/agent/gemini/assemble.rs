@@ -201,7 +201,11 @@ fn pieces<'a>(
         let count = segments.len();
         for (n, segment) in segments.into_iter().enumerate() {
             let folder = scanned.source.folder.as_deref();
-            let project = projects.resolve(folder, segment.project_hash.as_deref());
+            let given = segment.given.as_deref();
+            let project = match given {
+                Some(given) => given.project.clone(),
+                None => projects.resolve(folder, segment.project_hash.as_deref()),
+            };
             let several = (count > 1).then_some(n + 1);
             // A log that lost its header still has the beginning of the id in its name.
             let name = scanned.source.path.file_name().unwrap_or_default().to_string_lossy();
@@ -209,8 +213,12 @@ fn pieces<'a>(
                 let key = (folder?, short_id(&name)?.to_owned());
                 named.get(&key).filter(|ids| ids.len() == 1)?.iter().next().map(String::as_str)
             });
-            let identity =
-                identity::of(&scanned.source, &segment, session, &project, is_history, several);
+            let identity = match given {
+                Some(given) => given.identity.clone(),
+                None => {
+                    identity::of(&scanned.source, &segment, session, &project, is_history, several)
+                }
+            };
             let alone = several.is_none();
             out.push(Piece { scanned, loaded, segment, identity, project, alone });
         }
@@ -334,6 +342,7 @@ fn session(
     parts: Vec<Part>,
 ) -> Session {
     let identity = &pieces[0].identity;
+    let given = pieces[0].segment.given.as_deref();
     let in_slug = pieces.iter().find(|piece| piece.in_slug_folder()).unwrap_or(&pieces[0]);
     Session {
         kind: identity.kind,
@@ -343,6 +352,8 @@ fn session(
         summary: newest_summary(pieces),
         messages_current: current_count(true_piece.map(|at| &pieces[at])),
         parts,
+        state: given.map_or(State::Live, |given| given.state),
+        first_prompt: given.and_then(|given| given.task.clone()),
         faults: faults(pieces),
         ..Session::new(id, AgentKind::Gemini, in_slug.project.clone())
     }
@@ -368,6 +379,9 @@ fn first_of(parts: &[Part]) -> usize {
 /// How many messages Gemini CLI would load; of a file with several sessions, those of this one.
 fn current_count(piece: Option<&Piece<'_>>) -> usize {
     let Some(piece) = piece else { return 0 };
+    if let Some(given) = &piece.segment.given {
+        return given.messages_current;
+    }
     if piece.alone {
         return piece.loaded.ids.len();
     }

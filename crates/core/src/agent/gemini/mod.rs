@@ -11,6 +11,7 @@ mod identity;
 mod load;
 mod log;
 mod normalize;
+mod own;
 mod paths;
 mod projects;
 mod prompt;

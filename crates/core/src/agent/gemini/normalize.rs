@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::assemble::{Assembled, Placed};
 use super::facts::time;
 use super::log::Span;
+use super::own;
 use super::prompt;
 use super::record::{Element, Message as Record, ToolCalls, elements};
 use super::toolcall;
@@ -93,9 +94,9 @@ impl Files<'_> {
             std::collections::hash_map::Entry::Vacant(slot) => slot.insert(File::open(path)?),
         };
         open.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
         open.take(length).read_to_end(&mut bytes)?;
-        Ok(decode(&bytes).into_owned())
+        Ok(String::from_utf8(bytes).unwrap_or_else(|bad| decode(bad.as_bytes()).into_owned()))
     }
 }
 
@@ -124,13 +125,16 @@ fn message(
     };
     for place in &placed.places {
         let text = files.read(place.file, &place.span)?;
+        if said.is_ours && own::fill(&mut message, &text) {
+            continue;
+        }
         // A file that changed since it was scanned may hold something else here by now.
         let Ok(raw) = serde_json::from_str::<&RawValue>(&text) else { continue };
         if let Some(record) = &Element::new(raw).message {
             take(&mut message, record, agent_session);
         }
     }
-    if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash) {
+    if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash) && !said.is_ours {
         message.references = prompt::references(&message.text);
         let typed = said.typed.clone().filter(|typed| *typed != message.text.trim());
         message.typed = typed;

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use super::capture;
 use super::load::{Loaded, load};
+use super::own;
 use super::prompts::{Typed, read_prompt_log};
 use super::segment::Segment;
 use super::shape::Shape;
@@ -99,6 +100,9 @@ fn read(source: &Source) -> io::Result<Holds> {
 
 /// The content decides what it is.
 pub fn read_conversation(input: &mut (impl Read + Seek)) -> io::Result<Holds> {
+    if own::is_ours(input)? {
+        return Ok(Holds::Sessions(Box::new(own::load(input)?)));
+    }
     let loaded = load(input)?;
     if loaded.accepted {
         return Ok(Holds::Sessions(Box::new(loaded)));

@@ -1,6 +1,8 @@
 //! Markdown of a message to HTML that can do nothing.
 
-use pulldown_cmark::{CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html};
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
+};
 
 use crate::clean;
 use crate::export::escape;
@@ -21,10 +23,10 @@ pub(super) fn render(text: &str, lines: Lines) -> String {
     let mut links: Vec<bool> = Vec::new();
     let events = Parser::new_ext(&clean, options).filter_map(|event| {
         Some(match event {
-            // Tags are words here. In a block of its own that would be text without a paragraph.
+            // Tags are words here; a block of them is code that somebody did not mark as such.
             Event::Html(tag) | Event::InlineHtml(tag) => Event::Text(tag),
-            Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
-            Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
+            Event::Start(Tag::HtmlBlock) => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
+            Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::CodeBlock),
             Event::SoftBreak if lines == Lines::Kept => Event::HardBreak,
             // The page and its messages have the headings above these.
             Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
@@ -110,7 +112,7 @@ mod tests {
     fn nothing_runs() {
         assert_eq!(
             html("<script>alert(1)</script>"),
-            "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"
+            "<pre><code>&lt;script&gt;alert(1)&lt;/script&gt;</code></pre>\n"
         );
         assert_eq!(html("a <b onclick=x>"), "<p>a &lt;b onclick=x&gt;</p>\n");
         assert_eq!(

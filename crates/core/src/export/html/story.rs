@@ -108,7 +108,7 @@ impl<'a> Story<'a> {
                     writeln!(self.out, "<div class=\"words\">{text}</div>")?;
                     self.attachments(message)?;
                 }
-                What::Tool { call, .. } => self.tool(call)?,
+                What::Tool { call, argument, .. } => self.tool(call, argument.as_deref())?,
                 What::Notice(text) => {
                     let text = clean::block(text.trim());
                     writeln!(
@@ -184,8 +184,8 @@ impl<'a> Story<'a> {
         writeln!(self.out, "</ul>")
     }
 
-    fn tool(&mut self, call: &ToolCall) -> io::Result<()> {
-        let Headline { mark, state, label, argument, notes } = headline(call);
+    fn tool(&mut self, call: &ToolCall, told: Option<&str>) -> io::Result<()> {
+        let Headline { mark, state, label, argument, notes } = headline(call, told);
         let mut line = format!("<i>{mark}</i><b>{}</b>", html(&label));
         if let Some(argument) = argument {
             line = format!("{line}<code>{}</code>", html(&argument));
@@ -193,7 +193,7 @@ impl<'a> Story<'a> {
         for note in notes {
             line = format!("{line}<small>{note}</small>");
         }
-        let sections = sections(call, self.document.options.tool_output);
+        let sections = sections(call, told, self.document.options.tool_output);
         let agent = self.document.agent(call.agent_session.as_deref(), self.depth)?;
         if sections.is_empty() && agent.is_none() {
             return writeln!(self.out, "<p class=\"tool {state}\">{line}</p>");

@@ -5,7 +5,7 @@ mod safe;
 use std::io::{self, Write};
 
 pub(super) use self::safe::inline;
-use self::safe::{Lines, fenced, markdown};
+use self::safe::{Lines, markdown, write_fenced};
 use super::document::{Agent, Document, buckets};
 use super::escape::html;
 use super::front;
@@ -111,16 +111,14 @@ impl Writer<'_> {
                 writeln!(self.out, "{}\n", markdown(&thought.description, Lines::Joined))?;
                 writeln!(self.out, "</details>")
             }
-            What::Tool { call, .. } => self.tool(call),
+            What::Tool { call, argument, .. } => self.tool(call, argument.as_deref()),
             What::Notice(text) => {
                 let size = bytes(text.trim().len() as u64);
                 self.fold(&format!("{} ({size})", message.kind.name().replace('_', " ")))?;
-                writeln!(self.out, "{}", fenced(&clean::block(text.trim()), ""))?;
-                writeln!(self.out, "</details>")
+                write_fenced(&clean::block(text.trim()), "", self.out)?;
+                writeln!(self.out, "\n</details>")
             }
-            What::Error(text) => {
-                write!(self.out, "{}", fenced(&clean::block(text.trim()), ""))
-            }
+            What::Error(text) => write_fenced(&clean::block(text.trim()), "", self.out),
             What::Compress => {
                 let at = message.at.map(|at| format!(" · {}", self.document.at(at)));
                 let at = at.unwrap_or_default();
@@ -141,8 +139,8 @@ impl Writer<'_> {
         if all.is_empty() { Ok(()) } else { writeln!(self.out, "\n{}", all.join(" · ")) }
     }
 
-    fn tool(&mut self, call: &ToolCall) -> io::Result<()> {
-        let Headline { mark, label, argument, notes, .. } = headline(call);
+    fn tool(&mut self, call: &ToolCall, told: Option<&str>) -> io::Result<()> {
+        let Headline { mark, label, argument, notes, .. } = headline(call, told);
         let mut line = format!("{mark} <b>{}</b>", html(&label));
         if let Some(argument) = argument {
             line = format!("{line} <code>{}</code>", html(&argument));
@@ -150,7 +148,7 @@ impl Writer<'_> {
         for note in notes {
             line = format!("{line} · {note}");
         }
-        let sections = sections(call, self.document.options.tool_output);
+        let sections = sections(call, told, self.document.options.tool_output);
         let agent = self.document.agent(call.agent_session.as_deref(), self.depth)?;
         if sections.is_empty() && agent.is_none() {
             return writeln!(self.out, "<p>{line}</p>");
@@ -165,7 +163,8 @@ impl Writer<'_> {
             if sections.len() > 1 {
                 writeln!(self.out, "{}:\n", inline(&section.title))?;
             }
-            writeln!(self.out, "{}", fenced(&section.text, language))?;
+            write_fenced(&section.text, language, self.out)?;
+            writeln!(self.out)?;
         }
         if let Some(agent) = agent {
             self.agent(&agent)?;

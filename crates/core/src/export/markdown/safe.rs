@@ -4,9 +4,10 @@
 //! somewhere or hide a script behind a link. Where the parser sees such a thing it is escaped, and
 //! the result is parsed again, because an escape can turn what follows into something else.
 
+use std::io::{self, Write};
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 
 use crate::clean;
 use crate::export::link;
@@ -29,21 +30,41 @@ pub(super) fn markdown(text: &str, lines: Lines) -> String {
     let clean = clean::block(text.trim_end());
     let mut text = clean.trim_start_matches('\n').to_owned();
     for _ in 0..ROUNDS {
-        let edits = offences(&text);
-        if edits.is_empty() {
-            return apply(&text, refinements(&text, lines));
+        let Edits { offences, refinements } = look(&text, lines);
+        if offences.is_empty() {
+            return if refinements.is_empty() { text } else { apply(&text, refinements) };
         }
-        text = apply(&text, edits);
+        text = apply(&text, offences);
     }
     fenced(&clean, "")
 }
 
 /// Any text, word for word. No line of it can be the end of the fence.
 pub(super) fn fenced(text: &str, language: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
+    let mut out = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = write_fenced(text, language, &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// The same, where it may be long.
+pub(super) fn write_fenced(text: &str, language: &str, out: &mut dyn Write) -> io::Result<()> {
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    format!("{fence}{language}\n{text}{end}{fence}\n")
+    writeln!(out, "{fence}{language}")?;
+    out.write_all(text.as_bytes())?;
+    writeln!(out, "{end}{fence}")
+}
+
+/// How many backticks stand in a row, at most.
+fn longest_run(text: &str) -> usize {
+    let (mut longest, mut run, mut last) = (0, 0, None);
+    for at in memchr::memchr_iter(b'`', text.as_bytes()) {
+        run = if at.checked_sub(1) == last && last.is_some() { run + 1 } else { 1 };
+        longest = longest.max(run);
+        last = Some(at);
+    }
+    longest
 }
 
 /// Text of one line, without any meaning to Markdown.
@@ -95,9 +116,16 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// What must not stay as it is.
-fn offences(text: &str) -> Vec<Edit> {
-    let mut out = Vec::new();
+/// What must not stay as it is, and what could be better.
+#[derive(Default)]
+struct Edits {
+    offences: Vec<Edit>,
+    refinements: Vec<Edit>,
+}
+
+fn look(text: &str, lines: Lines) -> Edits {
+    let mut edits = Edits::default();
+    let out = &mut edits.offences;
     let mut depth = 0;
     let parser = Parser::new_ext(text, options());
     for (_, definition) in parser.reference_definitions().iter() {
@@ -126,6 +154,12 @@ fn offences(text: &str) -> Vec<Edit> {
                     out.push(Edit { at: text.len()..text.len(), text: format!("\n{fence}") });
                 }
             }
+            Event::Start(Tag::Heading { level, .. }) => {
+                edits.refinements.extend(lowered(text, at, *level as usize));
+            }
+            Event::SoftBreak if lines == Lines::Kept => {
+                edits.refinements.push(escape(at.start));
+            }
             _ => {}
         }
         match event {
@@ -134,7 +168,20 @@ fn offences(text: &str) -> Vec<Edit> {
             _ => {}
         }
     }
-    out
+    edits
+}
+
+/// A heading that stands below ours. A line of `=` or `-` makes one too, of the words above it: these
+/// stay words.
+fn lowered(text: &str, at: Range<usize>, level: usize) -> Option<Edit> {
+    let block = &text[at.clone()];
+    if block.starts_with('#') {
+        let more = OURS.min(HeadingLevel::H6 as usize - level);
+        return Some(Edit { at: at.start..at.start, text: "#".repeat(more) });
+    }
+    let under = at.start + block.trim_end().rfind('\n')? + 1;
+    let mark = text[under..at.end].find(['=', '-'])?;
+    Some(escape(under + mark))
 }
 
 fn escape(at: usize) -> Edit {
@@ -159,34 +206,6 @@ fn missing_end(block: &str) -> Option<String> {
         !indented && inner.chars().count() >= length && inner.chars().all(|c| c == mark)
     };
     if last.is_some_and(ends) { None } else { Some(mark.to_string().repeat(length)) }
-}
-
-/// Headings below ours, and line ends as they were typed.
-fn refinements(text: &str, lines: Lines) -> Vec<Edit> {
-    let mut out = Vec::new();
-    for (event, at) in Parser::new_ext(text, options()).into_offset_iter() {
-        match event {
-            Event::Start(Tag::Heading { level, .. }) if text[at.start..].starts_with('#') => {
-                let more = OURS.min(HeadingLevel::H6 as usize - level as usize);
-                out.push(Edit { at: at.start..at.start, text: "#".repeat(more) });
-            }
-            // A line of `=` makes a heading of the words above it: rewritten, as it is too large.
-            Event::End(TagEnd::Heading(_)) => {
-                let block = &text[at.clone()];
-                let underlined = !block.starts_with('#');
-                if let Some(under) = block.trim_end().rfind('\n').filter(|_| underlined) {
-                    let line = at.start + under + 1;
-                    let blank = text[line..at.end].find(['=', '-']).unwrap_or(0);
-                    out.push(escape(line + blank));
-                }
-            }
-            Event::SoftBreak if lines == Lines::Kept => {
-                out.push(Edit { at: at.start..at.start, text: "\\".to_owned() });
-            }
-            _ => {}
-        }
-    }
-    out
 }
 
 #[cfg(test)]
