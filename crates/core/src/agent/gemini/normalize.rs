@@ -3,6 +3,7 @@
 //! Done for one session at a time. The records are read again from where the light half found them,
 //! merged, and put into the words of the model.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -53,7 +54,7 @@ pub fn some_messages(
     wanted: &[&Placed],
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<Message>> {
-    let mut files = Files { paths: &assembled.files, open: HashMap::new() };
+    let mut files = Files { paths: &assembled.files, open: HashMap::new(), bytes: Vec::new() };
     let messages = wanted.iter().map(|placed| message(placed, &mut files, agent_session));
     let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
     answer_calls(&mut out);
@@ -80,12 +81,14 @@ fn tell_calls_once(wanted: &[&Placed], messages: &mut [Message]) {
 struct Files<'a> {
     paths: &'a [PathBuf],
     open: HashMap<usize, File>,
+    /// What was read last.
+    bytes: Vec<u8>,
 }
 
 impl Files<'_> {
-    fn read(&mut self, file: usize, span: &Span) -> io::Result<String> {
+    fn read<'a>(&'a mut self, file: usize, span: &'a Span) -> io::Result<Cow<'a, str>> {
         let (offset, length) = match span {
-            Span::Inline(text) => return Ok(text.to_string()),
+            Span::Inline(text) => return Ok(Cow::Borrowed(text)),
             Span::File { offset, length } => (*offset, *length),
         };
         let path = &self.paths[file];
@@ -94,9 +97,9 @@ impl Files<'_> {
             std::collections::hash_map::Entry::Vacant(slot) => slot.insert(File::open(path)?),
         };
         open.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-        open.take(length).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|bad| decode(bad.as_bytes()).into_owned()))
+        self.bytes.clear();
+        open.take(length).read_to_end(&mut self.bytes)?;
+        Ok(decode(&self.bytes))
     }
 }
 

@@ -137,7 +137,10 @@ fn response(result: &RawValue, id: &str) -> (Option<String>, Option<String>) {
         Some(b'{') => vec![result],
         _ => Vec::new(),
     };
-    let answered: Vec<Option<String>> = parts.iter().map(|part| answered(part)).collect();
+    let answered: Vec<Option<String>> = match parts.len() {
+        0 | 1 => Vec::new(),
+        _ => parts.iter().map(|part| answered(part)).collect(),
+    };
     if answered.iter().any(|answered| answered.as_deref() == Some(id)) {
         let mut answered = answered.iter();
         parts.retain(|_| answered.next().is_none_or(|a| a.as_deref().is_none_or(|a| a == id)));
