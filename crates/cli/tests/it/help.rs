@@ -24,7 +24,7 @@ fn program() {
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
-      export       Write a session in another form
+      export       Write sessions in another form: to read, to send, to count
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
@@ -104,7 +104,7 @@ fn program_in_short() {
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
-      export       Write a session in another form
+      export       Write sessions in another form: to read, to send, to count
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
@@ -180,11 +180,12 @@ fn doctor() {
 #[test]
 fn export() {
     insta::assert_snapshot!(own_help("export"), @"
-    Write a session in another form
+    Write sessions in another form: to read, to send, to count
 
-    A session is named by its id, by the beginning of it that is not shared with another, or by the name
-    of one of its files. Where it is spread over several files, the one that Gemini CLI would load is
-    taken. A path is read alone, whatever state the file is in.
+    A session is named by its id, by the beginning of it that is not shared with another, by `latest` or
+    `@N`, or by the name of one of its files. A path is read alone, whatever state the file is in.
+    `--all`, or filters instead of a session, write many: a file each into the folder that `-o` names,
+    called by day, project, title and id. For `gemini` the file that Gemini CLI would load is taken.
 
     Usage: backstory export [OPTIONS] --format <FORMAT> [FILE|SESSION]
 
@@ -194,7 +195,7 @@ fn export() {
 
     Options:
           --all
-              Every session that the filters take (for `calls` and `csv`)
+              Every session that the filters take
 
       -h, --help
               Print help (see a summary with '-h')
@@ -221,16 +222,18 @@ fn export() {
               The form to write
 
               Possible values:
-              - json:   Our own document, complete: the session and every message
+              - markdown: To read on any forge: prompts, replies, tool calls folded
+              - html:     One page that holds everything and needs no network
+              - json:     Our own document, complete: the session and every message
                 (`backstory.session/1`)
-              - jsonl:  The same a line each: the session, then its messages
-              - calls:  One line a model call: tokens, tools, commands, prompt, cost
-              - csv:    The same as a table for spreadsheets
-              - gemini: Gemini CLI's own document, as `/export-session` writes it and `--session-file`
+              - jsonl:    The same a line each: the session, then its messages
+              - calls:    One line a model call: tokens, tools, commands, prompt, cost
+              - csv:      A table for spreadsheets
+              - gemini:   Gemini CLI's own document, as `/export-session` writes it and `--session-file`
                 reads it
 
           --view <VIEW>
-              Which messages, for `json` and `jsonl`; `gemini` is always the current ones
+              Which messages; `gemini` is always the current ones
 
               Possible values:
               - full:    All that happened
@@ -238,20 +241,47 @@ fn export() {
 
               [default: full]
 
+          --thoughts
+              Include the model's thoughts (`html` has them anyway, folded)
+
+          --tool-output
+              Include all that tools were given and gave back, where `markdown` and `html` cut it
+
+          --info
+              Include notices, injected context and summaries
+
+          --tokens
+              Include tokens and cost of each reply
+
+          --rows <ROWS>
+              What a row of `csv` is
+
+              Possible values:
+              - calls:    Model calls
+              - tools:    Tool calls
+              - sessions: Sessions
+
+              [default: calls]
+
       -o, --output <FILE>
-              Write to this file instead of standard output
+              Write to this file instead of standard output; for many sessions, the folder
 
           --force
-              Replace the output file if it exists
+              Replace what is there
 
           --no-redact
               Leave secrets in (nothing is taken out yet; scripts can already say so)
 
     Examples:
-      backstory export 3f2a91c7 --format gemini
-                            the session whose id begins so, to the screen or a pipe
+      backstory export latest --format html -o session.html
+                            one page to send to somebody: no network, light and dark, foldable
+      backstory export 3f2a --format markdown > session.md
+      backstory export --all --format markdown -o sessions/
+                            every session, a file each, and an index
+      backstory export -p shop --since 7d --format html -o shop/
       backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
                             one file, wherever it is; `gemini --session-file session.json` reads it
+      backstory export --all --format csv --rows tools -o tools.csv
       backstory export 3f2a --format gemini | jq '.messages | length'
     ");
 }

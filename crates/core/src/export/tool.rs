@@ -75,24 +75,28 @@ pub(super) fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headli
 
 /// One line, cut where it gets long.
 pub(super) fn short(text: &str, most: usize) -> String {
-    let line = clean::line(text);
-    let mut words = String::new();
-    let mut length = 0;
-    for word in line.split_whitespace() {
-        if length > 0 {
-            words.push(' ');
-            length += 1;
+    let mut out = String::new();
+    let (mut length, mut is_gap) = (0, false);
+    for c in text.chars() {
+        if c.is_whitespace() {
+            is_gap = length > 0;
+            continue;
         }
-        for c in word.chars() {
-            if length == most {
-                words.push('…');
-                return words;
-            }
-            words.push(c);
-            length += 1;
+        if clean::is_unsafe(c) {
+            continue;
         }
+        if length + usize::from(is_gap) >= most {
+            out.push('…');
+            break;
+        }
+        if is_gap {
+            out.push(' ');
+        }
+        out.push(c);
+        length += 1 + usize::from(is_gap);
+        is_gap = false;
     }
-    words
+    out
 }
 
 /// What there is to unfold. Unless the `whole` is wanted, long texts are cut.

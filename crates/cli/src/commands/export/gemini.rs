@@ -78,6 +78,12 @@ fn open(path: &Path) -> io::Result<File> {
 fn load(ctx: &Context, path: &Path, file: &mut File) -> Result<Loaded> {
     let cannot = |error| cannot_read(ctx, path, error);
     match gemini::read_conversation(file).map_err(cannot)? {
+        Holds::Sessions(loaded)
+            if loaded.segments.iter().any(|s| s.said.iter().any(|s| s.is_ours)) =>
+        {
+            let what = format!("`{}` is in our own form", ctx.show(path));
+            Err(Failure::new(what).hint("Gemini CLI's form is made of its own files only"))
+        }
         Holds::Sessions(loaded) | Holds::History(loaded) => Ok(*loaded),
         Holds::Nothing(Shape::Empty) => gemini::load(file).map_err(cannot),
         holds => {

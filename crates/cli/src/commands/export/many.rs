@@ -27,7 +27,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
     let mut filter = args.filters.filter(ctx)?;
     // A checkpoint repeats what a session did.
     filter.kinds = vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background];
-    let has_form = |s: &Assembled| args.format != Format::Gemini || s.true_file.is_some();
+    // Gemini CLI's form is made of its own files only.
+    let is_its_own = |s: &Assembled| s.true_file.is_some() && !s.listed().any(|p| p.said.is_ours);
+    let has_form = |s: &Assembled| args.format != Format::Gemini || is_its_own(s);
     let sessions: Vec<&Assembled> = all
         .sessions
         .iter()

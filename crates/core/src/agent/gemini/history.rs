@@ -34,7 +34,7 @@ pub struct Said {
     /// It only repeats other messages.
     pub is_copy: bool,
     /// It was read from a document of ours, which says all of it outright.
-    pub(super) is_ours: bool,
+    pub is_ours: bool,
     pub(super) lead: String,
     keys: Vec<Key>,
     live: bool,

@@ -232,8 +232,10 @@ fn words(raw: &RawValue) -> Option<String> {
 
 /// `Exit Code: 3`, where the output tells it.
 fn exit_code(output: &str) -> Option<i32> {
-    let line = output.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "))?;
-    line.trim().parse().ok()
+    const MARK: &str = "Exit Code: ";
+    let mut places = memchr::memmem::rfind_iter(output.as_bytes(), MARK);
+    let at = places.find(|at| *at == 0 || output.as_bytes()[at - 1] == b'\n')?;
+    output[at + MARK.len()..].lines().next()?.trim().parse().ok()
 }
 
 /// The path of the full text of an output that was cut.
