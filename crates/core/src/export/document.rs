@@ -50,6 +50,13 @@ pub enum Agent {
     Elsewhere(String),
 }
 
+/// Whether a line end in a paragraph is one to see: people who type mean it so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lines {
+    Kept,
+    Joined,
+}
+
 /// No agent starts agents that start agents for ever; a damaged file may say so.
 const DEEPEST: usize = 6;
 

@@ -1,6 +1,7 @@
 //! A tool call to read: one line that tells what it did, and what there is to unfold below it.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -164,7 +165,7 @@ fn arguments<'a>(
             let title = clean::line(&key).into_owned().into();
             large.push(Section { title, kind, text });
         } else {
-            small.push_str(&format!("{}: {text}\n", clean::line(&key)));
+            let _ = writeln!(small, "{}: {text}", clean::line(&key));
         }
     });
     if !small.is_empty() {

@@ -1,5 +1,7 @@
 //! Lines of comma-separated values.
 
+use std::fmt::Display;
+
 use backstory_core::model::{Message, Session, ToolCall};
 use backstory_core::money::Usd;
 use backstory_core::query::calls::CallRow;
@@ -74,8 +76,8 @@ pub(super) fn call(row: &CallRow) -> String {
     line.text(&row.dedup_key).text(row.agent).text(&row.session).text(&row.project);
     line.text(row.timestamp.as_deref().unwrap_or_default());
     line.text(row.model.as_deref().unwrap_or_default());
-    line.value(row.input_tokens).value(row.output_tokens);
-    line.value(row.cached_input_tokens).value(row.reasoning_tokens);
+    line.number(row.input_tokens).number(row.output_tokens);
+    line.number(row.cached_input_tokens).number(row.reasoning_tokens);
     line.text(&row.tools.join(" ")).text(&row.bash_commands.join("; "));
     line.text(&row.user_message).text(row.cost_usd.as_deref().unwrap_or_default());
     line.0
@@ -108,11 +110,11 @@ pub(super) fn session(session: &Session, cost: Option<Usd>) -> String {
     line.text(&session.started.map(json_time).unwrap_or_default());
     line.text(&session.updated.map(json_time).unwrap_or_default());
     line.text(&session.title().0);
-    line.value(session.prompts).value(session.calls).value(session.tool_calls);
-    line.value(session.subagents).text(&session.models.join(" "));
+    line.number(session.prompts).number(session.calls).number(session.tool_calls);
+    line.number(session.subagents).text(&session.models.join(" "));
     let usage = &session.usage;
-    line.value(usage.input).value(usage.cached).value(usage.output).value(usage.thoughts);
-    line.value(usage.tool).value(usage.other).value(usage.total()).maybe(cost);
+    line.number(usage.input).number(usage.cached).number(usage.output).number(usage.thoughts);
+    line.number(usage.tool).number(usage.other).number(usage.total()).maybe(cost);
     line.0
 }
 
@@ -128,11 +130,11 @@ impl Line {
         self
     }
 
-    fn value(&mut self, value: impl ToString) -> &mut Self {
-        self.text(&value.to_string())
+    fn number(&mut self, number: impl Display + Copy) -> &mut Self {
+        self.text(&number.to_string())
     }
 
-    fn maybe(&mut self, value: Option<impl ToString>) -> &mut Self {
-        self.text(&value.map(|value| value.to_string()).unwrap_or_default())
+    fn maybe(&mut self, number: Option<impl Display + Copy>) -> &mut Self {
+        self.text(&number.map(|number| number.to_string()).unwrap_or_default())
     }
 }

@@ -233,8 +233,10 @@ fn words(raw: &RawValue) -> Option<String> {
 /// `Exit Code: 3`, where the output tells it.
 fn exit_code(output: &str) -> Option<i32> {
     const MARK: &str = "Exit Code: ";
-    let mut places = memchr::memmem::rfind_iter(output.as_bytes(), MARK);
-    let at = places.find(|at| *at == 0 || output.as_bytes()[at - 1] == b'\n')?;
+    // The last one that begins a line. Forwards, for that is many times faster.
+    let bytes = output.as_bytes();
+    let places = memchr::memmem::find_iter(bytes, MARK);
+    let at = places.filter(|at| *at == 0 || bytes[at - 1] == b'\n').last()?;
     output[at + MARK.len()..].lines().next()?.trim().parse().ok()
 }
 

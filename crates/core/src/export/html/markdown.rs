@@ -5,15 +5,9 @@ use pulldown_cmark::{
 };
 
 use crate::clean;
+use crate::export::document::Lines;
 use crate::export::escape;
 use crate::export::link;
-
-/// Whether a line end in a paragraph is one to see: people who type mean it so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lines {
-    Kept,
-    Joined,
-}
 
 pub(super) fn render(text: &str, lines: Lines) -> String {
     let clean = clean::block(text);

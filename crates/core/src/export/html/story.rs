@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::image::Room;
-use super::markdown::{Lines, render};
+use super::markdown::render;
 use crate::clean;
-use crate::export::document::{Agent, Document, buckets};
+use crate::export::document::{Agent, Document, Lines, buckets};
 use crate::export::escape::html;
 use crate::export::tool::{Headline, Kind, Section, headline, sections, short};
 use crate::model::{Fate, Message, Session, Thought, ToolCall};
@@ -283,8 +283,7 @@ fn speaking<'a>(block: &Block<'a>) -> (&'static str, &'a str) {
     match block.what {
         What::You(_) => ("you", "You"),
         What::Error(_) => ("failure", "Error"),
-        What::Notice(_) => ("aside", ""),
-        What::Compress => ("aside", ""),
+        What::Notice(_) | What::Compress => ("aside", ""),
         _ => ("agent", message.model.as_deref().unwrap_or("Agent")),
     }
 }

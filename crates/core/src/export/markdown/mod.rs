@@ -5,8 +5,8 @@ mod safe;
 use std::io::{self, Write};
 
 pub(super) use self::safe::inline;
-use self::safe::{Lines, markdown, write_fenced};
-use super::document::{Agent, Document, buckets};
+use self::safe::{markdown, write_fenced};
+use super::document::{Agent, Document, Lines, buckets};
 use super::escape::html;
 use super::front;
 use super::tool::{Headline, Kind, headline, sections};

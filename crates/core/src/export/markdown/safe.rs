@@ -10,6 +10,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag};
 
 use crate::clean;
+use crate::export::document::Lines;
 use crate::export::link;
 
 /// Real text needs one round or two. What needs more was made to, and is shown as it is.
@@ -17,13 +18,6 @@ const ROUNDS: usize = 6;
 
 /// How deep our own headings go: those of a message stand below them.
 const OURS: usize = 2;
-
-/// Whether a line end in a paragraph is one to see: people who type mean it so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lines {
-    Kept,
-    Joined,
-}
 
 /// Markdown that cannot reach beyond itself.
 pub(super) fn markdown(text: &str, lines: Lines) -> String {
