@@ -64,6 +64,13 @@ impl From<Kind> for SessionKind {
 }
 
 impl Filters {
+    /// Whether they narrow anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { project, model, agent, tag, machine, since, until } = self;
+        let words = [project, model, agent, tag, machine];
+        words.iter().all(|words| words.is_empty()) && since.is_none() && until.is_none()
+    }
+
     pub(crate) fn filter(&self, ctx: &Context) -> Result<Filter> {
         Ok(Filter {
             projects: self.project.clone(),

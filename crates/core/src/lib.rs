@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod clean;
 pub mod collection;
 pub mod discover;
 pub mod env;
@@ -9,6 +10,7 @@ pub mod export;
 pub mod fault;
 pub mod model;
 pub mod money;
+pub mod number;
 pub mod pricing;
 pub mod project;
 pub mod query;

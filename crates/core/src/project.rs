@@ -23,6 +23,17 @@ pub enum Proof {
 }
 
 impl Proof {
+    pub const ALL: [Self; 8] = [
+        Self::Link,
+        Self::ProjectRoot,
+        Self::Registry,
+        Self::Directories,
+        Self::SessionContext,
+        Self::Hash,
+        Self::ToolPaths,
+        Self::None,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Link => "link",

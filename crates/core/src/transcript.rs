@@ -3,11 +3,11 @@
 //! Follows seed 001's reading rules: a person's words, the agent's words, each tool with its one
 //! telling argument, errors noted. The rest is there on request.
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::agent::gemini::KEY_ARGUMENTS;
 use crate::model::{Message, MessageKind, Thought, ToolCall, ToolStatus};
+use crate::read::json;
 
 /// What to show besides words, tools and errors.
 #[derive(Debug, Clone, Default)]
@@ -110,16 +110,17 @@ fn tool<'a>(call: &'a ToolCall, options: &Options) -> What<'a> {
 /// The one argument worth showing beside a tool's name. Arguments are an object, or an object that
 /// was written as a string.
 pub fn key_argument(args: &RawValue) -> Option<String> {
-    let mut value: Value = serde_json::from_str(args.get()).ok()?;
-    if let Value::String(text) = &value {
-        value = serde_json::from_str(text).ok()?;
-    }
-    let object = value.as_object()?;
-    KEY_ARGUMENTS.iter().find_map(|key| match object.get(*key)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Null => None,
-        other => Some(other.to_string()),
+    let inside = json::string(args);
+    let object = inside.as_deref().unwrap_or(args.get());
+    let mut found: [Option<&RawValue>; KEY_ARGUMENTS.len()] = [None; KEY_ARGUMENTS.len()];
+    json::each_field(object, |key, value| {
+        if let Some(rank) = KEY_ARGUMENTS.iter().position(|name| name.as_bytes() == &*key) {
+            found[rank] = Some(value);
+        }
     })
+    .ok()?;
+    let value = found.into_iter().flatten().find(|value| value.get() != "null")?;
+    Some(json::string(value).unwrap_or_else(|| value.get().into()).into_owned())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use backstory_core::model::{EventType, Session, SessionKind, State};
 use backstory_core::query::Filter;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::redact::Censor;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
@@ -46,7 +47,7 @@ pub(crate) struct Events {
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = types())]
     types: Vec<Types>,
 
-    /// Leave secrets in (nothing is taken out yet; scripts can already say so)
+    /// Leave secrets in: without it they are taken out, and their number is told (docs/redaction.md)
     #[arg(long)]
     no_redact: bool,
 }
@@ -85,17 +86,18 @@ impl Events {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result<Exit> {
-    // Redaction is not there yet; the flag is, so that scripts need not change when it comes.
-    let _ = args.no_redact;
     super::require_given(ctx)?;
+    let rules = if args.no_redact { None } else { Some(super::redact::rules(ctx)?) };
+    let censor = Censor::new(rules.as_ref());
     let choice = args.choice(&args.filters.filter(ctx)?);
     let events = Stream::open(ctx, printer, args.session.as_deref(), &args.filters, &args.kind)?;
     let mut out = printer.data()?;
     let written = events
-        .write(&choice, &mut out)
+        .write(&choice, &censor, &mut out)
         .and_then(|written| out.flush().map(|()| written))
         .map_err(|error| Failure::new("cannot tell what happened").because(error))?;
     drop(out);
+    censor.tell(printer);
     let exit = events.finish(ctx, printer);
     Ok(if written == 0 { Exit::Nothing } else { exit })
 }
@@ -140,12 +142,18 @@ impl Stream {
     }
 
     /// Writes what is wanted of each session; returns how many events that were.
-    pub(super) fn write(&self, choice: &Choice, out: &mut dyn Write) -> io::Result<u64> {
+    pub(super) fn write(
+        &self,
+        choice: &Choice,
+        censor: &Censor<'_>,
+        out: &mut dyn Write,
+    ) -> io::Result<u64> {
         let mut written = 0;
         let Library { archive, prices, .. } = &self.library;
         for id in &self.chosen {
-            self.library.each(std::slice::from_ref(id), |assembled| {
-                let messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
+            self.library.each(std::slice::from_ref(id), |mut assembled| {
+                let mut messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
+                censor.clean(&mut assembled.session, &mut messages);
                 written += write(&assembled, &messages, prices, choice, out)?;
                 Ok(())
             })?;

@@ -1,7 +1,9 @@
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use backstory_core::model::{Message, Session};
 use backstory_core::redact::{Count, Redactor, Rules};
 use serde::Serialize;
 
@@ -117,8 +119,42 @@ pub(super) fn rules(ctx: &Context) -> Result<Rules> {
     })
 }
 
+/// Takes secrets out of what is about to leave the house; without rules, nothing.
+pub(super) struct Censor<'a> {
+    redactor: Option<RefCell<Redactor<'a>>>,
+}
+
+impl<'a> Censor<'a> {
+    pub(super) fn new(rules: Option<&'a Rules>) -> Self {
+        Self { redactor: rules.map(|rules| RefCell::new(Redactor::new(rules))) }
+    }
+
+    pub(super) fn clean(&self, session: &mut Session, messages: &mut [Message]) {
+        if let Some(redactor) = &self.redactor {
+            let mut redactor = redactor.borrow_mut();
+            redactor.session(session);
+            messages.iter_mut().for_each(|message| redactor.message(message));
+        }
+    }
+
+    /// For those who take it out themselves.
+    pub(super) fn with<T>(&self, work: impl FnOnce(Option<&mut Redactor<'a>>) -> T) -> T {
+        match &self.redactor {
+            Some(redactor) => work(Some(&mut redactor.borrow_mut())),
+            None => work(None),
+        }
+    }
+
+    /// Says what was taken out.
+    pub(super) fn tell(self, printer: &mut Printer) {
+        if let Some(redactor) = self.redactor {
+            tell(printer, &redactor.into_inner().counts(), "taken out");
+        }
+    }
+}
+
 /// Says how many secrets there were, and of which kinds.
-pub(super) fn tell(printer: &mut Printer, counts: &[Count], what: &str) {
+fn tell(printer: &mut Printer, counts: &[Count], what: &str) {
     if counts.is_empty() {
         return;
     }

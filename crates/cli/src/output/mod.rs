@@ -4,11 +4,9 @@
 //! terminal, because nothing else can be printed.
 
 pub(crate) mod chart;
-pub(crate) mod clean;
 mod escape;
 mod line;
 pub(crate) mod markdown;
-pub(crate) mod number;
 pub(crate) mod path;
 mod printer;
 mod progress;
@@ -16,6 +14,7 @@ pub(crate) mod rows;
 pub(crate) mod style;
 mod table;
 
+pub(crate) use backstory_core::{clean, number};
 pub(crate) use line::Line;
 pub(crate) use printer::{Printer, Verbosity};
 pub(crate) use progress::Progress;

@@ -173,9 +173,15 @@ impl Printer {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// A counter on stderr for `total` files, where somebody sees it.
+    /// A counter on stderr for `total` files that are read, where somebody sees it.
     pub(crate) fn progress(&self, total: usize) -> Progress {
-        Progress::new(self.terminal.stderr && self.verbosity > Verbosity::Quiet, total)
+        self.counter(("reading", "files"), total)
+    }
+
+    /// The same for something else: what is done, to what.
+    pub(crate) fn counter(&self, words: (&'static str, &'static str), total: usize) -> Progress {
+        let shown = self.terminal.stderr && self.verbosity > Verbosity::Quiet;
+        Progress::new(shown, words, total)
     }
 
     /// Sends what follows through a pager, where somebody looks. `command` is for the shell.

@@ -14,6 +14,8 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Shown only when it was asked for (a terminal, not `--quiet`); taken away again when dropped.
 pub(crate) struct Progress {
     shown: bool,
+    /// What is done to what: `reading`, `files`.
+    words: (&'static str, &'static str),
     total: u64,
     done: AtomicU64,
     /// When to write next, and how long the last text was.
@@ -21,9 +23,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(shown: bool, total: usize) -> Self {
+    pub(super) fn new(shown: bool, words: (&'static str, &'static str), total: usize) -> Self {
         let state = Mutex::new((Instant::now() + PATIENCE, 0));
-        Self { shown, total: total as u64, done: AtomicU64::new(0), state }
+        Self { shown, words, total: total as u64, done: AtomicU64::new(0), state }
     }
 
     /// One more is done; any thread may say so.
@@ -38,7 +40,8 @@ impl Progress {
         if now < state.0 {
             return;
         }
-        let text = format!("reading {} of {} files", count(done), count(self.total));
+        let (doing, things) = self.words;
+        let text = format!("{doing} {} of {} {things}", count(done), count(self.total));
         let _ = write!(io::stderr(), "\r{text}");
         *state = (now + EVERY, text.len());
     }

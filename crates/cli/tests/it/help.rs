@@ -184,11 +184,12 @@ fn doctor() {
 #[test]
 fn export() {
     insta::assert_snapshot!(own_help("export"), @"
-    Write a session in another form
+    Write sessions in another form: to read, to send, to count
 
-    A session is named by its id, by the beginning of it that is not shared with another, or by the name
-    of one of its files. Where it is spread over several files, the one that Gemini CLI would load is
-    taken. A path is read alone, whatever state the file is in.
+    A session is named by its id, by the beginning of it that is not shared with another, by `latest` or
+    `@N`, or by the name of one of its files. A path is read alone, whatever state the file is in.
+    `--all`, or filters instead of a session, write many: a file each into the folder that `-o` names,
+    called by day, project, title and id. For `gemini` the file that Gemini CLI would load is taken.
 
     Usage: backstory export [OPTIONS] --format <FORMAT> [FILE|SESSION]
 
@@ -225,7 +226,9 @@ fn export() {
               The form to write
 
               Possible values:
-              - json:   Our own document, complete: the session and every message
+              - markdown: To read on any forge: prompts, replies, tool calls folded
+              - html:     One page that holds everything and needs no network
+              - json:     Our own document, complete: the session and every message
                 (`backstory.session/1`)
               - jsonl:  The same a line each: the session, then its messages
               - calls:  One line a model call: tokens, tools, commands, prompt, cost
@@ -236,7 +239,7 @@ fn export() {
                 reads it
 
           --view <VIEW>
-              Which messages, for `json` and `jsonl`; `gemini` is always the current ones
+              Which messages; `gemini` is always the current ones
 
               Possible values:
               - full:    All that happened
@@ -244,21 +247,48 @@ fn export() {
 
               [default: full]
 
+          --thoughts
+              Include the model's thoughts (`html` has them anyway, folded)
+
+          --tool-output
+              Include all that tools were given and gave back, where `markdown` and `html` cut it
+
+          --info
+              Include notices, injected context and summaries
+
+          --tokens
+              Include tokens and cost of each reply
+
+          --rows <ROWS>
+              What a row of `csv` is
+
+              Possible values:
+              - calls:    Model calls
+              - tools:    Tool calls
+              - sessions: Sessions
+
+              [default: calls]
+
       -o, --output <FILE>
-              Write to this file instead of standard output
+              Write to this file instead of standard output; for many sessions, the folder
 
           --force
-              Replace the output file if it exists
+              Replace what is there
 
           --no-redact
               Leave secrets in: without it they are taken out, and their number is told
               (docs/redaction.md)
 
     Examples:
-      backstory export 3f2a91c7 --format gemini
-                            the session whose id begins so, to the screen or a pipe
+      backstory export latest --format html -o session.html
+                            one page to send to somebody: no network, light and dark, foldable
+      backstory export 3f2a --format markdown > session.md
+      backstory export --all --format markdown -o sessions/
+                            every session, a file each, and an index
+      backstory export -p shop --since 7d --format html -o shop/
       backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
                             one file, wherever it is; `gemini --session-file session.json` reads it
+      backstory export --all --format csv --rows tools -o tools.csv
       backstory export 3f2a --format gemini | jq '.messages | length'
     ");
 }

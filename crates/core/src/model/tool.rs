@@ -13,6 +13,9 @@ pub struct ToolCall {
     /// As the agent wrote them: usually an object.
     pub args: Option<Box<RawValue>>,
     pub status: ToolStatus,
+    /// Whether the agent kept a record of the call; else only the model's history requests it, and it
+    /// is not counted.
+    pub recorded: bool,
     pub at: Option<Timestamp>,
     pub output: Option<String>,
     pub error: Option<String>,

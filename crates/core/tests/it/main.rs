@@ -7,6 +7,7 @@ mod events;
 mod expected;
 mod properties;
 mod redact;
+mod round_trip;
 mod shapes;
 mod support;
 mod table;

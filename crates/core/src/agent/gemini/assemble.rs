@@ -77,7 +77,7 @@ pub fn memberships(
     let segments = scanned.segments();
     let mut out = Vec::new();
     for (n, segment) in segments.iter().enumerate() {
-        let project = projects.resolve(scanned.source.folder(), segment.project_hash.as_deref());
+        let project = project_of(scanned, segment, projects);
         let several = (segments.len() > 1).then_some(n + 1);
         let identity = identity_of(scanned, segment, &project, several, named);
         let hash = segment.project_hash.clone();
@@ -155,8 +155,7 @@ fn pieces<'a>(
         let (Holds::Sessions(loaded) | Holds::History(loaded)) = &scanned.holds else { continue };
         let count = segments.len();
         for (n, segment) in segments.into_iter().enumerate() {
-            let hash = segment.project_hash.as_deref();
-            let project = projects.resolve(scanned.source.folder(), hash);
+            let project = project_of(scanned, &segment, projects);
             let several = (count > 1).then_some(n + 1);
             let identity = identity_of(scanned, &segment, &project, several, named);
             let alone = several.is_none();
@@ -166,6 +165,13 @@ fn pieces<'a>(
     out
 }
 
+fn project_of(scanned: &Scanned, segment: &Segment, projects: &mut Projects) -> Arc<Project> {
+    match &segment.given {
+        Some(given) => given.project.clone(),
+        None => projects.resolve(scanned.source.folder(), segment.project_hash.as_deref()),
+    }
+}
+
 fn identity_of(
     scanned: &Scanned,
     segment: &Segment,
@@ -173,6 +179,9 @@ fn identity_of(
     several: Option<usize>,
     named: &Named<'_>,
 ) -> Identity {
+    if let Some(given) = &segment.given {
+        return given.identity.clone();
+    }
     let source = &scanned.source;
     let is_history = matches!(scanned.holds, Holds::History(_));
     // A log that lost its header still has the beginning of the id in its name.
@@ -283,6 +292,7 @@ fn session(
     parts: Vec<Part>,
 ) -> Session {
     let identity = &pieces[0].identity;
+    let given = pieces[0].segment.given.as_deref();
     let in_slug = pieces.iter().find(|piece| piece.in_slug_folder()).unwrap_or(&pieces[0]);
     Session {
         kind: identity.kind,
@@ -292,6 +302,8 @@ fn session(
         summary: newest_summary(pieces),
         messages_current: current_count(true_piece.map(|at| &pieces[at])),
         parts,
+        state: given.map_or(State::Live, |given| given.state),
+        first_prompt: given.and_then(|given| given.task.clone()),
         faults: faults(pieces),
         ..Session::new(id, AgentKind::Gemini, in_slug.project.clone())
     }

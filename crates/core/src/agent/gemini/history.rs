@@ -35,6 +35,8 @@ pub struct Said {
     pub unexplained: bool,
     /// It only repeats other messages.
     pub is_copy: bool,
+    /// It was read from a document of ours, which says all of it outright.
+    pub is_ours: bool,
     pub(super) lead: String,
     keys: Vec<Key>,
     live: bool,
@@ -314,7 +316,7 @@ impl History {
 }
 
 impl Said {
-    fn new(id: String, facts: Facts, span: Span) -> Self {
+    pub(super) fn new(id: String, facts: Facts, span: Span) -> Self {
         let (typed, typed_is_sure) = facts.typed.map_or((None, false), |(t, sure)| (Some(t), sure));
         Self {
             id,
@@ -329,6 +331,7 @@ impl Said {
             fate: Fate::Kept,
             unexplained: false,
             is_copy: false,
+            is_ours: false,
             lead: facts.lead,
             keys: facts.keys,
             live: false,

@@ -2,13 +2,15 @@
 
 use jiff::Timestamp;
 
+use serde::{Deserialize, Serialize};
+
 use super::projects::{hash_of, is_hash};
 use super::segment::{Segment, is_uuid};
 use crate::discover::{Source, SourceKind};
 use crate::model::SessionKind;
 use crate::project::Project;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) id: String,
     pub(super) kind: SessionKind,

@@ -12,6 +12,7 @@ mod identity;
 mod load;
 mod log;
 mod normalize;
+mod own;
 mod owners;
 mod paths;
 mod piece;

@@ -3,6 +3,7 @@
 //! Done for one session at a time. The records are read again from where the light half found them,
 //! merged, and put into the words of the model.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
@@ -12,6 +13,7 @@ use serde_json::value::RawValue;
 use super::assemble::{Assembled, Placed};
 use super::facts::time;
 use super::log::Span;
+use super::own;
 use super::prompt;
 use super::record::{Element, Message as Record, ToolCalls, elements};
 use super::toolcall;
@@ -55,7 +57,8 @@ pub fn some_messages(
     bytes: &dyn Bytes,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<Message>> {
-    let mut files = Files { sources: &assembled.files, bytes, open: HashMap::new() };
+    let mut files =
+        Files { sources: &assembled.files, bytes, open: HashMap::new(), buffer: Vec::new() };
     let messages = wanted.iter().map(|placed| message(placed, &mut files, agent_session));
     let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
     answer_calls(&mut out);
@@ -83,12 +86,14 @@ struct Files<'a> {
     sources: &'a [Source],
     bytes: &'a dyn Bytes,
     open: HashMap<usize, Box<dyn ReadSeek + 'a>>,
+    /// What was read last.
+    buffer: Vec<u8>,
 }
 
 impl Files<'_> {
-    fn read(&mut self, file: usize, span: &Span) -> io::Result<String> {
+    fn read<'a>(&'a mut self, file: usize, span: &'a Span) -> io::Result<Cow<'a, str>> {
         let (offset, length) = match span {
-            Span::Inline(text) => return Ok(text.to_string()),
+            Span::Inline(text) => return Ok(Cow::Borrowed(text)),
             Span::File { offset, length } => (*offset, *length),
         };
         let open = match self.open.entry(file) {
@@ -98,9 +103,9 @@ impl Files<'_> {
             }
         };
         open.seek(SeekFrom::Start(offset))?;
-        let mut bytes = Vec::new();
-        open.take(length).read_to_end(&mut bytes)?;
-        Ok(decode(&bytes).into_owned())
+        self.buffer.clear();
+        open.take(length).read_to_end(&mut self.buffer)?;
+        Ok(decode(&self.buffer))
     }
 }
 
@@ -129,13 +134,16 @@ fn message(
     };
     for place in &placed.places {
         let text = files.read(place.file, &place.span)?;
+        if said.is_ours && own::fill(&mut message, &text) {
+            continue;
+        }
         // A file that changed since it was scanned may hold something else here by now.
         let Ok(raw) = serde_json::from_str::<&RawValue>(&text) else { continue };
         if let Some(record) = &Element::new(raw).message {
             take(&mut message, record, agent_session);
         }
     }
-    if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash) {
+    if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash) && !said.is_ours {
         message.references = prompt::references(&message.text);
         let typed = said.typed.clone().filter(|typed| *typed != message.text.trim());
         message.typed = typed;

@@ -98,6 +98,9 @@ pub(super) fn faults(pieces: &[Piece<'_>]) -> usize {
 /// How many messages Gemini CLI would load; of a file with several sessions, those of this one.
 pub(super) fn current_count(piece: Option<&Piece<'_>>) -> usize {
     let Some(piece) = piece else { return 0 };
+    if let Some(given) = &piece.segment.given {
+        return given.messages_current;
+    }
     if piece.alone {
         return piece.loaded.ids.len();
     }

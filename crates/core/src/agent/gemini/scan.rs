@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::capture;
 use super::load::{Form, Loaded, LogReader, load_and_keep};
 use super::log::Tail;
+use super::own;
 use super::prompts::{Typed, read_prompt_log};
 use super::segment::Segment;
 use super::shape::Shape;
@@ -119,6 +120,9 @@ fn conversation(
     input: &mut (impl Read + Seek),
     keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
 ) -> io::Result<Holds> {
+    if own::is_ours(input)? {
+        return Ok(Holds::Sessions(Box::new(own::load(input)?)));
+    }
     let loaded = load_and_keep(input, keep)?;
     if loaded.accepted {
         return Ok(Holds::Sessions(Box::new(loaded)));

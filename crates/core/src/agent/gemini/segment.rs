@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::facts::time;
 use super::history::{History, Said};
 use super::log::{Base, Entry, Span};
+use super::own::Given;
 use super::record::{Element, Listed, Message, Record, Set, elements};
 use crate::read::json;
 
@@ -26,6 +27,8 @@ pub struct Segment {
     pub summary: Option<String>,
     pub directories: Vec<String>,
     pub said: Vec<Said>,
+    /// What only a document of ours says.
+    pub(super) given: Option<Box<Given>>,
 }
 
 /// Collects the segments of a file, record by record.

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 /// `1,234,567`
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (n, digit) in digits.chars().enumerate() {
@@ -17,12 +17,12 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// `1 file`, `1,234 files`
-pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
+pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// `37 %`; of nothing it is nothing.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
+pub fn percent(part: u64, whole: u64) -> String {
     match u128::from(part) * 100 {
         _ if whole == 0 => "–".to_owned(),
         0 => "0 %".to_owned(),
@@ -32,7 +32,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 }
 
 /// `12.3 MB`; a kilobyte has 1,000 bytes.
-pub(crate) fn bytes(number: u64) -> String {
+pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if number < 1000 {
         return format!("{number} B");
@@ -49,12 +49,12 @@ pub(crate) fn bytes(number: u64) -> String {
 }
 
 /// `2026-08-14 16:30` in the zone.
-pub(crate) fn date(time: Timestamp, zone: &TimeZone) -> String {
+pub fn date(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// `3 days ago`, `in 5 hours`, `just now`.
-pub(crate) fn relative(time: Timestamp, now: Timestamp) -> String {
+pub fn relative(time: Timestamp, now: Timestamp) -> String {
     let apart = now.duration_since(time);
     let (number, unit) = largest(apart);
     match (number, apart.is_negative()) {
@@ -79,7 +79,7 @@ fn largest(apart: SignedDuration) -> (u64, &'static str) {
 }
 
 /// As it stands in JSON: RFC 3339, UTC, milliseconds.
-pub(crate) fn json_time(time: Timestamp) -> String {
+pub fn json_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 

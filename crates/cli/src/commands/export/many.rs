@@ -1,0 +1,117 @@
+//! Many sessions into a folder, a file each, and an index of them.
+
+use std::path::Path;
+
+use backstory_core::collection::newest_first;
+use backstory_core::export::index::{self, Entry};
+use backstory_core::model::{Session, SessionKind};
+
+use super::name::names;
+use super::target::{cannot_write, check_folder, save};
+use super::{Export, Format, Writer, gemini};
+use crate::commands::{self, redact::Censor};
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::library::Library;
+use crate::output::Printer;
+use crate::output::number::plural;
+
+pub(super) fn run(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Export,
+    censor: &Censor<'_>,
+) -> Result<Exit> {
+    let folder = args.output.as_deref().filter(|output| *output != Path::new("-"));
+    let folder = folder.ok_or_else(|| {
+        Failure::new("many sessions go into a folder, a file each").hint("`-o FOLDER` names it")
+    })?;
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let mut filter = args.filters.filter(ctx)?;
+    // A checkpoint repeats what a session did.
+    filter.kinds = vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background];
+    let sessions: Vec<&Session> =
+        library.all.sessions.iter().filter(|s| filter.takes(s) && s.turns > 0).collect();
+    if sessions.is_empty() {
+        return Err(Failure::nothing("no session fits").hint("`backstory sessions` lists them"));
+    }
+    let names = names(sessions.iter().copied(), args.format.ending());
+    let index = match args.format {
+        Format::Html => Some("index.html"),
+        Format::Markdown => Some("index.md"),
+        _ => None,
+    };
+    let files = names.values().map(String::as_str).chain(index);
+    check_folder(ctx, folder, files, args.force)?;
+
+    let writer = Writer::new(ctx, args, &library, &names, censor)?;
+    let progress = printer.counter(("writing", "sessions"), sessions.len());
+    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+    let (mut written, mut failures) = (0, Vec::new());
+    library
+        .each(&ids, |assembled| {
+            progress.tick();
+            if args.format == Format::Gemini && !gemini::has_form(&assembled) {
+                return Ok(());
+            }
+            let file = folder.join(&names[&assembled.session.id]);
+            match save(&file, args.force, |out| writer.session(&assembled, out)) {
+                Ok(()) => written += 1,
+                Err(error) => failures.push(cannot_write(ctx, &file, error)),
+            }
+            Ok(())
+        })
+        .map_err(|error| Failure::new("cannot read the sessions").because(error))?;
+    drop(progress);
+    if let Some(index) = index {
+        let entries = entries(sessions, |session| Entry {
+            session,
+            file: &names[&session.id],
+            cost: writer.costs.get(&session.id).copied(),
+        });
+        let file = folder.join(index);
+        save(&file, args.force, |out| match args.format {
+            Format::Html => index::html(&entries, &ctx.zone, out),
+            _ => index::markdown(&entries, &ctx.zone, out),
+        })
+        .map_err(|error| cannot_write(ctx, &file, error))?;
+    }
+    tell(ctx, printer, folder, written, failures)?;
+    commands::tell_faults(printer, &library);
+    Ok(commands::strictly(ctx, &library))
+}
+
+/// The newest first, each followed by the agents it started.
+fn entries<'a>(
+    mut sessions: Vec<&'a Session>,
+    entry: impl Fn(&'a Session) -> Entry<'a>,
+) -> Vec<Entry<'a>> {
+    newest_first(&mut sessions);
+    let (children, rest): (Vec<_>, Vec<_>) = sessions.iter().partition(|s| {
+        let parent = s.parent.as_deref();
+        parent.is_some_and(|parent| sessions.iter().any(|other| other.id == parent))
+    });
+    let mut out = Vec::new();
+    for session in rest {
+        out.push(entry(session));
+        let own = |child: &&&Session| child.parent.as_deref() == Some(session.id.as_str());
+        out.extend(children.iter().filter(own).map(|child| entry(child)));
+    }
+    out
+}
+
+fn tell(
+    ctx: &Context,
+    printer: &mut Printer,
+    folder: &Path,
+    written: u64,
+    mut failures: Vec<Failure>,
+) -> Result<()> {
+    let written = plural(written, "session", "sessions");
+    printer.note(format!("wrote {written} to `{}`", ctx.show(folder)));
+    let Some(last) = failures.pop() else { return Ok(()) };
+    for failure in &failures {
+        printer.failure(failure);
+    }
+    Err(last)
+}

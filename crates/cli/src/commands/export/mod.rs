@@ -1,0 +1,276 @@
+mod csv;
+mod gemini;
+mod many;
+mod name;
+mod rows;
+mod target;
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use backstory_core::agent::gemini::{Assembled, transcript};
+use backstory_core::export::events::Choice;
+use backstory_core::export::{self, Agent, Document, Options, html, json, markdown};
+use backstory_core::model::{Message, Session};
+use backstory_core::money::Usd;
+use clap::ValueEnum;
+use jiff::tz::TimeZone;
+
+use self::name::Names;
+use super::events::Stream;
+use super::redact::Censor;
+use super::show::ViewArg;
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::Filters;
+use crate::library::Library;
+use crate::output::Printer;
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory export latest --format html -o session.html
+                        one page to send to somebody: no network, light and dark, foldable
+  backstory export 3f2a --format markdown > session.md
+  backstory export --all --format markdown -o sessions/
+                        every session, a file each, and an index
+  backstory export -p shop --since 7d --format html -o shop/
+  backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
+                        one file, wherever it is; `gemini --session-file session.json` reads it
+  backstory export --all --format csv --rows tools -o tools.csv
+  backstory export 3f2a --format gemini | jq '.messages | length'";
+
+/// Write sessions in another form: to read, to send, to count
+///
+/// A session is named by its id, by the beginning of it that is not shared with another, by `latest`
+/// or `@N`, or by the name of one of its files. A path is read alone, whatever state the file is in.
+/// `--all`, or filters instead of a session, write many: a file each into the folder that `-o` names,
+/// called by day, project, title and id. For `gemini` the file that Gemini CLI would load is taken.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Export {
+    /// A session, or a file
+    #[arg(value_name = "FILE|SESSION")]
+    session: Option<OsString>,
+
+    /// Every session that the filters take
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+
+    #[command(flatten)]
+    filters: Filters,
+
+    /// The form to write
+    #[arg(long, value_enum)]
+    format: Format,
+
+    /// Which messages; `gemini` is always the current ones
+    #[arg(long, value_enum, default_value = "full")]
+    view: ViewArg,
+
+    /// Include the model's thoughts (`html` has them anyway, folded)
+    #[arg(long)]
+    thoughts: bool,
+
+    /// Include all that tools were given and gave back, where `markdown` and `html` cut it
+    #[arg(long)]
+    tool_output: bool,
+
+    /// Include notices, injected context and summaries
+    #[arg(long)]
+    info: bool,
+
+    /// Include tokens and cost of each reply
+    #[arg(long)]
+    tokens: bool,
+
+    /// What a row of `csv` is
+    #[arg(long, value_enum, default_value = "calls")]
+    rows: Rows,
+
+    /// Write to this file instead of standard output; for many sessions, the folder
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace what is there
+    #[arg(long)]
+    force: bool,
+
+    /// Leave secrets in: without it they are taken out, and their number is told (docs/redaction.md)
+    #[arg(long)]
+    no_redact: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// To read on any forge: prompts, replies, tool calls folded
+    #[value(alias = "md")]
+    Markdown,
+    /// One page that holds everything and needs no network
+    Html,
+    /// Our own document, complete: the session and every message (`backstory.session/1`)
+    Json,
+    /// The same a line each: the session, then its messages
+    Jsonl,
+    /// One line a model call: tokens, tools, commands, prompt, cost
+    Calls,
+    /// A table for spreadsheets
+    Csv,
+    /// What happened, one line an event: prompts, tools and their results (`backstory events`)
+    Events,
+    /// Gemini CLI's own document, as `/export-session` writes it and `--session-file` reads it
+    Gemini,
+}
+
+impl Format {
+    /// How a file of it ends.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Html => "html",
+            Self::Json | Self::Gemini => "json",
+            Self::Jsonl | Self::Calls | Self::Events => "jsonl",
+            Self::Csv => "csv",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Rows {
+    /// Model calls
+    Calls,
+    /// Tool calls
+    Tools,
+    /// Sessions
+    Sessions,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let session = args.session.as_deref();
+    if session.is_none() && !args.all && args.filters.is_empty() {
+        return Err(Failure::new("which session?")
+            .hint("name one: its id, `latest`, `@N`, or a file")
+            .hint("or many: `--all`, `--project NAME`, `--since 7d`"));
+    }
+    if args.rows != Rows::Calls && args.format != Format::Csv {
+        return Err(Failure::new("`--rows` goes with `--format csv`"));
+    }
+    let is_rows = matches!(args.format, Format::Calls | Format::Csv | Format::Events);
+    if let Some(output) = args.output.as_deref().filter(|_| is_rows || session.is_some()) {
+        target::check_file(ctx, output, args.force)?;
+    }
+    let rules = if args.no_redact { None } else { Some(super::redact::rules(ctx)?) };
+    let censor = Censor::new(rules.as_ref());
+    let exit = match (args.format, session) {
+        (Format::Calls | Format::Csv, session) => rows::run(ctx, printer, args, session, &censor),
+        (Format::Events, session) => {
+            let events = Stream::open(ctx, printer, session, &args.filters, &[])?;
+            let period = args.filters.filter(ctx)?.period;
+            let choice = Choice { period, ..Choice::default() };
+            target::put(ctx, printer, args.output.as_deref(), args.force, |out| {
+                events.write(&choice, &censor, out).map(|_| ())
+            })?;
+            Ok(events.finish(ctx, printer))
+        }
+        (_, None) => many::run(ctx, printer, args, &censor),
+        (Format::Gemini, Some(session)) => gemini::one(ctx, printer, args, session, &censor),
+        (_, Some(session)) => one(ctx, printer, args, session, &censor),
+    }?;
+    censor.tell(printer);
+    Ok(exit)
+}
+
+/// One session, with the agents it started where it started them.
+fn one(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Export,
+    session: &OsStr,
+    censor: &Censor<'_>,
+) -> Result<Exit> {
+    let (library, assembled) = super::open_session(ctx, printer, session)?;
+    let names = Names::new();
+    let writer = Writer::new(ctx, args, &library, &names, censor)?;
+    target::put(ctx, printer, args.output.as_deref(), args.force, |out| {
+        writer.session(&assembled, out)
+    })?;
+    super::tell_faults(printer, &library);
+    Ok(super::strictly(ctx, &library))
+}
+
+/// Writes sessions in the form that was asked for.
+struct Writer<'a, 'r> {
+    library: &'a Library,
+    costs: HashMap<String, Usd>,
+    format: Format,
+    view: ViewArg,
+    options: Options,
+    zone: &'a TimeZone,
+    /// The sessions that have a file of their own.
+    names: &'a Names,
+    censor: &'a Censor<'r>,
+}
+
+impl<'a, 'r> Writer<'a, 'r> {
+    fn new(
+        ctx: &'a Context,
+        args: &Export,
+        library: &'a Library,
+        names: &'a Names,
+        censor: &'a Censor<'r>,
+    ) -> Result<Self> {
+        let Export { format, view, thoughts, tool_output, info, tokens, .. } = *args;
+        let options = Options { thoughts, tool_output, info, tokens };
+        let costs = library.costs()?;
+        Ok(Self { library, costs, format, view, options, zone: &ctx.zone, names, censor })
+    }
+
+    fn session(&self, assembled: &Assembled, out: &mut dyn Write) -> io::Result<()> {
+        if self.format == Format::Gemini {
+            return gemini::of(assembled, self.library, self.censor, out);
+        }
+        let (session, messages) = self.read(assembled)?;
+        let prices = &self.library.prices;
+        let agents = |id: &str| self.agent(id);
+        let document = Document {
+            session: &session,
+            messages: &messages,
+            cost: self.costs.get(&session.id).copied(),
+            options: &self.options,
+            prices,
+            zone: self.zone,
+            agents: &agents,
+        };
+        match self.format {
+            Format::Markdown => markdown::write(&document, out),
+            Format::Html => html::write(&document, out),
+            Format::Jsonl => json::write_lines(&session, &messages, prices, out),
+            _ => json::write(&session, &messages, prices, out),
+        }
+    }
+
+    /// What was said, as it may leave the house.
+    fn read(&self, assembled: &Assembled) -> io::Result<(Session, Vec<Message>)> {
+        let Library { archive, all, .. } = self.library;
+        let agents = |agent: &str| all.agent_session(agent);
+        let mut messages = transcript(assembled, self.view.into(), archive, &agents)?;
+        let mut session = assembled.session.clone();
+        self.censor.clean(&mut session, &mut messages);
+        Ok((session, messages))
+    }
+
+    /// A link where the agent's session has a file of its own, else all of it.
+    fn agent(&self, id: &str) -> io::Result<Option<export::Agent>> {
+        if let Some(name) = self.names.get(id) {
+            return Ok(Some(Agent::Elsewhere(name.clone())));
+        }
+        let mut found = None;
+        self.library.each(&[id.to_owned()], |assembled| {
+            found = Some(Agent::Here(Box::new(self.read(&assembled)?)));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,127 @@
+//! Rows instead of conversations: calls, tools or sessions, for spreadsheets and scripts.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+
+use backstory_core::agent::gemini::{self, Assembled, View};
+use backstory_core::model::{Message, Session};
+use backstory_core::money::Usd;
+use backstory_core::query::Filter;
+use backstory_core::query::calls::calls;
+use backstory_core::transcript::key_argument;
+
+use super::target::put;
+use super::{Export, Format, Rows, csv};
+use crate::commands::redact::Censor;
+use crate::commands::{counted, open_session, strictly, tell_faults, wanted_sessions};
+use crate::context::Context;
+use crate::error::{Exit, Result};
+use crate::library::Library;
+use crate::output::Printer;
+
+pub(super) fn run(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Export,
+    session: Option<&OsStr>,
+    censor: &Censor<'_>,
+) -> Result<Exit> {
+    let filter = args.filters.filter(ctx)?;
+    let (library, ids) = if let Some(session) = session {
+        let (library, assembled) = open_session(ctx, printer, session)?;
+        (library, vec![assembled.session.id])
+    } else {
+        let library = Library::open(ctx, printer, &args.filters.project)?;
+        let wanted = wanted_sessions(&library.all, &filter, &[]);
+        let ids = counted(&library.all, wanted.as_ref(), &[]);
+        (library, ids)
+    };
+    let sheet = Sheet {
+        format: args.format,
+        rows: args.rows,
+        library: &library,
+        costs: library.costs()?,
+        filter: &filter,
+        censor,
+    };
+    put(ctx, printer, args.output.as_deref(), args.force, |out| {
+        sheet.head(out)?;
+        library.each(&ids, |assembled| sheet.session(&assembled, out))
+    })?;
+    tell_faults(printer, &library);
+    Ok(strictly(ctx, &library))
+}
+
+struct Sheet<'a, 'r> {
+    format: Format,
+    rows: Rows,
+    library: &'a Library,
+    costs: HashMap<String, Usd>,
+    filter: &'a Filter,
+    censor: &'a Censor<'r>,
+}
+
+impl Sheet<'_, '_> {
+    fn head(&self, out: &mut dyn Write) -> io::Result<()> {
+        let columns = match self.rows {
+            _ if self.format != Format::Csv => return Ok(()),
+            Rows::Calls => csv::CALLS,
+            Rows::Tools => csv::TOOLS,
+            Rows::Sessions => csv::SESSIONS,
+        };
+        writeln!(out, "{}", columns.join(","))
+    }
+
+    fn session(&self, assembled: &Assembled, out: &mut dyn Write) -> io::Result<()> {
+        if self.rows == Rows::Sessions {
+            // Times and models narrow sessions here as they narrow calls and tools elsewhere.
+            let mut session = assembled.session.clone();
+            self.censor.clean(&mut session, &mut []);
+            let at = session.updated.or(session.started);
+            let fits = |model: Option<&str>| self.filter.takes_call(at, model);
+            if session.models.is_empty() && !fits(None)
+                || !session.models.is_empty() && !session.models.iter().any(|m| fits(Some(m)))
+            {
+                return Ok(());
+            }
+            let cost = self.costs.get(&session.id).copied();
+            return writeln!(out, "{}", csv::session(&session, cost));
+        }
+        let Library { archive, prices, .. } = self.library;
+        let mut messages = gemini::transcript(assembled, View::Full, archive, &|_| None)?;
+        let mut session = assembled.session.clone();
+        self.censor.clean(&mut session, &mut messages);
+        match self.rows {
+            Rows::Tools => self.tools(&session, &messages, out),
+            _ => calls(assembled, &messages, prices, self.filter, &mut |mut row| {
+                session.project.key().clone_into(&mut row.project);
+                if self.format == Format::Csv {
+                    return writeln!(out, "{}", csv::call(&row));
+                }
+                serde_json::to_writer(&mut *out, &row)?;
+                out.write_all(b"\n")
+            }),
+        }
+    }
+
+    fn tools(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        for message in messages {
+            for call in &message.tool_calls {
+                let at = call.at.or(message.at).or(session.started);
+                if !self.filter.takes_call(at, message.model.as_deref()) {
+                    continue;
+                }
+                let argument = call.args.as_deref().and_then(key_argument);
+                let argument = argument.unwrap_or_default();
+                writeln!(out, "{}", csv::tool(session, message, call, at, &argument))?;
+            }
+        }
+        Ok(())
+    }
+}

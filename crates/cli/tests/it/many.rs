@@ -1,0 +1,175 @@
+use std::fs;
+
+use crate::support::{SHOP, TestEnv, small_home, testdata};
+
+fn listing(env: &TestEnv, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(env.home().join(folder)).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_file_each_and_an_index() {
+    let env = small_home();
+    let run = env.run(&["export", "--all", "--format", "markdown", "-o", "out/all"]);
+    insta::assert_snapshot!(run.show(), @"
+    exit code 0
+    --- stderr
+    wrote 3 sessions to `out/all`
+    2 faults while reading; `backstory doctor` tells more.
+    ");
+    insta::assert_snapshot!(listing(&env, "out/all").join("\n"), @"
+    2026-07-20_shop_add-a-cart_11111111.md
+    2026-08-10_shop_sort-the-list_22222222.md
+    2026-08-13_tools_why_44444444.md
+    index.md
+    ");
+    let index = fs::read_to_string(env.home().join("out/all/index.md")).unwrap();
+    insta::assert_snapshot!(index, @"
+    # Sessions
+
+    3 sessions · 0 tokens
+
+    | started | project | session | prompts | tokens | list price |
+    | --- | --- | --- | ---: | ---: | ---: |
+    | 2026-08-13 08:00 | tools | [why](<2026-08-13_tools_why_44444444.md>) | 1 | 0 |  |
+    | 2026-08-10 09:00 | shop | [sort the list](<2026-08-10_shop_sort-the-list_22222222.md>) | 1 | 0 |  |
+    | 2026-07-20 10:00 | shop | [add a cart](<2026-07-20_shop_add-a-cart_11111111.md>) | 2 | 0 |  |
+    ");
+}
+
+#[test]
+fn filters_instead_of_a_session() {
+    let env = small_home();
+    let run =
+        env.run(&["export", "-p", "shop", "--since", "2026-08-01", "--format", "html", "-o", "x"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(listing(&env, "x"), ["2026-08-10_shop_sort-the-list_22222222.html", "index.html"]);
+    let none =
+        env.run(&["export", "-p", "shop", "--since", "2026-08-13", "--format", "html", "-o", "y"]);
+    insta::assert_snapshot!(none.show(), @"
+    exit code 1
+    --- stderr
+    error: no session fits
+      hint: `backstory sessions` lists them
+    ");
+    assert!(!env.home().join("y").exists());
+}
+
+#[test]
+fn every_form_of_many() {
+    let env = small_home();
+    for (format, ending) in [("json", "json"), ("jsonl", "jsonl"), ("gemini", "json")] {
+        let run = env.run(&["export", "--all", "--format", format, "-o", format]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let names = listing(&env, format);
+        assert_eq!(names.len(), 3, "{names:?}");
+        assert!(names.iter().all(|name| name.ends_with(&format!(".{ending}"))), "{names:?}");
+    }
+}
+
+/// What was written reads as what it was written from.
+#[test]
+fn many_are_read_back() {
+    let env = TestEnv::new();
+    let usage = |from: &[&str]| {
+        let mut usage = env.json(&[from, &["usage", "session", "--json"]].concat());
+        usage["faults"].take();
+        usage
+    };
+    let want = usage(&["--demo"]);
+    assert!(want["rows"].as_array().unwrap().len() > 10);
+    for format in ["json", "jsonl"] {
+        let run = env.run(&["--demo", "export", "--all", "--format", format, "-o", format]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert_eq!(usage(&["--from", format]), want);
+    }
+}
+
+#[test]
+fn nothing_is_replaced_unasked() {
+    let env = small_home();
+    let to = ["export", "--all", "--format", "json", "-o", "out"];
+    assert_eq!(env.run(&to).code, Some(0));
+    let before = listing(&env, "out");
+    let mine = env.home().join("out").join(&before[0]);
+    fs::write(&mine, "mine").unwrap();
+    insta::assert_snapshot!(env.run(&to).show(), @"
+    exit code 2
+    --- stderr
+    error: `out/2026-07-20_shop_add-a-cart_11111111.json` exists already
+      hint: `--force` replaces it and all others
+    ");
+    assert_eq!(fs::read(&mine).unwrap(), b"mine");
+    let mut forced = to.to_vec();
+    forced.push("--force");
+    assert_eq!(env.run(&forced).code, Some(0));
+    assert_ne!(fs::read(&mine).unwrap(), b"mine");
+    assert_eq!(listing(&env, "out"), before);
+    fs::write(env.home().join("file"), "").unwrap();
+    let run = env.run(&["export", "--all", "--format", "json", "-o", "file"]);
+    assert!(run.stderr.contains("`file` is no folder"), "{}", run.stderr);
+    let run = env.run(&["export", "--all", "--format", "json", "-o", ".gemini/tmp/x"]);
+    assert!(run.stderr.contains("inside Gemini CLI's own folder"), "{}", run.stderr);
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    let env = small_home();
+    insta::assert_snapshot!(env.run(&["export", "--format", "html"]).show(), @"
+    exit code 2
+    --- stderr
+    error: which session?
+      hint: name one: its id, `latest`, `@N`, or a file
+      hint: or many: `--all`, `--project NAME`, `--since 7d`
+    ");
+    insta::assert_snapshot!(env.run(&["export", "--all", "--format", "html"]).show(), @"
+    exit code 2
+    --- stderr
+    error: many sessions go into a folder, a file each
+      hint: `-o FOLDER` names it
+    ");
+    insta::assert_snapshot!(env.run(&["export", SHOP, "--format", "html", "--rows", "tools"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `--rows` goes with `--format csv`
+    ");
+}
+
+/// One session has its agents inside; of many, each has a file of its own, and they are linked.
+#[test]
+fn agents_inline_and_linked() {
+    let env = TestEnv::new();
+    let tree = testdata("gemini/0.61.0/subagent");
+    let tree = tree.to_str().unwrap();
+    for (format, link) in [("markdown", "](<2026-"), ("html", "<a href=\"2026-")] {
+        let one = env.run(&["--from", tree, "export", "latest", "--format", format]).stdout;
+        assert!(one.contains("What the agent did") && !one.contains(link), "{one}");
+        let run = env.run(&["--from", tree, "export", "--all", "--format", format, "-o", format]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let files = listing(&env, format);
+        let read = |name: &String| fs::read_to_string(env.home().join(format).join(name)).unwrap();
+        let parent = files.iter().map(read).find(|text| text.contains("What the agent did"));
+        let parent = parent.unwrap();
+        let (_, after) = parent.split_once(link).unwrap();
+        let name = format!("2026-{}", after.split(['>', '"']).next().unwrap());
+        assert!(files.contains(&name), "{name} in {files:?}");
+    }
+}
+
+/// Our own documents are told from the agent's, and cannot become those again.
+#[test]
+fn an_export_is_read_back() {
+    let env = small_home();
+    env.run(&["export", SHOP, "--format", "jsonl", "-o", "shop.jsonl"]);
+    let shown = env.run(&["show", "shop.jsonl"]).stdout;
+    assert!(shown.contains("add a cart") && shown.contains("project    /code/shop"), "{shown}");
+    insta::assert_snapshot!(env.run(&["export", "shop.jsonl", "--format", "gemini"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `shop.jsonl` is in our own form
+      hint: Gemini CLI's form is made of its own files only
+    ");
+}

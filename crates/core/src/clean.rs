@@ -1,0 +1,87 @@
+//! Takes out of a text what could make a terminal or a page lie.
+//!
+//! Sessions hold other people's text: web pages, file contents, tool output. An escape sequence in
+//! it could recolour, move the cursor or retitle the window; a bidirectional override could show a
+//! path that is not the path.
+
+use std::borrow::Cow;
+
+/// A text of several lines: line feeds and tabs stay.
+pub fn block(text: &str) -> Cow<'_, str> {
+    if is_clean(text) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect())
+}
+
+/// Whether a text of several lines can stay as it is. Texts are long and nearly all are clean, so
+/// bytes are looked at in pieces, and characters only where a byte may begin an unsafe one.
+fn is_clean(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_unsafe_at = |at: usize| match bytes[at] {
+        byte if byte < 0x80 => true,
+        _ => text[at..].chars().next().is_some_and(is_unsafe),
+    };
+    bytes.chunks(64).enumerate().all(|(n, piece)| {
+        let suspect = piece.iter().fold(false, |any, byte| any | may_be_unsafe(*byte));
+        let mut places = (0..piece.len()).filter(|at| may_be_unsafe(piece[*at]));
+        !suspect || !places.any(|at| is_unsafe_at(n * 64 + at))
+    })
+}
+
+/// A text that must stay on one line, such as a table cell or a path: what would break or shift the
+/// line becomes a space.
+pub fn line(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let safe = |c: char| match c {
+        '\n' | '\t' | '\r' | '\u{2028}' | '\u{2029}' => Some(' '),
+        c => (!is_unsafe(c)).then_some(c),
+    };
+    Cow::Owned(text.chars().filter_map(safe).collect())
+}
+
+/// Whether a character can be unsafe that begins with this byte: control characters, and the
+/// beginnings of C1, of U+061C and of U+2000 to U+2FFF.
+fn may_be_unsafe(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\n' && byte != b'\t') | matches!(byte, 0x7F | 0xC2 | 0xD8 | 0xE2)
+}
+
+/// Control characters (C0, DEL, C1), marks and overrides of writing direction, and the separators
+/// that some terminals take for line ends.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{061C}'
+                | '\u{200E}'
+                | '\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2066}'..='\u{2069}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_and_what_stays() {
+        assert_eq!(line("plain é 🥛"), "plain é 🥛");
+        assert_eq!(line("a\x1b[31mred\x07\u{9b}2J\u{7f}"), "a[31mred2J");
+        assert_eq!(line("a\r\nb\tc\u{2028}d"), "a  b c d");
+        assert_eq!(line("evil\u{202E}gnp.exe\u{2066}\u{200F}"), "evilgnp.exe");
+        assert_eq!(block("a\r\n\tb\x1b]0;title\x07\u{2029}"), "a\n\tb]0;title");
+        assert!(matches!(block("a\n\tb é – → ص"), Cow::Borrowed(_)));
+    }
+
+    /// The short cut agrees with the rule, whatever stands around.
+    #[test]
+    fn every_unsafe_character_is_found() {
+        for c in ('\0'..='\u{3000}').filter(|c| !matches!(c, '\n' | '\t')) {
+            let text = format!("{}–{c}.", "x".repeat(70));
+            assert_eq!(is_clean(&text), !is_unsafe(c), "{c:?}");
+        }
+    }
+}

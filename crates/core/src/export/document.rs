@@ -1,0 +1,125 @@
+//! What a readable export is made of, whatever its form.
+
+use std::io;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::tool::short;
+use crate::model::{Message, MessageKind, Session, Usage};
+use crate::money::Usd;
+use crate::number::date;
+use crate::pricing::{Table, cost};
+use crate::transcript;
+
+/// One session to write, and all that is needed for it.
+#[derive(Clone, Copy)]
+pub struct Document<'a> {
+    pub session: &'a Session,
+    pub messages: &'a [Message],
+    /// What its calls cost; none when not one has a price.
+    pub cost: Option<Usd>,
+    pub options: &'a Options,
+    pub prices: &'a Table,
+    /// The zone in which times are told.
+    pub zone: &'a TimeZone,
+    pub agents: &'a Agents<'a>,
+}
+
+/// What to write besides words, tools and errors.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    pub thoughts: bool,
+    /// What tools were given and gave back in full, however long it is.
+    pub tool_output: bool,
+    /// Notices, injected context and summaries.
+    pub info: bool,
+    /// Tokens and cost of each reply.
+    pub tokens: bool,
+}
+
+/// Finds the session of an agent that a tool call started.
+pub type Agents<'a> = dyn Fn(&str) -> io::Result<Option<Agent>> + 'a;
+
+/// The session of an agent.
+#[derive(Debug)]
+pub enum Agent {
+    /// To be told where it was started.
+    Here(Box<(Session, Vec<Message>)>),
+    /// In a file of its own, beside this one.
+    Elsewhere(String),
+}
+
+/// Whether a line end in a paragraph is one to see: people who type mean it so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lines {
+    Kept,
+    Joined,
+}
+
+/// No agent starts agents that start agents for ever; a damaged file may say so.
+const DEEPEST: usize = 6;
+
+impl Document<'_> {
+    pub(super) fn at(&self, at: Timestamp) -> String {
+        date(at, self.zone)
+    }
+
+    /// `2026-08-14 16:30 to 17:05`; the second date only when it is another day.
+    pub(super) fn span(&self) -> String {
+        match (self.session.started, self.session.updated) {
+            (Some(from), Some(to)) => {
+                let (from, to) = (self.at(from), self.at(to));
+                match to.strip_prefix(&from[..10]) {
+                    _ if from == to => from,
+                    Some(time) => format!("{from} to{time}"),
+                    None => format!("{from} to {to}"),
+                }
+            }
+            (Some(at), None) | (None, Some(at)) => self.at(at),
+            (None, None) => "no time known".to_owned(),
+        }
+    }
+
+    pub(super) fn blocks(&self) -> transcript::Options {
+        let Options { thoughts, info, .. } = *self.options;
+        transcript::Options { thoughts, tool_output: true, info, only: Vec::new() }
+    }
+
+    pub(super) fn cost_of(&self, message: &Message) -> Option<Usd> {
+        let at = message.at.or(self.session.started);
+        let found = self.prices.lookup(message.model.as_deref()?, at)?;
+        Some(cost(found.row, &message.usage?).usd)
+    }
+
+    /// The agent that a call started, `depth` agents below this session.
+    pub(super) fn agent(&self, id: Option<&str>, depth: usize) -> io::Result<Option<Agent>> {
+        match id {
+            Some(id) if depth < DEEPEST => (self.agents)(id),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// `12,345 tokens: 10,000 fresh, …`: the buckets that hold anything.
+pub(super) fn buckets(usage: &Usage) -> Vec<(&'static str, u64)> {
+    let all = [
+        ("fresh input", usage.input),
+        ("cached", usage.cached),
+        ("output", usage.output),
+        ("thoughts", usage.thoughts),
+        ("tool", usage.tool),
+        ("other", usage.other),
+    ];
+    all.into_iter().filter(|(_, tokens)| *tokens > 0).collect()
+}
+
+/// What was typed, in a line: of a shell escape its command.
+pub(super) fn typed(message: &Message, most: usize) -> String {
+    let words = message.words();
+    if message.kind != MessageKind::Shell {
+        return short(words, most);
+    }
+    let command = words.split("```").nth(1).map(|code| code.strip_prefix("sh").unwrap_or(code));
+    short(&format!("! {}", command.unwrap_or(words)), most)
+}

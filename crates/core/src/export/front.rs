@@ -1,0 +1,51 @@
+//! The front matter of a Markdown file: what it is, for programs that collect such files.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use super::document::Document;
+use super::json::Time;
+use crate::clean;
+
+/// Writes it. Each value is JSON, which YAML reads as it is.
+pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let session = document.session;
+    let text = |text: &str| clean::line(text).into_owned();
+    let project = &session.project;
+    let fields = [
+        ("title", json!(text(&session.title().0))),
+        ("id", json!(text(&session.id))),
+        ("agent", json!(session.agent.name())),
+        ("kind", json!(session.kind.name())),
+        ("parent", json!(session.parent.as_deref().map(text))),
+        ("project", json!(text(&project.name))),
+        ("path", json!(project.path.as_deref().map(text))),
+        ("models", json!(session.models.iter().map(|model| text(model)).collect::<Vec<_>>())),
+        ("started", json!(session.started.map(Time))),
+        ("updated", json!(session.updated.map(Time))),
+        ("prompts", json!(session.prompts)),
+        ("calls", json!(session.calls)),
+        ("tool_calls", json!(session.tool_calls)),
+        ("cost_usd", json!(document.cost.map(|cost| cost.to_string()))),
+    ];
+    writeln!(out, "---")?;
+    for (name, value) in fields.iter().filter(|(_, value)| *value != Value::Null) {
+        writeln!(out, "{name}: {value}")?;
+    }
+    let usage = &session.usage;
+    let tokens = [
+        ("input", usage.input),
+        ("cached", usage.cached),
+        ("output", usage.output),
+        ("thoughts", usage.thoughts),
+        ("tool", usage.tool),
+        ("other", usage.other),
+        ("total", usage.total()),
+    ];
+    writeln!(out, "usage:")?;
+    for (name, tokens) in tokens {
+        writeln!(out, "  {name}: {tokens}")?;
+    }
+    writeln!(out, "---")
+}

@@ -1,0 +1,179 @@
+//! Markdown of a message to HTML that can do nothing.
+
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
+};
+
+use crate::clean;
+use crate::export::document::Lines;
+use crate::export::escape;
+use crate::export::link;
+
+pub(super) fn render(text: &str, lines: Lines) -> String {
+    let clean = clean::block(text);
+    let options =
+        Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    // Whether each link we are in is one.
+    let mut links: Vec<bool> = Vec::new();
+    let events = Parser::new_ext(&clean, options).filter_map(|event| {
+        Some(match event {
+            // Tags are words here; a block of them is code that somebody did not mark as such.
+            Event::Html(tag) | Event::InlineHtml(tag) => Event::Text(tag),
+            Event::Start(Tag::HtmlBlock) => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
+            Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::CodeBlock),
+            Event::SoftBreak if lines == Lines::Kept => Event::HardBreak,
+            // The page and its messages have the headings above these.
+            Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
+                level: below(level),
+                id: None,
+                classes: Vec::new(),
+                attrs: Vec::new(),
+            }),
+            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(below(level))),
+            Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+                let to = if link_type == LinkType::Email {
+                    format!("mailto:{dest_url}").into()
+                } else {
+                    dest_url
+                };
+                links.push(link::is_web(&to));
+                anchor(&to)
+            }
+            // A page that fetches pictures tells somebody that it is read.
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                links.push(link::is_web(&dest_url));
+                anchor(&dest_url)
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                let is_link = links.pop()?;
+                Event::InlineHtml(if is_link { "</a>" } else { "</span>" }.into())
+            }
+            Event::InlineMath(text) | Event::DisplayMath(text) => Event::Text(text),
+            event => event,
+        })
+    });
+    let mut out = String::with_capacity(clean.len() * 3 / 2);
+    html::push_html(&mut out, events);
+    out
+}
+
+/// The beginning of a link; what leads elsewhere only tells where to.
+fn anchor<'a>(to: &str) -> Event<'a> {
+    let shown = escape::html(to);
+    let tag: CowStr<'a> = if link::is_web(to) {
+        format!("<a href=\"{shown}\">").into()
+    } else {
+        format!("<span title=\"{shown}\">").into()
+    };
+    Event::InlineHtml(tag)
+}
+
+fn below(level: HeadingLevel) -> HeadingLevel {
+    match level {
+        HeadingLevel::H1 => HeadingLevel::H3,
+        HeadingLevel::H2 => HeadingLevel::H4,
+        HeadingLevel::H3 => HeadingLevel::H5,
+        _ => HeadingLevel::H6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn html(text: &str) -> String {
+        render(text, Lines::Joined)
+    }
+
+    #[test]
+    fn what_is_meant_is_shown() {
+        assert_eq!(html("# A *b*\n\nc"), "<h3>A <em>b</em></h3>\n<p>c</p>\n");
+        assert_eq!(
+            html("[x](https://e.org/?a=1&b=2)"),
+            "<p><a href=\"https://e.org/?a=1&amp;b=2\">x</a></p>\n"
+        );
+        assert_eq!(html("<me@e.org>"), "<p><a href=\"mailto:me@e.org\">me@e.org</a></p>\n");
+        assert_eq!(render("a\nb", Lines::Kept), "<p>a<br />\nb</p>\n");
+        assert_eq!(
+            html("```rust\na<b\n```"),
+            "<pre><code class=\"language-rust\">a&lt;b\n</code></pre>\n"
+        );
+    }
+
+    #[test]
+    fn nothing_runs() {
+        assert_eq!(
+            html("<script>alert(1)</script>"),
+            "<pre><code>&lt;script&gt;alert(1)&lt;/script&gt;</code></pre>\n"
+        );
+        assert_eq!(html("a <b onclick=x>"), "<p>a &lt;b onclick=x&gt;</p>\n");
+        assert_eq!(
+            html("[x](javascript:alert(1))"),
+            "<p><span title=\"javascript:alert(1)\">x</span></p>\n"
+        );
+        assert_eq!(html("[x](java\\\nscript:a)"), "<p>[x](java<br />\nscript:a)</p>\n");
+        assert_eq!(
+            html("[x](data:text/html,y)"),
+            "<p><span title=\"data:text/html,y\">x</span></p>\n"
+        );
+        assert_eq!(
+            html("![x](http://e.org/p.png \"t\")"),
+            "<p><a href=\"http://e.org/p.png\">x</a></p>\n"
+        );
+        assert_eq!(
+            html("```\"onload=x\n```"),
+            "<pre><code class=\"language-&quot;onload=x\"></code></pre>\n"
+        );
+    }
+
+    /// The tags that may come out, each as far as it is fixed.
+    const KNOWN: [&str; 30] = [
+        "p>",
+        "em>",
+        "strong>",
+        "del>",
+        "code",
+        "pre>",
+        "ul>",
+        "ol",
+        "li>",
+        "blockquote>",
+        "h3>",
+        "h4>",
+        "h5>",
+        "h6>",
+        "br />",
+        "hr />",
+        "table>",
+        "thead>",
+        "tbody>",
+        "tr>",
+        "th",
+        "td",
+        "a href=\"http",
+        "a href=\"mailto:",
+        "a>",
+        "span title=\"",
+        "span>",
+        "input ",
+        "hr>",
+        "br>",
+    ];
+
+    proptest! {
+        #[test]
+        fn only_known_tags(pieces in prop::collection::vec(prop::sample::select(vec![
+            "<script>", "</p>", "<a href=javascript:x>", "[a](", ")", "javascript:x", "http://e.org", "\"", "'",
+            "<", ">", "![", "](", "\n", "\n\n", "```", "`", "# ", "- ", "> ", "|a|\n|-|\n", "&lt;", "<!--", "onerror=x",
+            "[^1]", "<svg/onload=x>", "\\", "    ", "<x@y.z>", "<http://e.org/\">", "[r]", "[r]: data:x\n",
+        ]), 0..20)) {
+            let html = html(&pieces.concat());
+            for (at, _) in html.match_indices('<') {
+                let tag = html[at + 1..].trim_start_matches('/');
+                prop_assert!(KNOWN.iter().any(|known| tag.starts_with(known)), "{}", &html[at..]);
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A session as one HTML file: no network, nothing to install, to be sent to somebody.
+//!
+//! All content is escaped. As a second line of defence the page's own policy allows nothing but its
+//! own script and style, known by their hashes, and pictures that stand in the page itself.
+
+mod chart;
+mod image;
+mod markdown;
+mod policy;
+mod story;
+
+use std::io::{self, Write};
+
+use self::story::Story;
+use super::document::{Document, buckets, typed};
+use super::escape::html;
+use super::tool::short;
+use crate::clean;
+use crate::number::{count, plural};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Writes one session.
+pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let title = document.session.title().0;
+    head(&short(&title, 120), out)?;
+    out.write_all(b"<a class=\"skip\" href=\"#story\">Skip to the conversation</a>\n")?;
+    side(document, out)?;
+    writeln!(out, "<main>")?;
+    header(document, out)?;
+    writeln!(out, "<section id=\"story\" aria-label=\"Conversation\">")?;
+    Story::new(document, out).session(document.session, document.messages)?;
+    writeln!(out, "<p class=\"none\" id=\"none\" hidden>No message has these words.</p>")?;
+    writeln!(out, "</section>")?;
+    footer(document, out)?;
+    writeln!(out, "</main>")?;
+    foot(out)
+}
+
+/// The beginning of a page, up to its body.
+pub(super) fn head(title: &str, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta name=\"generator\" content=\"backstory\">\n\
+         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+        policy::of(STYLE, SCRIPT),
+        html(&clean::line(title)),
+    )
+}
+
+pub(super) fn foot(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")
+}
+
+/// What was asked, beside what was answered.
+fn side(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(
+        b"<nav aria-label=\"Prompts\">\n<div class=\"find\">\
+          <input type=\"search\" id=\"find\" placeholder=\"Find in this session\" \
+          aria-label=\"Find in this session\" autocomplete=\"off\">\
+          <output id=\"found\" for=\"find\"></output></div>\n\
+          <details class=\"prompts\" open><summary>Prompts</summary>\n<ol>\n",
+    )?;
+    let prompts = document.messages.iter().enumerate().filter(|(_, m)| m.kind.is_typed());
+    for (n, message) in prompts {
+        let fate = message.fate.name();
+        let words = typed(message, 110);
+        writeln!(out, "<li class=\"{fate}\"><a href=\"#m{n}\">{}</a></li>", html(&words))?;
+    }
+    out.write_all(b"</ol>\n</details>\n</nav>\n")
+}
+
+fn header(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let session = document.session;
+    let project = &session.project;
+    let line = |text: &str| html(&clean::line(text)).into_owned();
+    writeln!(out, "<header>")?;
+    let place = project.path.as_deref().unwrap_or(&project.name);
+    writeln!(
+        out,
+        "<p class=\"place\"><b>{}</b> <span>{}</span></p>\n<h1>{}</h1>",
+        line(&project.name),
+        if place == project.name { String::new() } else { line(place) },
+        html(&short(&session.title().0, 300)),
+    )?;
+    let mut facts = vec![html(&document.span()).into_owned()];
+    facts.extend(session.models.iter().map(|model| line(model)));
+    if let Some(parent) = &session.parent {
+        facts.push(format!("started by {}", line(parent)));
+    }
+    writeln!(out, "<p class=\"facts\">{}</p>", facts.join(" <i>·</i> "))?;
+    writeln!(out, "<dl class=\"sums\">")?;
+    let mut sum = |value: &str, name: &str, more: &str| {
+        writeln!(out, "<div title=\"{more}\"><dd>{value}</dd><dt>{name}</dt></div>")
+    };
+    let (prompts, calls) = (session.prompts as u64, session.calls as u64);
+    sum(&count(prompts), if prompts == 1 { "prompt" } else { "prompts" }, "")?;
+    sum(&count(calls), if calls == 1 { "model call" } else { "model calls" }, "")?;
+    let tools = session.tool_calls as u64;
+    sum(&count(tools), if tools == 1 { "tool call" } else { "tool calls" }, "")?;
+    let parts: Vec<String> = buckets(&session.usage)
+        .iter()
+        .map(|(name, tokens)| format!("{} {name}", count(*tokens)))
+        .collect();
+    sum(&brief(session.usage.total()), "tokens", &parts.join(", "))?;
+    if let Some(cost) = document.cost {
+        sum(&cost.short(), "list price", &format!("{cost} USD"))?;
+    }
+    writeln!(out, "</dl>")?;
+    chart::write(document, out)?;
+    out.write_all(
+        b"<p class=\"tools-bar\" id=\"bar\" hidden><button type=\"button\" id=\"open\">Unfold all</button>\
+          <button type=\"button\" id=\"close\">Fold all</button>\
+          <span>keys: <kbd>/</kbd> find, <kbd>j</kbd> <kbd>k</kbd> next and previous prompt</span></p>\n\
+          </header>\n",
+    )
+}
+
+/// `12.3k`, `4.5M`.
+fn brief(number: u64) -> String {
+    let (size, unit) = match number {
+        0..10_000 => return count(number),
+        10_000..1_000_000 => (1_000, "k"),
+        _ => (1_000_000, "M"),
+    };
+    let tenths = u128::from(number) * 10 / size;
+    format!("{}.{}{unit}", count(u64::try_from(tenths / 10).unwrap_or(u64::MAX)), tenths % 10)
+}
+
+fn footer(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let session = document.session;
+    let line = |text: &str| html(&clean::line(text)).into_owned();
+    let mut facts = vec![
+        format!("session <code>{}</code>", line(&session.id)),
+        plural(session.messages_full as u64, "message", "messages"),
+        format!("times in {}", line(document.zone.iana_name().unwrap_or("a fixed zone"))),
+    ];
+    if document.cost.is_some() {
+        facts.push("recorded calls at list price".to_owned());
+    }
+    facts.push("written by backstory".to_owned());
+    writeln!(out, "<footer>{}</footer>", facts.join(" <i>·</i> "))
+}

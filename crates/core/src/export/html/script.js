@@ -1,0 +1,115 @@
+
+'use strict';
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const find = $('find');
+  if (!find) return;
+  const found = $('found');
+  const story = $('story');
+  const articles = [...story.children].filter((child) => child.tagName === 'ARTICLE');
+  const links = [...document.querySelectorAll('.prompts a')];
+  const targets = links.map((link) => $(link.hash.slice(1)));
+  const texts = new Map();
+  const textOf = (article) => {
+    if (!texts.has(article)) texts.set(article, article.textContent.toLowerCase());
+    return texts.get(article);
+  };
+
+  // Find: messages that hold every word stay, and the words are marked.
+  const filter = () => {
+    const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let count = 0;
+    for (const article of articles) {
+      const fits = words.every((word) => textOf(article).includes(word));
+      article.hidden = !fits;
+      if (fits) count += 1;
+    }
+    $('none').hidden = count > 0 || words.length === 0;
+    found.textContent = words.length === 0 ? '' : `${count} of ${articles.length} messages`;
+    highlight(words);
+  };
+  const highlight = (words) => {
+    if (!window.Highlight || !CSS.highlights) return;
+    CSS.highlights.delete('found');
+    if (words.length === 0) return;
+    const ranges = [];
+    for (const article of articles) {
+      if (article.hidden) continue;
+      const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode() && ranges.length < 5000) {
+        const text = walker.currentNode.data.toLowerCase();
+        for (const word of words) {
+          for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
+            if (at + word.length > walker.currentNode.length) break;
+            const range = new Range();
+            range.setStart(walker.currentNode, at);
+            range.setEnd(walker.currentNode, at + word.length);
+            ranges.push(range);
+          }
+        }
+      }
+    }
+    CSS.highlights.set('found', new Highlight(...ranges));
+  };
+  let waiting;
+  find.addEventListener('input', () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(filter, 80);
+  });
+
+  // Fold and unfold.
+  const foldAll = (open) => story.querySelectorAll('details').forEach((details) => { details.open = open; });
+  $('open').addEventListener('click', () => foldAll(true));
+  $('close').addEventListener('click', () => foldAll(false));
+  $('bar').hidden = false;
+
+  // An address may lead into something folded.
+  const unfold = () => {
+    const target = location.hash && $(location.hash.slice(1));
+    for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
+    if (target) target.scrollIntoView();
+  };
+  addEventListener('hashchange', unfold);
+  if (location.hash) unfold();
+
+  // Which prompt is being read: the last whose message begins above the middle of the window.
+  let current = -1;
+  const place = () => {
+    let at = -1;
+    targets.forEach((target, n) => {
+      if (target && !target.hidden && target.getBoundingClientRect().top < innerHeight / 3) at = n;
+    });
+    if (at === current) return;
+    if (links[current]) links[current].removeAttribute('aria-current');
+    current = at;
+    if (links[at]) {
+      links[at].setAttribute('aria-current', 'true');
+      if (matchMedia('(min-width: 60rem)').matches) links[at].scrollIntoView({ block: 'nearest' });
+    }
+  };
+  let asked = false;
+  addEventListener('scroll', () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => { asked = false; place(); });
+  }, { passive: true });
+  place();
+  if (matchMedia('(max-width: 60rem)').matches) document.querySelector('.prompts').open = false;
+
+  addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === 'Escape' && document.activeElement === find) {
+      find.value = '';
+      filter();
+      find.blur();
+    }
+    if (/^(INPUT|TEXTAREA|BUTTON)$/.test(document.activeElement.tagName)) return;
+    if (event.key === '/') {
+      event.preventDefault();
+      find.focus();
+    } else if (event.key === 'j' || event.key === 'k') {
+      const next = targets[current + (event.key === 'j' ? 1 : -1)];
+      if (next) next.scrollIntoView();
+    }
+  });
+})();

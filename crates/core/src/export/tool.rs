@@ -1,0 +1,241 @@
+//! A tool call to read: one line that tells what it did, and what there is to unfold below it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::clean;
+use crate::model::{ToolCall, ToolStatus};
+use crate::number::{bytes, count};
+use crate::read::json;
+
+/// The line of a call.
+pub(super) struct Headline<'a> {
+    pub(super) mark: &'static str,
+    /// `success`, `failed`, `error`, `cancelled` or `unfinished`.
+    pub(super) state: &'static str,
+    pub(super) label: Cow<'a, str>,
+    pub(super) argument: Option<String>,
+    pub(super) notes: Vec<String>,
+}
+
+/// One thing below the line.
+pub(super) struct Section<'a> {
+    pub(super) title: Cow<'a, str>,
+    pub(super) kind: Kind,
+    pub(super) text: Cow<'a, str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Command,
+    Diff,
+    Text,
+    Error,
+}
+
+/// The argument is one line of at most this many characters; more of it stands below.
+const ARGUMENT: usize = 100;
+
+/// Texts longer than this are cut in the middle: their end often tells more than their middle.
+const LONG: usize = 10_000;
+const HEAD: usize = 6_000;
+const TAIL: usize = 3_000;
+
+/// The line of a call whose telling argument is `argument`.
+pub(super) fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headline<'a> {
+    let (mark, state) = match call.status {
+        ToolStatus::Success if call.exit_code.is_some_and(|code| code != 0) => ("✗", "failed"),
+        ToolStatus::Success => ("✓", "success"),
+        ToolStatus::Error => ("✗", "error"),
+        ToolStatus::Cancelled => ("⊘", "cancelled"),
+        ToolStatus::Unfinished => ("…", "unfinished"),
+    };
+    let name = &call.name;
+    let label = match name.label.as_str() {
+        "MCP" => format!("MCP {}", clean::line(&name.name)).into(),
+        "" => "tool".into(),
+        label => clean::line(label),
+    };
+    let mut notes = Vec::new();
+    if let Some(code) = call.exit_code.filter(|code| *code != 0) {
+        notes.push(format!("exit code {code}"));
+    }
+    if let (Some(added), Some(removed)) = (call.lines_added, call.lines_removed)
+        && added + removed > 0
+    {
+        notes.push(format!("+{} −{}", count(added), count(removed)));
+    }
+    if matches!(state, "error" | "cancelled" | "unfinished") {
+        notes.push(state.to_owned());
+    }
+    Headline { mark, state, label, argument: argument.map(|text| short(text, ARGUMENT)), notes }
+}
+
+/// One line, cut where it gets long.
+pub(super) fn short(text: &str, most: usize) -> String {
+    let mut out = String::new();
+    let (mut length, mut is_gap) = (0, false);
+    for c in text.chars() {
+        if c.is_whitespace() {
+            is_gap = length > 0;
+            continue;
+        }
+        if clean::is_unsafe(c) {
+            continue;
+        }
+        if length + usize::from(is_gap) >= most {
+            out.push('…');
+            break;
+        }
+        if is_gap {
+            out.push(' ');
+        }
+        out.push(c);
+        length += 1 + usize::from(is_gap);
+        is_gap = false;
+    }
+    out
+}
+
+/// What there is to unfold. Unless the `whole` is wanted, long texts are cut.
+pub(super) fn sections<'a>(
+    call: &'a ToolCall,
+    argument: Option<&str>,
+    whole: bool,
+) -> Vec<Section<'a>> {
+    let mut out = Vec::new();
+    let diff = diff(call);
+    let has_diff = diff.is_some();
+    arguments(call, argument, has_diff, &mut out);
+    let mut push = |title: &'static str, kind, text: Option<Cow<'a, str>>| {
+        out.extend(text.map(|text| Section { title: title.into(), kind, text }));
+    };
+    push("diff", Kind::Diff, diff);
+    // The answer to an edit repeats what the difference shows.
+    let is_told = has_diff && call.status == ToolStatus::Success && !whole;
+    push("output", Kind::Text, call.output.as_deref().filter(|_| !is_told).map(Cow::from));
+    push("error", Kind::Error, call.error.as_deref().map(Cow::from));
+    out.retain(|section| !section.text.trim_start().is_empty());
+    for section in &mut out {
+        section.text = match std::mem::take(&mut section.text) {
+            Cow::Borrowed(text) => tidy(text, whole),
+            Cow::Owned(text) => tidy(&text, whole).into_owned().into(),
+        };
+    }
+    out
+}
+
+/// Cut, then clean: the other way round would look at all of a text of which most is left out.
+fn tidy(text: &str, whole: bool) -> Cow<'_, str> {
+    match if whole { Cow::Borrowed(text) } else { cut(text) } {
+        Cow::Borrowed(text) => clean::block(text),
+        Cow::Owned(text) => clean::block(&text).into_owned().into(),
+    }
+}
+
+/// The arguments that the line does not tell.
+fn arguments<'a>(
+    call: &'a ToolCall,
+    told: Option<&str>,
+    has_diff: bool,
+    out: &mut Vec<Section<'a>>,
+) {
+    let Some(args) = call.args.as_deref() else { return };
+    let mut small = String::new();
+    let mut told_once = false;
+    let mut large = Vec::new();
+    let _ = json::each_field(args.get(), |key, value| {
+        let key = json::to_text(key);
+        let text = json::string(value).unwrap_or_else(|| readable(value));
+        let is_told = !told_once && told == Some(&*text);
+        told_once |= is_told;
+        let is_command = matches!(&*key, "command" | "cmd");
+        let in_diff = has_diff && matches!(&*key, "content" | "old_string" | "new_string");
+        let is_long = text.len() > 4 * ARGUMENT
+            || text.chars().nth(ARGUMENT).is_some()
+            || text.contains('\n');
+        if in_diff || (is_told && !is_long) || text.is_empty() || *text == *"null" {
+            return;
+        }
+        if is_long {
+            let kind = if is_command { Kind::Command } else { Kind::Text };
+            let title = clean::line(&key).into_owned().into();
+            large.push(Section { title, kind, text });
+        } else {
+            let _ = writeln!(small, "{}: {text}", clean::line(&key));
+        }
+    });
+    if !small.is_empty() {
+        out.push(Section { title: "arguments".into(), kind: Kind::Text, text: small.into() });
+    }
+    out.extend(large);
+}
+
+/// A list or an object, laid out where it is longer than a line.
+fn readable(value: &RawValue) -> Cow<'_, str> {
+    let text = value.get();
+    let laid_out = (text.len() > ARGUMENT)
+        .then(|| serde_json::from_str::<Value>(text).ok())
+        .flatten()
+        .and_then(|value| serde_json::to_string_pretty(&value).ok());
+    laid_out.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The change that a tool made to a file, as it was shown.
+fn diff(call: &ToolCall) -> Option<Cow<'_, str>> {
+    let shown = call.result_display.as_deref().filter(|raw| raw.get().starts_with('{'))?;
+    let mut diff = None;
+    json::each_field(shown.get(), |key, value| {
+        if *key == *b"fileDiff" {
+            diff = json::string(value);
+        }
+    })
+    .ok()?;
+    diff
+}
+
+/// Beginning and end of a long text, whole lines where there are lines.
+fn cut(text: &str) -> Cow<'_, str> {
+    if text.len() <= LONG {
+        return Cow::Borrowed(text);
+    }
+    let head = &text[..boundary(text, HEAD)];
+    let head = head.rfind('\n').filter(|at| *at > HEAD / 2).map_or(head, |at| &head[..at]);
+    let tail = &text[boundary(text, text.len() - TAIL)..];
+    let tail = tail.find('\n').filter(|at| *at < TAIL / 2).map_or(tail, |at| &tail[at + 1..]);
+    let left_out = bytes((text.len() - head.len() - tail.len()) as u64);
+    Cow::Owned(format!("{head}\n[… {left_out} left out …]\n{tail}"))
+}
+
+/// The last place up to `at` that is between two characters.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_that_fits() {
+        assert_eq!(short("ls  -l\n\tsrc", 10), "ls -l src");
+        assert_eq!(short("0123456789", 10), "0123456789");
+        assert_eq!(short("0123456789a", 10), "0123456789…");
+        assert_eq!(short("\u{1b}[31m\n", 10), "[31m");
+    }
+
+    #[test]
+    fn long_texts_keep_both_ends() {
+        assert!(matches!(cut(&"x".repeat(LONG)), Cow::Borrowed(_)));
+        let lines: String = (0..5_000).map(|n| format!("line {n} é\n")).collect();
+        let cut = cut(&lines);
+        assert!(cut.starts_with("line 0 é\n") && cut.ends_with("line 4999 é\n"), "{cut}");
+        assert!(cut.len() < LONG && cut.contains("\n[… "));
+        assert!(cut.lines().all(|line| line.starts_with("line ") || line.starts_with("[… ")));
+        // A single line without end is cut too, between characters.
+        assert!(super::cut(&"é".repeat(LONG)).len() < LONG);
+    }
+}

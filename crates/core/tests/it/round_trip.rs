@@ -1,0 +1,107 @@
+//! What `json` and `jsonl` write is read back with the same facts.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use backstory_core::agent::gemini::{self, Assembled, Candidates, View, discover_given};
+use backstory_core::archive::{Facts, Wanted};
+use backstory_core::collection::Collection;
+use backstory_core::export::json;
+use backstory_core::model::{Call, Message, Session, ToolUse};
+use backstory_core::pricing::Table;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::support::testdata;
+
+type Write = fn(&Session, &[Message], &Table, &mut Vec<u8>) -> io::Result<()>;
+
+fn read(path: &Path) -> Collection {
+    Collection::read(discover_given(path), &Candidates::default(), &|_| ())
+}
+
+fn written(all: &Collection, assembled: &Assembled, write: Write) -> Vec<u8> {
+    let agent = |id: &str| all.agent_session(id);
+    let messages = gemini::transcript(assembled, View::Full, &agent).unwrap();
+    let mut out = Vec::new();
+    write(&assembled.session, &messages, &Table::embedded(), &mut out).unwrap();
+    out
+}
+
+/// A document without what depends on where its files are, and on how they were read.
+fn document(bytes: &[u8]) -> Value {
+    let mut value: Value = serde_json::from_slice(bytes).unwrap();
+    let object = value.as_object_mut().unwrap();
+    object.remove("parts");
+    object.remove("faults");
+    value
+}
+
+/// The calls and tool uses that are counted, each in a line.
+fn facts(all: &Collection) -> Vec<String> {
+    let wanted = Wanted { calls: true, tools: true, checkpoints: true };
+    let facts = Facts::of(all, wanted);
+    // Documents have times to the millisecond, files to the nanosecond.
+    let time = |at: Option<Timestamp>| at.map(|at| format!("{at:.3}"));
+    let mut out: Vec<String> = Vec::new();
+    for call in &facts.calls {
+        let Call { key, session, message, prompt, at, undated, model, usage, current, .. } = call;
+        let at = time(*at);
+        let id = &session.id;
+        let line = (key, id, message, prompt, at, undated, model, usage, current);
+        out.push(format!("{line:?}"));
+    }
+    for tool in &facts.tools {
+        let ToolUse { key, session, message, name, server, status, at, .. } = tool;
+        let (id, at, lines) = (&session.id, time(*at), (tool.lines_added, tool.lines_removed));
+        out.push(format!("{:?}", (key, id, message, name, server, status, at, lines)));
+    }
+    out.sort();
+    out
+}
+
+fn there_and_back(tree: &Path, ending: &str, write: Write) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let first = read(tree);
+    for (n, assembled) in first.sessions.iter().enumerate() {
+        let file = folder.path().join(format!("{n}.{ending}"));
+        fs::write(file, written(&first, assembled, write)).unwrap();
+    }
+    let second = read(folder.path());
+    for file in &second.files {
+        assert!(file.faults.is_clean(), "{}: {:?}", tree.display(), file.faults);
+    }
+    let ids = |all: &Collection| -> Vec<String> {
+        all.sessions.iter().map(|assembled| assembled.session.id.clone()).collect()
+    };
+    assert_eq!(ids(&first), ids(&second), "{}", tree.display());
+    for (a, b) in first.sessions.iter().zip(&second.sessions) {
+        let (a, b) = (written(&first, a, json::write), written(&second, b, json::write));
+        let (a, b) = (document(&a), document(&b));
+        for (a, b) in
+            a["messages"].as_array().unwrap().iter().zip(b["messages"].as_array().unwrap())
+        {
+            assert_eq!(a, b, "{}: {}", tree.display(), a["id"]);
+        }
+        for key in a.as_object().unwrap().keys() {
+            assert_eq!(a[key], b[key], "{}: {key} of {}", tree.display(), a["id"]);
+        }
+    }
+    assert_eq!(facts(&first), facts(&second), "{}", tree.display());
+    first.sessions.len()
+}
+
+#[test]
+fn every_session_comes_back() {
+    let mut seen = 0;
+    for group in fs::read_dir(testdata("gemini")).unwrap() {
+        let Ok(trees) = fs::read_dir(group.unwrap().path()) else { continue };
+        for tree in trees {
+            let tree = tree.unwrap().path();
+            seen += there_and_back(&tree, "json", json::write);
+            seen += there_and_back(&tree, "jsonl", json::write_lines);
+        }
+    }
+    assert!(seen > 200, "{seen}");
+}
