@@ -3,6 +3,7 @@
 pub mod document;
 pub mod json;
 pub mod lines;
+pub mod scanner;
 
 use std::borrow::Cow;
 

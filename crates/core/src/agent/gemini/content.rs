@@ -7,9 +7,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
-use crate::read::json;
+use crate::read::json::{self, Raw};
+use crate::read::scanner::Scanner;
 
 /// The loader's conversion threw an exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +21,11 @@ const DEEPEST: usize = 2000;
 /// The outcome of the conversion.
 enum Shown<'a> {
     /// A JSON string.
-    Text(&'a RawValue),
+    Text(Raw<'a>),
     /// Upstream's words for a part that is no text (their beginning, nobody looks further).
     Label(&'static str),
     /// A bare part whose `text` is not a string is returned as it is.
-    Other(&'a RawValue),
+    Other(Raw<'a>),
 }
 
 /// What tells one part of a content from another, whatever record holds it.
@@ -54,14 +53,14 @@ pub(super) struct Glance {
 /// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
 ///
 /// `trims` is whether the caller goes on to trim the result, which only a string survives.
-pub(super) fn glance(content: Option<&RawValue>, trims: bool) -> (Glance, Result<(), Throws>) {
+pub(super) fn glance(content: Option<Raw<'_>>, trims: bool) -> (Glance, Result<(), Throws>) {
     let mut out = Glance::default();
     let result = look(content, trims, &mut out);
     (out, result)
 }
 
-fn look(content: Option<&RawValue>, trims: bool, out: &mut Glance) -> Result<(), Throws> {
-    let Some(content) = content.filter(|raw| json::is_truthy(raw)) else { return Ok(()) };
+fn look(content: Option<Raw<'_>>, trims: bool, out: &mut Glance) -> Result<(), Throws> {
+    let Some(content) = content.filter(|raw| json::is_truthy(*raw)) else { return Ok(()) };
     let mut text = Prefix(&mut out.lead);
     let keys = &mut out.keys;
     if content.get().starts_with('[') {
@@ -86,7 +85,7 @@ fn look(content: Option<&RawValue>, trims: bool, out: &mut Glance) -> Result<(),
     }
 }
 
-fn text_key(raw: &RawValue) -> Option<Key> {
+fn text_key(raw: Raw<'_>) -> Option<Key> {
     // FNV-1a: made for every text of every file, of a handful of characters.
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     let add = |hash: u64, c: u64| (hash ^ c).wrapping_mul(0x0100_0000_01b3);
@@ -114,12 +113,12 @@ fn text_key(raw: &RawValue) -> Option<Key> {
     (seen > 0).then_some(Key::Text(hash))
 }
 
-fn call_key(function: &RawValue) -> Option<Key> {
+fn call_key(function: Raw<'_>) -> Option<Key> {
     let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
     Some(Key::Call(text(b"id").or_else(|| text(b"name"))?.into()))
 }
 
-fn response_key(function: &RawValue) -> Key {
+fn response_key(function: Raw<'_>) -> Key {
     let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
     match text(b"id") {
         Some(id) => Key::Response(id.into()),
@@ -136,7 +135,7 @@ impl Prefix<'_> {
 
     fn show(&mut self, shown: &Shown<'_>) {
         match shown {
-            Shown::Text(raw) => self.extend(json::chars(raw).into_iter().flatten()),
+            Shown::Text(raw) => self.extend(json::chars(*raw).into_iter().flatten()),
             Shown::Label(label) => self.extend(label.chars()),
             Shown::Other(_) => {}
         }
@@ -155,7 +154,7 @@ pub(super) fn is_js_space(c: char) -> bool {
 }
 
 /// One value of a part list.
-fn part<'a>(raw: &'a RawValue, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws> {
+fn part<'a>(raw: Raw<'a>, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws> {
     let none = Ok(Shown::Label(""));
     if raw.get().starts_with('"') {
         known.extend(text_key(raw));
@@ -166,7 +165,7 @@ fn part<'a>(raw: &'a RawValue, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws
     }
     // The keys the loader asks for, in its order; `undefined` is what JSON cannot hold, so a key
     // with null is present.
-    let mut keys: [Option<&RawValue>; 9] = [None; 9];
+    let mut keys: [Option<Raw<'_>>; 9] = [None; 9];
     let names: [&[u8]; 9] = [
         b"videoMetadata",
         b"thought",
@@ -227,7 +226,7 @@ fn part<'a>(raw: &'a RawValue, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws
 }
 
 /// `value.key`: throws for null; `None` where JavaScript has `undefined`.
-fn member<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, Throws> {
+fn member<'a>(value: Raw<'a>, key: &[u8]) -> Result<Option<Raw<'a>>, Throws> {
     match value.get() {
         "null" => Err(Throws),
         text if text.starts_with('{') => {
@@ -245,8 +244,8 @@ fn member<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, T
 }
 
 /// Reads `mimeType` and `data` of inline data as the loader does.
-fn media(inline: &RawValue) -> Result<(), Throws> {
-    let present = |field: Option<&RawValue>| field.as_ref().is_some_and(|raw| raw.get() != "null");
+fn media(inline: Raw<'_>) -> Result<(), Throws> {
+    let present = |field: Option<Raw<'_>>| field.is_some_and(|raw| raw.get() != "null");
     let mime = member(inline, b"mimeType")?;
     if present(mime) && mime.and_then(json::js_string).is_none() {
         return Err(Throws); // no `startsWith` on it
@@ -264,7 +263,7 @@ fn media(inline: &RawValue) -> Result<(), Throws> {
 /// A step through a nested array.
 enum Step<'a> {
     Comma,
-    Leaf(&'a RawValue),
+    Leaf(Raw<'a>),
 }
 
 /// Walks the leaves of a nested array. Iterative: arrays nest as deep as the file likes. The text is
@@ -283,12 +282,11 @@ fn walk<'a>(
             b',' => sink(Step::Comma)?,
             b' ' | b'\t' | b'\n' | b'\r' => {}
             _ => {
-                let mut values =
-                    serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
-                let Some(Ok(leaf)) = values.next() else {
+                let mut scanner = Scanner::new(&text[at..]);
+                let Ok(leaf) = scanner.value() else {
                     return Ok(());
                 };
-                at += values.byte_offset();
+                at += scanner.offset();
                 sink(Step::Leaf(leaf))?;
                 continue;
             }
@@ -299,7 +297,7 @@ fn walk<'a>(
 }
 
 /// `String(value)`. Only its beginning is ever looked at, so an object is not spelled out.
-fn to_string(raw: &RawValue) -> Result<Cow<'_, str>, Throws> {
+fn to_string(raw: Raw<'_>) -> Result<Cow<'_, str>, Throws> {
     if let Some(text) = json::string(raw) {
         return Ok(text);
     }
@@ -329,7 +327,7 @@ fn to_string(raw: &RawValue) -> Result<Cow<'_, str>, Throws> {
 }
 
 /// `Number(value)`.
-fn to_number(raw: &RawValue) -> Result<f64, Throws> {
+fn to_number(raw: Raw<'_>) -> Result<f64, Throws> {
     let text = raw.get();
     match text.as_bytes().first() {
         Some(b'"' | b'[' | b'{') => {
@@ -365,7 +363,7 @@ fn string_to_number(text: &str) -> f64 {
 }
 
 /// `(value?.length ?? 0) > 0`, as the loader asks of `toolCalls` and `thoughts`.
-pub(super) fn has_length(value: Option<&RawValue>) -> Result<bool, Throws> {
+pub(super) fn has_length(value: Option<Raw<'_>>) -> Result<bool, Throws> {
     let Some(value) = value.filter(|raw| raw.get() != "null") else {
         return Ok(false);
     };
@@ -382,7 +380,7 @@ pub(super) fn has_length(value: Option<&RawValue>) -> Result<bool, Throws> {
 
 /// The loader's first user message: the text parts of an array, or the string itself. As a JSON
 /// string, for JavaScript strings can hold what Rust's cannot.
-pub(super) fn first_message(content: &RawValue) -> Option<String> {
+pub(super) fn first_message(content: Raw<'_>) -> Option<String> {
     let inner = |text: &'_ str| text.starts_with('"').then(|| text[1..text.len() - 1].to_owned());
     if let Some(text) = inner(content.get()) {
         return Some(format!("\"{text}\""));
@@ -400,7 +398,7 @@ pub(super) fn first_message(content: &RawValue) -> Option<String> {
     Some(out)
 }
 
-fn member_of_object<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, Throws> {
+fn member_of_object<'a>(value: Raw<'a>, key: &[u8]) -> Result<Option<Raw<'a>>, Throws> {
     if value.get().starts_with('{') { member(value, key) } else { Ok(None) }
 }
 
@@ -408,12 +406,12 @@ fn member_of_object<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a Ra
 mod tests {
     use super::*;
 
-    fn raw(text: &str) -> Box<RawValue> {
-        RawValue::from_string(text.to_owned()).unwrap()
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::new(text).unwrap()
     }
 
     fn lead(text: &str) -> Result<String, Throws> {
-        let (glance, result) = glance(Some(&raw(text)), true);
+        let (glance, result) = glance(Some(raw(text)), true);
         result.map(|()| glance.lead)
     }
 
@@ -457,7 +455,7 @@ mod tests {
         ] {
             assert_eq!(lead(content), Err(Throws), "{content}");
         }
-        assert_eq!(glance(Some(&raw(r#"{"text":5}"#)), false).1, Ok(()));
+        assert_eq!(glance(Some(raw(r#"{"text":5}"#)), false).1, Ok(()));
     }
 
     #[test]
@@ -475,10 +473,10 @@ mod tests {
                 {"functionCall":{"name":"n"}},{"functionResponse":{"id":"c1"}},"a b"]"#,
         );
         let call = |id: &str| Key::Call(id.into());
-        let keys = glance(Some(&content), true).0.keys;
+        let keys = glance(Some(content), true).0.keys;
         assert_eq!(keys[1..4], [call("c1"), call("n"), Key::Response("c1".into())]);
         assert_eq!((keys.len(), &keys[0]), (5, &keys[4]));
-        let key = |text: &str| text_key(&raw(text));
+        let key = |text: &str| text_key(raw(text));
         assert_eq!(key(r#""a b""#), key(r#""\u0061\n\tb ""#), "escaped or not");
         let long = format!("\"{}\"", "word ".repeat(40));
         assert_eq!(key(&long), key(&long.replacen('w', "\\u0077", 1)));
@@ -503,8 +501,8 @@ mod tests {
             (r#"{"length":"x"}"#, false),
             (r#"{"length":null}"#, false),
         ] {
-            assert_eq!(has_length(Some(&raw(value))), Ok(want), "{value}");
+            assert_eq!(has_length(Some(raw(value))), Ok(want), "{value}");
         }
-        assert_eq!(has_length(Some(&raw(r#"{"length":{"toString":1}}"#))), Err(Throws));
+        assert_eq!(has_length(Some(raw(r#"{"length":{"toString":1}}"#))), Err(Throws));
     }
 }

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::value::RawValue;
 
 use super::content::Key;
 use super::prompt;
@@ -12,7 +11,7 @@ use super::record::{Message, ToolCallFields, ToolCalls};
 use super::toolcall;
 use super::tools;
 use crate::model::{MessageKind, ToolStatus, Usage};
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// No prompt is that long.
 const ABSURD: f64 = 1e9;
@@ -29,7 +28,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    fn new(raw: &RawValue) -> Option<Self> {
+    fn new(raw: Raw<'_>) -> Option<Self> {
         if !raw.get().starts_with('{') {
             return None;
         }
@@ -110,7 +109,7 @@ impl Tokens {
 }
 
 /// A number, also one that was written as a string.
-fn count(raw: &RawValue) -> Option<f64> {
+fn count(raw: Raw<'_>) -> Option<f64> {
     let number = match json::string(raw) {
         Some(text) => text.trim().parse().ok(),
         None => json::number(raw.get()),
@@ -137,7 +136,7 @@ pub struct ToolFact {
 
 impl ToolFact {
     fn new(call: &ToolCallFields<'_>) -> Self {
-        let text = |raw: Option<&RawValue>| raw.and_then(json::string).map(Box::from);
+        let text = |raw: Option<Raw<'_>>| raw.and_then(json::string).map(Box::from);
         let name: Box<str> = text(call.name).unwrap_or_default();
         let shown = call.display_name.and_then(json::string);
         let server = tools::server(&name, shown.as_deref()).filter(|server| !server.is_empty());
@@ -196,7 +195,7 @@ impl Facts {
 }
 
 /// An ISO time.
-pub(super) fn time(raw: &RawValue) -> Option<Timestamp> {
+pub(super) fn time(raw: Raw<'_>) -> Option<Timestamp> {
     json::string(raw)?.parse().ok()
 }
 

@@ -13,7 +13,7 @@ use super::record::{self, Element, Listed, Set};
 use super::replay::{Manner, Outcome, Replay};
 use super::segment::{Segment, Segments};
 use crate::fault::{Faults, What};
-use crate::read::json::{self, JsStr, Malformed};
+use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
 
@@ -50,7 +50,7 @@ pub enum Form {
 impl Loaded {
     /// A metadata value that is a string.
     pub fn text(&self, key: &str) -> Option<String> {
-        self.fields.get(key).and_then(|raw| json::string(raw)).map(Cow::into_owned)
+        self.fields.get(key).and_then(|raw| json::string(Raw::of(raw))).map(Cow::into_owned)
     }
 
     fn new(form: Form, accepted: bool, outcome: Outcome, segments: Vec<Segment>) -> Self {
@@ -302,8 +302,11 @@ impl Document {
         let whole = whole.or_else(|| field(b"history"));
         let cut = recovered.cut.as_ref();
         let cut = cut.filter(|cut| cut.key.as_deref().is_none_or(is_list));
-        let messages: Vec<&RawValue> = match (whole, cut) {
-            (_, Some(cut)) => cut.elements.iter().copied().chain(cut.last.as_deref()).collect(),
+        let messages: Vec<Raw<'_>> = match (whole, cut) {
+            (_, Some(cut)) => {
+                let last = cut.last.as_deref().and_then(Raw::new);
+                cut.elements.iter().copied().chain(last).collect()
+            }
             (Some((_, list)), None) if list.get().starts_with('[') => record::elements(list.get()),
             _ => Vec::new(),
         };
@@ -311,9 +314,9 @@ impl Document {
         let turns = checkpoint::as_messages(&messages);
         let is_history = !turns.is_empty();
         let elements: Vec<Element<'_>> = if is_history {
-            turns.iter().map(|turn| Element::new(turn)).collect()
+            turns.iter().filter_map(|turn| Element::new(turn)).collect()
         } else {
-            messages.iter().map(|raw| Element::new(raw)).collect()
+            messages.iter().filter_map(|raw| Element::new(raw.get())).collect()
         };
         let set = Set {
             messages: Listed::Messages(elements),
@@ -324,7 +327,7 @@ impl Document {
         let closed = cut.and_then(|cut| cut.last.as_deref());
         let place = |element: &Element<'_>| {
             // What we put into words, or closed, stands nowhere in the file.
-            if is_history || closed.is_some_and(|last| std::ptr::eq(last, element.raw)) {
+            if is_history || closed.is_some_and(|last| std::ptr::eq(last, element.raw.get())) {
                 Span::Inline(element.raw.get().into())
             } else {
                 base.place(element.raw.get())
@@ -352,7 +355,7 @@ fn assemble(
     Loaded {
         accepted: false,
         form: Form::Document,
-        fields: set.fields.iter().map(|(key, value)| (text(key), (*value).to_owned())).collect(),
+        fields: set.fields.iter().map(|(key, value)| (text(key), value.boxed())).collect(),
         user_messages: users().count(),
         first_user_message: users()
             .find(|message| message.resumable == Ok(true))
@@ -382,8 +385,8 @@ pub(super) fn of_messages(
         header.iter().filter_map(|(key, value)| Some((key.clone(), raw(value)?))).collect();
     let messages: Vec<Box<RawValue>> = messages.iter().filter_map(raw).collect();
     let set = Set {
-        fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), &**value)).collect(),
-        messages: Listed::Messages(messages.iter().map(|raw| Element::new(raw)).collect()),
+        fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), Raw::of(value))).collect(),
+        messages: Listed::Messages(messages.iter().filter_map(|raw| Element::new(raw.get())).collect()),
     };
     assemble(&set, View::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
 }

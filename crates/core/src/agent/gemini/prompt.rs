@@ -1,53 +1,62 @@
 //! What a person typed, told apart from the files that Gemini CLI put behind it.
 
-use std::borrow::Cow;
-
-use serde_json::value::RawValue;
-
 use crate::model::Reference;
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// Before 0.28 in the middle of the text, since then a part of its own.
 const REFERENCES: &str = "--- Content from referenced files ---";
 const END: &str = "--- End of content ---";
 
 /// The typed text of a user record, and whether the record itself tells it apart.
-pub(super) fn typed(content: Option<&RawValue>, display: Option<&RawValue>) -> (String, bool) {
+pub(super) fn typed(content: Option<Raw<'_>>, display: Option<Raw<'_>>) -> (String, bool) {
     // `displayContent` has been seen to hold a function response beside a typed content.
     if let Some(shown) = display.map(text).filter(|text| !text.trim().is_empty()) {
-        return (shown.trim().to_owned(), true);
+        return (trimmed(shown), true);
     }
-    let all = content.map(text).unwrap_or_default();
-    let typed = all.split(REFERENCES).next().unwrap_or_default();
-    (typed.trim().to_owned(), false)
+    let mut all = content.map(text).unwrap_or_default();
+    if let Some(end) = memchr::memmem::find(all.as_bytes(), REFERENCES.as_bytes()) {
+        all.truncate(end);
+    }
+    (trimmed(all), false)
+}
+
+/// The text without white space around it, in its own memory: prompts can be long.
+fn trimmed(mut text: String) -> String {
+    text.truncate(text.trim_end().len());
+    text.drain(..text.len() - text.trim_start().len());
+    text.shrink_to_fit();
+    text
 }
 
 /// All the text of a content: a string, a part or a list of them; thoughts are not text.
-pub(super) fn text(content: &RawValue) -> String {
+pub(super) fn text(content: Raw<'_>) -> String {
     let mut out = String::new();
-    each_text(content, &mut |text| out.push_str(&text));
+    push_text(content, &mut out);
     out
 }
 
-fn each_text(content: &RawValue, sink: &mut dyn FnMut(Cow<'_, str>)) {
+fn push_text(content: Raw<'_>, out: &mut String) {
     match content.get().as_bytes().first() {
-        Some(b'"') => sink(json::string(content).unwrap_or_default()),
+        Some(b'"') => {
+            out.reserve(content.get().len());
+            json::push_string(content, out);
+        }
         Some(b'[') => {
             let _ = json::each_element(content.get(), |part| {
                 if !part.get().starts_with('[') {
-                    each_text(part, sink);
+                    push_text(part, out);
                 }
             });
         }
         Some(b'{') => {
             let (mut text, mut thought) = (None, false);
             let _ = json::each_field(content.get(), |key, value| match &*key {
-                b"text" => text = json::string(value),
+                b"text" => text = Some(value).filter(|value| value.get().starts_with('"')),
                 b"thought" => thought = json::is_truthy(value),
                 _ => {}
             });
             if let Some(text) = text.filter(|_| !thought) {
-                sink(text);
+                push_text(text, out);
             }
         }
         _ => {}
@@ -90,8 +99,8 @@ fn next_reference(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    fn raw(text: &str) -> Box<RawValue> {
-        RawValue::from_string(text.to_owned()).unwrap()
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::new(text).unwrap()
     }
 
     #[test]
@@ -105,9 +114,9 @@ mod tests {
                 {"text":"bee"},{"text":"\n--- End of content ---"}]"##,
         );
         for content in [old, new] {
-            assert_eq!(typed(Some(&content), None), ("look at @a.md and @b.md".to_owned(), false));
+            assert_eq!(typed(Some(content), None), ("look at @a.md and @b.md".to_owned(), false));
             let reference = |path: &str, bytes| Reference { path: path.to_owned(), bytes };
-            assert_eq!(references(&text(&content)), [reference("a.md", 3), reference("b.md", 3)]);
+            assert_eq!(references(&text(content)), [reference("a.md", 3), reference("b.md", 3)]);
         }
     }
 
@@ -116,10 +125,10 @@ mod tests {
         let content = raw(r#"[{"text":"typed\n<hook_context>x</hook_context>"}]"#);
         let display = raw(r#"[{"text":"typed"}]"#);
         let response = raw(r#"[{"functionResponse":{"id":"c"}}]"#);
-        assert_eq!(typed(Some(&content), Some(&display)), ("typed".to_owned(), true));
-        assert!(typed(Some(&content), Some(&response)).0.starts_with("typed\n<hook"));
+        assert_eq!(typed(Some(content), Some(display)), ("typed".to_owned(), true));
+        assert!(typed(Some(content), Some(response)).0.starts_with("typed\n<hook"));
         assert_eq!(typed(None, None).0, "");
         let thinking = raw(r#"[{"text":"hm","thought":true},{"text":"yes"},["no"]]"#);
-        assert_eq!(text(&thinking), "yes");
+        assert_eq!(text(thinking), "yes");
     }
 }
