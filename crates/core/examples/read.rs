@@ -21,8 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         bytes += entry.metadata()?.len();
         files += 1;
         let mut file = File::open(entry.path())?;
-        let loaded =
-            if full { gemini::load(&mut file)? } else { gemini::load_current(&mut file)? };
+        let loaded = if full { gemini::load(&mut file)? } else { gemini::load_current(&mut file)? };
         messages += loaded.messages.len();
         faults += loaded.faults.details.len();
     }

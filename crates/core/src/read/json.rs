@@ -162,7 +162,17 @@ fn or_replacement(c: Result<char, u16>) -> char {
 }
 
 /// The first character of what is left of a string's inside, unescaped; or a lone surrogate.
+#[inline]
 fn next_char(rest: &mut &str) -> Option<Result<char, u16>> {
+    let byte = *rest.as_bytes().first()?;
+    if !byte.is_ascii() || byte == b'\\' {
+        return next_rare_char(rest);
+    }
+    *rest = &rest[1..];
+    Some(Ok(char::from(byte)))
+}
+
+fn next_rare_char(rest: &mut &str) -> Option<Result<char, u16>> {
     let mut chars = rest.chars();
     let c = match chars.next()? {
         '\\' => match chars.next()? {

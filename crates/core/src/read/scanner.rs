@@ -1,10 +1,12 @@
 //! Goes over JSON without building anything of it: where a value ends, and whether it is one.
 //!
 //! It takes what `JSON.parse` takes. Most bytes of a session are long strings that the light pass
-//! does not look into, so strings are passed eight bytes at a time; and nothing recurses, for a file
+//! does not look into, so strings are passed 64 bytes at a time; and nothing recurses, for a file
 //! nests as deep as it likes.
 
 use std::borrow::Cow;
+
+use wide::u8x16;
 
 use super::json::{self, JsStr, Raw};
 
@@ -186,24 +188,34 @@ impl<'a> Scanner<'a> {
     /// From behind the opening quote to behind the closing one; whether there is no escape in it.
     fn pass_string(&mut self) -> Result<bool, Invalid> {
         let bytes = self.text.as_bytes();
-        let mut is_plain = true;
-        loop {
-            self.at = special(bytes, self.at);
-            match bytes.get(self.at) {
-                Some(b'"') => {
-                    self.at += 1;
+        let (mut at, mut is_plain) = (self.at, true);
+        'block: loop {
+            let padded;
+            let block = if let Some(block) = bytes[at..].first_chunk() {
+                block
+            } else {
+                // Behind the text stands a control character, so no string goes on there.
+                let mut last = [0; BLOCK];
+                last[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+                padded = last;
+                &padded
+            };
+            let mut found = specials(block);
+            while found != 0 {
+                let here = found.trailing_zeros() as usize;
+                if block[here] == b'"' {
+                    self.at = at + here + 1;
                     return Ok(is_plain);
                 }
-                Some(b'\\') => {
-                    is_plain = false;
-                    self.at += match bytes.get(self.at + 1) {
-                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-                        Some(b'u') if is_hex(bytes.get(self.at + 2..self.at + 6)) => 6,
-                        _ => return Err(Invalid),
-                    };
+                is_plain = false;
+                let behind = here + escape(&bytes[at + here..])?;
+                if behind >= BLOCK {
+                    at += behind;
+                    continue 'block;
                 }
-                _ => return Err(Invalid),
+                found &= u64::MAX << behind;
             }
+            at += BLOCK;
         }
     }
 
@@ -256,29 +268,43 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn is_hex(digits: Option<&[u8]>) -> bool {
-    digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+/// Whether one character behind a backslash is all there is to an escape. A table, for a processor
+/// cannot guess which one comes next.
+const IS_SHORT_ESCAPE: [bool; 256] = {
+    let (mut table, kinds, mut n) = ([false; 256], br#""\/bfnrt"#, 0);
+    while n < kinds.len() {
+        table[kinds[n] as usize] = true;
+        n += 1;
+    }
+    table
+};
+
+/// The length of the escape that begins here; a control character begins none.
+#[inline]
+fn escape(bytes: &[u8]) -> Result<usize, Invalid> {
+    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    match bytes {
+        [b'\\', kind, ..] if IS_SHORT_ESCAPE[usize::from(*kind)] => Ok(2),
+        [b'\\', b'u', rest @ ..] if rest.get(..4).is_some_and(is_hex) => Ok(6),
+        _ => Err(Invalid),
+    }
 }
 
-/// Where the next quote, backslash or control character stands, or the end.
-#[inline]
-fn special(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = ONES << 7;
-    // The highest bit of a byte that is smaller than `than`; of higher bytes it may be set wrongly.
-    let below = |word: u64, than: u64| word.wrapping_sub(ONES * than) & !word;
-    while let Some(word) = bytes[at..].first_chunk() {
-        let word = u64::from_le_bytes(*word);
-        let quote = below(word ^ (ONES * u64::from(b'"')), 1);
-        let backslash = below(word ^ (ONES * u64::from(b'\\')), 1);
-        let found = (quote | backslash | below(word, 0x20)) & HIGH;
-        if found != 0 {
-            return at + (found.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | ..0x20);
-    bytes[at..].iter().position(is_special).map_or(bytes.len(), |found| at + found)
+/// As many bytes as a word has bits.
+const BLOCK: usize = 64;
+
+/// A bit for each byte that is a quote, a backslash or a control character: what ends a string, or
+/// needs a look.
+fn specials(block: &[u8; BLOCK]) -> u64 {
+    let (quote, backslash) = (u8x16::splat(b'"'), u8x16::splat(b'\\'));
+    let last_control = u8x16::splat(b' ' - 1);
+    let (quarters, _) = block.as_chunks();
+    quarters.iter().enumerate().fold(0, |out, (n, quarter)| {
+        let bytes = u8x16::new(*quarter);
+        let is_control = bytes.min(last_control).simd_eq(bytes);
+        let found = bytes.simd_eq(quote) | bytes.simd_eq(backslash) | is_control;
+        out | u64::from(found.to_bitmask()) << (16 * n)
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -339,12 +365,65 @@ mod tests {
     #[test]
     fn every_kind_of_value_and_of_damage() {
         for text in [
-            "", " ", "null", "nul", "nulL", "true", "false", "fals", "tru e", "0", "-0", "-", "01", "-01",
-            "1.", "1.5", ".5", "1e", "1e+", "1E-07", "1e5.", "--1", "+1", "1 2", "\"\"", "\"", "\"\\\"",
-            "\"\\\\\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\uD800\"", "\"\u{7f}é🥛\"", "\"a\u{1f}\"",
-            "\"\t\"", "\"12345678\\n\"", "\"1234567\u{1}\"", "[]", "[ ]", "[,]", "[1,]", "[1 2]", "[1,2]",
-            "[}", "{]", "{}", "{ }", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 , \"b\":[{}]}",
-            "{1:2}", "{\"a\" 1}", "[[[{\"x\":[[]]}]]]", "[[[{\"x\":[[}]]]]", "\u{A0}1", "\u{FEFF}1", "1\u{0}",
+            "",
+            " ",
+            "null",
+            "nul",
+            "nulL",
+            "true",
+            "false",
+            "fals",
+            "tru e",
+            "0",
+            "-0",
+            "-",
+            "01",
+            "-01",
+            "1.",
+            "1.5",
+            ".5",
+            "1e",
+            "1e+",
+            "1E-07",
+            "1e5.",
+            "--1",
+            "+1",
+            "1 2",
+            "\"\"",
+            "\"",
+            "\"\\\"",
+            "\"\\\\\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"\\uD800\"",
+            "\"\u{7f}é🥛\"",
+            "\"a\u{1f}\"",
+            "\"\t\"",
+            "\"12345678\\n\"",
+            "\"1234567\u{1}\"",
+            "[]",
+            "[ ]",
+            "[,]",
+            "[1,]",
+            "[1 2]",
+            "[1,2]",
+            "[}",
+            "{]",
+            "{}",
+            "{ }",
+            "{,}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{\"a\":1 , \"b\":[{}]}",
+            "{1:2}",
+            "{\"a\" 1}",
+            "[[[{\"x\":[[]]}]]]",
+            "[[[{\"x\":[[}]]]]",
+            "\u{A0}1",
+            "\u{FEFF}1",
+            "1\u{0}",
         ] {
             agree(text);
         }
@@ -368,10 +447,18 @@ mod tests {
         }
 
         #[test]
-        fn finds_the_first_special_byte(text in r#"[ -~é\x7f]{0,30}["\\\x00\x1f]?[ -~]{0,9}"#, from in 0..8usize) {
-            let from = from.min(text.len());
-            let want = text.bytes().skip(from).position(|b| b == b'"' || b == b'\\' || b < b' ');
-            prop_assert_eq!(special(text.as_bytes(), from), want.map_or(text.len(), |n| from + n));
+        fn strings_of_any_length(text in r#"([ -~é🥛]|\\[nu"\\0]){0,150}[\x01"]?"#) {
+            agree(&format!("\"{text}\""));
+            agree(&format!("[\"{text}\",{:70}]", 1));
+        }
+
+        #[test]
+        fn every_special_byte_has_its_bit(text in r#"[ -~"\\\x00\x1f\x7f-\xff]{64}"#) {
+            let block = text.as_bytes().first_chunk::<BLOCK>().unwrap();
+            for (n, byte) in block.iter().enumerate() {
+                let want = matches!(byte, b'"' | b'\\' | ..0x20);
+                prop_assert_eq!(specials(block) >> n & 1 == 1, want, "{}", n);
+            }
         }
     }
 }

@@ -172,11 +172,13 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new(message: &Message<'_>) -> Self {
-        let kind = kind(message);
+    /// `models` has the names that are known: there may be a million calls, of a few models.
+    pub(super) fn new(message: Message<'_>, models: &mut Vec<Arc<str>>) -> Self {
+        let kind = kind(&message);
         let fields = &message.fields;
-        let typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash)
-            .then(|| prompt::typed(fields.content, fields.display));
+        let typed =
+            matches!(kind, MessageKind::Prompt | MessageKind::Slash).then(|| prompt::typed(fields));
+        let model = fields.model.and_then(json::string);
         let tools = match &fields.tool_calls {
             ToolCalls::Calls(calls) => calls.iter().map(ToolFact::new).collect(),
             _ => Vec::new(),
@@ -186,12 +188,20 @@ impl Facts {
             kind,
             typed,
             tokens: fields.tokens.and_then(Tokens::new),
-            model: fields.model.and_then(json::string).filter(|m| !m.is_empty()).map(Arc::from),
+            model: model.filter(|name| !name.is_empty()).map(|name| interned(&name, models)),
             tools,
-            keys: message.glance.keys.clone(),
-            lead: message.glance.lead.clone(),
+            keys: message.glance.keys,
+            lead: message.glance.lead,
         }
     }
+}
+
+fn interned(name: &str, models: &mut Vec<Arc<str>>) -> Arc<str> {
+    if let Some(known) = models.iter().find(|known| ***known == *name) {
+        return known.clone();
+    }
+    models.push(name.into());
+    models[models.len() - 1].clone()
 }
 
 /// An ISO time.

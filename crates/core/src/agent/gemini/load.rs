@@ -14,7 +14,7 @@ use super::replay::{Manner, Outcome, Replay};
 use super::segment::{Segment, Segments};
 use crate::fault::{Faults, What};
 use crate::read::json::{self, JsStr, Malformed, Raw};
-use crate::read::lines::{Lines, Position};
+use crate::read::lines::{Line, Lines, Position};
 use crate::read::{decode, document};
 
 /// The current view of one file.
@@ -106,7 +106,7 @@ impl LogReader {
         log::read(input, position, |entry| {
             replay.apply(&entry);
             if let Some(segments) = segments {
-                segments.apply(&entry);
+                segments.apply(entry);
             }
         })
     }
@@ -122,7 +122,7 @@ impl LogReader {
                 } else {
                     replay.apply(&entry);
                     if let Some(segments) = segments {
-                        segments.apply(&entry);
+                        segments.apply(entry);
                     }
                 }
             });
@@ -146,7 +146,7 @@ pub fn load_current(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
 fn load_view(input: &mut (impl Read + Seek), view: View) -> io::Result<Loaded> {
     if is_pretty(input)? {
         let text = Document::read(input)?;
-        if !text.has_header_line()? {
+        if !text.has_header_line() {
             return Ok(text.strict(view).unwrap_or_else(|_| text.kindly()));
         }
     }
@@ -191,7 +191,7 @@ fn read_log(input: &mut (impl Read + Seek), manner: Manner, view: View) -> io::R
 /// short cut: it saves parsing each line of a document as a record.
 fn is_pretty(input: &mut (impl Read + Seek)) -> io::Result<bool> {
     input.seek(SeekFrom::Start(0))?;
-    let mut head = Vec::new();
+    let mut head = Vec::with_capacity(1024);
     input.take(1024).read_to_end(&mut head)?;
     let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&head).trim_ascii_start();
     let Some((b'{' | b'[', rest)) = head.split_first() else {
@@ -238,15 +238,19 @@ impl Document {
 
     /// Whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
     /// line that is a header; the loader then takes the file for a log, and so must we.
-    fn has_header_line(&self) -> io::Result<bool> {
+    fn has_header_line(&self) -> bool {
         let mut replay = Replay::new(Manner::Strict);
-        let mut lines = Lines::new(self.bytes.as_slice(), Position::default());
-        while let Some(line) = lines.next()? {
-            if let [b'{', .., b'}'] = line.bytes.trim_ascii() {
+        let (mut number, mut start) = (0, 0);
+        for end in memchr::memchr2_iter(b'\n', b'\r', &self.bytes).chain([self.bytes.len()]) {
+            let bytes = &self.bytes[start..end];
+            number += 1;
+            if let [b'{', .., b'}'] = bytes.trim_ascii() {
+                let line = Line { number, offset: start as u64, bytes, terminated: true };
                 log::entry(line, &mut |entry| replay.apply(&entry));
             }
+            start = end + 1;
         }
-        Ok(replay.has_header())
+        replay.has_header()
     }
 
     /// The loader's last resort: one JSON object with a `sessionId`, taken as it is.
@@ -278,7 +282,7 @@ impl Document {
         let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
         let base = Base { text: &text, offset };
         let mut loaded =
-            assemble(&set, view, |element| base.place(element.raw.get()), Faults::default());
+            assemble(set, view, |element| base.place(element.raw.get()), Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
         // The loader takes the document as it is and adds only what it counts itself.
@@ -333,20 +337,20 @@ impl Document {
                 base.place(element.raw.get())
             }
         };
-        refused(assemble(&set, View::Full, place, faults))
+        refused(assemble(set, View::Full, place, faults))
     }
 }
 
 fn assemble(
-    set: &Set<'_>,
+    mut set: Set<'_>,
     view: View,
     place: impl Fn(&Element<'_>) -> Span,
     mut faults: Faults,
 ) -> Loaded {
     let text = |key: &JsStr<'_>| String::from_utf8_lossy(key).into_owned();
-    let elements = match &set.messages {
-        Listed::Messages(elements) => elements.as_slice(),
-        _ => &[],
+    let elements = match std::mem::take(&mut set.messages) {
+        Listed::Messages(elements) => elements,
+        _ => Vec::new(),
     };
     let spans: Vec<Span> = elements.iter().map(place).collect();
     faults.used += spans.len() as u64;
@@ -367,7 +371,9 @@ fn assemble(
             .collect(),
         segments: match view {
             View::Current => Vec::new(),
-            View::Full => vec![Segment::of_document(set, elements.iter().zip(&spans))],
+            View::Full => {
+                vec![Segment::of_document(&set, elements.into_iter().zip(spans.iter().cloned()))]
+            }
         },
         messages: spans,
         scratchpad_is_stale: None,
@@ -386,7 +392,9 @@ pub(super) fn of_messages(
     let messages: Vec<Box<RawValue>> = messages.iter().filter_map(raw).collect();
     let set = Set {
         fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), Raw::of(value))).collect(),
-        messages: Listed::Messages(messages.iter().filter_map(|raw| Element::new(raw.get())).collect()),
+        messages: Listed::Messages(
+            messages.iter().filter_map(|raw| Element::new(raw.get())).collect(),
+        ),
     };
-    assemble(&set, View::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
+    assemble(set, View::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
 }

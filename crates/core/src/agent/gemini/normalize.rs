@@ -15,8 +15,8 @@ use super::prompt;
 use super::record::{Element, Message as Record, ToolCalls, elements};
 use super::toolcall;
 use crate::model::{Attachment, Message, MessageKind, Thought, ToolCall, ToolStatus};
-use crate::read::json::{self, Raw};
 use crate::read::decode;
+use crate::read::json::{self, Raw};
 
 /// Which messages of a session to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

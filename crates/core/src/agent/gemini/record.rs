@@ -3,7 +3,7 @@
 //! The order of the questions matters: a record with a string `id` is a message even if it carries
 //! `$set` or looks like a header.
 
-use super::content::{self, Glance, Throws};
+use super::content::{self, Glance, Part, Throws};
 use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::scanner::{Invalid, Scanner};
 
@@ -144,6 +144,8 @@ pub(super) struct Fields<'a> {
     kind: Option<Raw<'a>>,
     pub(super) timestamp: Option<Raw<'a>>,
     pub(super) content: Option<Raw<'a>>,
+    /// The parts of the content, where it is a plain list of them.
+    pub(super) parts: Option<Vec<Part<'a>>>,
     pub(super) display: Option<Raw<'a>>,
     pub(super) tool_calls: ToolCalls<'a>,
     pub(super) thoughts: Option<Raw<'a>>,
@@ -237,6 +239,11 @@ impl<'a> Fields<'a> {
                 fields.tool_calls = ToolCalls::scan(scanner)?;
                 return Ok(());
             }
+            if *key == *b"content" {
+                let (parts, content) = scanner.spanned(Part::scan_list)?;
+                (fields.content, fields.parts) = (Some(content), parts);
+                return Ok(());
+            }
             let value = scanner.value()?;
             match fields.slot(&key) {
                 Some(slot) => *slot = Some(value),
@@ -255,7 +262,6 @@ impl<'a> Fields<'a> {
             b"id" => &mut self.id,
             b"type" => &mut self.kind,
             b"timestamp" => &mut self.timestamp,
-            b"content" => &mut self.content,
             b"displayContent" => &mut self.display,
             b"thoughts" => &mut self.thoughts,
             b"tokens" => &mut self.tokens,
@@ -279,7 +285,8 @@ impl<'a> Fields<'a> {
         let is_user = kind.as_deref() == Some(b"user");
         let is_gemini = kind.as_deref() == Some(b"gemini");
         let header = self.is_header() && self.kind.is_none() && self.content.is_none();
-        let (glance, thrown) = content::glance(self.content, is_user || is_gemini);
+        let (glance, thrown) =
+            content::glance(self.content, self.parts.as_deref(), is_user || is_gemini);
         let resumable = thrown.and_then(|()| self.resumable(&glance.lead, is_user, is_gemini));
         let id = id.unwrap_or_default();
         Message { id, has_id, raw, kind, glance, resumable, header, fields: self }

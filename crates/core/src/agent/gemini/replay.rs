@@ -67,7 +67,8 @@ impl Replay {
 
     /// Whether the loader would take the file so far: it needs a session id and a project hash.
     pub(super) fn has_header(&self) -> bool {
-        let truthy = |key: &[u8]| self.fields.get(key).is_some_and(|value| json::is_truthy(Raw::of(value)));
+        let truthy =
+            |key: &[u8]| self.fields.get(key).is_some_and(|value| json::is_truthy(Raw::of(value)));
         truthy(b"sessionId") && truthy(b"projectHash")
     }
 

@@ -14,8 +14,7 @@ pub(super) fn recorded(
     call: &ToolCallFields<'_>,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> ToolCall {
-    let text =
-        |raw: Option<Raw<'_>>| raw.and_then(json::string).map(std::borrow::Cow::into_owned);
+    let text = |raw: Option<Raw<'_>>| raw.and_then(json::string).map(std::borrow::Cow::into_owned);
     let display_name = text(call.display_name);
     let name = text(call.name).unwrap_or_default();
     let id = text(call.id).unwrap_or_default();
