@@ -124,7 +124,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A key and the colon behind it.
-    pub fn key(&mut self) -> Result<JsStr<'a>, Invalid> {
+    fn key(&mut self) -> Result<JsStr<'a>, Invalid> {
         if !self.take(b'"') {
             return Err(Invalid);
         }
