@@ -1,6 +1,7 @@
-//! Loads every session file below a folder, text skipped, and says how much that was.
+//! Loads every session file below a folder, text skipped, and says how much that was: the current
+//! view, or with `full` both.
 //!
-//! `cargo run --release --example read -- FOLDER`; `bench/read` times it.
+//! `cargo run --release --example read -- FOLDER [full]`; `bench/read` times it.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::fs::File;
@@ -8,7 +9,8 @@ use std::fs::File;
 use backstory_core::agent::gemini;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::env::args().nth(1).ok_or("usage: read FOLDER")?;
+    let folder = std::env::args().nth(1).ok_or("usage: read FOLDER [full]")?;
+    let full = std::env::args().nth(2).is_some();
     let (mut files, mut bytes, mut messages, mut faults) = (0u64, 0u64, 0, 0);
     for entry in walkdir::WalkDir::new(folder) {
         let entry = entry?;
@@ -18,7 +20,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         bytes += entry.metadata()?.len();
         files += 1;
-        let loaded = gemini::load_current(&mut File::open(entry.path())?)?;
+        let mut file = File::open(entry.path())?;
+        let loaded = if full { gemini::load(&mut file)? } else { gemini::load_current(&mut file)? };
         messages += loaded.messages.len();
         faults += loaded.faults.details.len();
     }

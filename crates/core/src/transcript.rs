@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::agent::gemini::KEY_ARGUMENTS;
 use crate::model::{Message, MessageKind, Thought, ToolCall, ToolStatus};
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// What to show besides words, tools and errors.
 #[derive(Debug, Clone, Default)]
@@ -110,9 +110,9 @@ fn tool<'a>(call: &'a ToolCall, options: &Options) -> What<'a> {
 /// The one argument worth showing beside a tool's name. Arguments are an object, or an object that
 /// was written as a string.
 pub fn key_argument(args: &RawValue) -> Option<String> {
-    let inside = json::string(args);
+    let inside = json::string(Raw::of(args));
     let object = inside.as_deref().unwrap_or(args.get());
-    let mut found: [Option<&RawValue>; KEY_ARGUMENTS.len()] = [None; KEY_ARGUMENTS.len()];
+    let mut found: [Option<Raw<'_>>; KEY_ARGUMENTS.len()] = [None; KEY_ARGUMENTS.len()];
     json::each_field(object, |key, value| {
         if let Some(rank) = KEY_ARGUMENTS.iter().position(|name| name.as_bytes() == &*key) {
             found[rank] = Some(value);

@@ -6,7 +6,7 @@
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use crate::agent::gemini::{Form, Loaded, Span};
-use crate::read::json::is_truthy;
+use crate::read::json::{Raw, is_truthy};
 use crate::redact::Redactor;
 
 /// What to put where a file that the loader refuses does not say.
@@ -86,7 +86,7 @@ fn metadata(loaded: &Loaded, fallback: &Fallback) -> io::Result<Vec<(String, Str
     for key in keys {
         let value = match loaded.fields.get(key) {
             // An empty time is none to the loader, which then puts the moment of loading.
-            Some(value) if is_log && TIMES.contains(&key) && !is_truthy(value) => continue,
+            Some(value) if is_log && TIMES.contains(&key) && !is_truthy(Raw::of(value)) => continue,
             Some(value) => value.get().to_owned(),
             None if loaded.accepted => continue,
             None => match key {

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::clean;
 use crate::model::{ToolCall, ToolStatus};
 use crate::number::{bytes, count};
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// The line of a call.
 pub(super) struct Headline<'a> {
@@ -175,7 +174,7 @@ fn arguments<'a>(
 }
 
 /// A list or an object, laid out where it is longer than a line.
-fn readable(value: &RawValue) -> Cow<'_, str> {
+fn readable(value: Raw<'_>) -> Cow<'_, str> {
     let text = value.get();
     let laid_out = (text.len() > ARGUMENT)
         .then(|| serde_json::from_str::<Value>(text).ok())

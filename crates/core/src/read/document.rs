@@ -2,15 +2,14 @@
 //!
 //! Old agents rewrote the whole file at each change; a full disk or a crash leaves its beginning.
 
-use serde_json::value::RawValue;
-
-use super::json::{self, JsStr};
+use super::json::{self, JsStr, Raw};
+use super::scanner::Scanner;
 
 /// The whole values at the beginning of a document.
 #[derive(Debug, Default)]
 pub struct Recovered<'a> {
     /// The fields of the outermost object that are complete.
-    pub fields: Vec<(JsStr<'a>, &'a RawValue)>,
+    pub fields: Vec<(JsStr<'a>, Raw<'a>)>,
     /// The array in which the text ends.
     pub cut: Option<CutArray<'a>>,
 }
@@ -20,9 +19,9 @@ pub struct CutArray<'a> {
     /// None when the document itself is that array.
     pub key: Option<JsStr<'a>>,
     /// The complete elements.
-    pub elements: Vec<&'a RawValue>,
+    pub elements: Vec<Raw<'a>>,
     /// The complete fields of the object in which the text ends, closed again.
-    pub last: Option<Box<RawValue>>,
+    pub last: Option<String>,
 }
 
 /// Reads what is whole in `text`; `None` when it is neither an object nor an array.
@@ -58,16 +57,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next value, when it is whole.
-    fn value(&mut self) -> Option<&'a RawValue> {
+    fn value(&mut self) -> Option<Raw<'a>> {
         let rest = &self.text[self.at..];
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
-        let value = values.next()?.ok()?;
-        self.at += values.byte_offset();
-        Some(value)
+        let mut scanner = Scanner::new(rest);
+        let value = scanner.value().ok()?;
+        // A number or a word that something else is glued to is none.
+        let after = rest.as_bytes().get(scanner.offset());
+        let ends = value.get().ends_with(['"', ']', '}'])
+            || after.is_none_or(|byte| b" \t\n\r\"[]{},:".contains(byte));
+        self.at += if ends { scanner.offset() } else { 0 };
+        ends.then_some(value)
     }
 
     /// The complete fields from here on, and the key of one whose value is not.
-    fn fields(&mut self) -> (Vec<(JsStr<'a>, &'a RawValue)>, Option<JsStr<'a>>) {
+    fn fields(&mut self) -> (Vec<(JsStr<'a>, Raw<'a>)>, Option<JsStr<'a>>) {
         let mut fields = Vec::new();
         while let Some(key) = self.value().and_then(json::js_string)
             && self.take(b':')
@@ -95,7 +98,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The complete fields of an object that is cut off, closed again.
-    fn closed_object(&mut self) -> Option<Box<RawValue>> {
+    fn closed_object(&mut self) -> Option<String> {
         let first = self.at;
         if !self.take(b'{') {
             return None;
@@ -103,7 +106,8 @@ impl<'a> Cursor<'a> {
         let (fields, _) = self.fields();
         let last = fields.last()?.1.get();
         let end = last.as_ptr() as usize + last.len() - self.text.as_ptr() as usize;
-        RawValue::from_string(format!("{}}}", self.text[first..end].trim_start())).ok()
+        let closed = format!("{}}}", self.text[first..end].trim_start());
+        Raw::new(&closed).is_some().then_some(closed)
     }
 }
 
@@ -132,7 +136,7 @@ mod tests {
         let cut = got.cut.unwrap();
         assert!(cut.key.is_none());
         assert_eq!(cut.elements.len(), 1);
-        assert_eq!(cut.last.unwrap().get(), r#"{"role":"model"}"#);
+        assert_eq!(cut.last.unwrap(), r#"{"role":"model"}"#);
         assert!(recover("hello").is_none());
     }
 }

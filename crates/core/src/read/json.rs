@@ -5,15 +5,53 @@
 //! read as its raw fields first, last duplicate winning, and each field is looked at on its own.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::{Deserialize, Deserializer as _, Serialize};
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use super::scanner::{Invalid, Scanner};
 
 /// A JavaScript string: UTF-8, except that lone surrogates keep their own three bytes, so that two
 /// different ids never become one.
 pub type JsStr<'a> = Cow<'a, [u8]>;
+
+/// A JSON value as it is written, without white space around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Raw<'a>(&'a str);
+
+impl<'a> Raw<'a> {
+    /// The one value that `text` is.
+    pub fn new(text: &'a str) -> Option<Self> {
+        let mut scanner = Scanner::new(text);
+        let value = scanner.value().ok()?;
+        scanner.end().ok()?;
+        Some(value)
+    }
+
+    /// What the scanner has found to be a value.
+    pub(super) fn scanned(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    pub fn of(value: &'a RawValue) -> Self {
+        Self(value.get())
+    }
+
+    pub fn get(self) -> &'a str {
+        self.0
+    }
+
+    /// What stands between the quotes of a string.
+    fn inner(self) -> Option<&'a str> {
+        self.0.strip_prefix('"')?.strip_suffix('"')
+    }
+
+    pub fn boxed(self) -> Box<RawValue> {
+        // It is JSON, so it never is that null.
+        RawValue::from_string(self.0.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
+    }
+}
 
 /// Where and why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,185 +73,142 @@ pub fn check(text: &str) -> Result<(), Malformed> {
     Ok(serde_json::from_str::<IgnoredAny>(text).map(|_| ())?)
 }
 
-/// Calls `field` with each key and value of the object `text`, in order, duplicates included.
-pub fn each_field<'a>(
+/// Passes over the whole of `text` with `pass`; what is wrong with it where that fails.
+pub fn scan<'a, T>(
     text: &'a str,
-    mut field: impl FnMut(JsStr<'a>, &'a RawValue),
-) -> Result<(), Malformed> {
-    fields(text, None, |key, value| {
-        if let Field::Raw(value) = value {
-            field(key, value);
-        }
+    pass: impl FnOnce(&mut Scanner<'a>) -> Result<T, Invalid>,
+) -> Result<T, Malformed> {
+    let mut scanner = Scanner::new(text);
+    let passed = pass(&mut scanner).and_then(|got| scanner.end().map(|()| got));
+    passed.map_err(|Invalid| {
+        let other = || Malformed { column: 0, reason: "another kind of value".to_owned() };
+        check(text).err().unwrap_or_else(other)
     })
 }
 
-/// A value of an object.
-pub enum Field<'a> {
-    Raw(&'a RawValue),
-    /// The elements of the array under the key that was asked for.
-    List(Vec<&'a RawValue>),
-}
-
-/// The same, and takes the array under the key `list` apart on the way, for it may be most of the
-/// text. A list that is no array is a raw value like the others.
-pub fn each_field_and_list<'a>(
+/// Calls `field` with each key and value of the object `text`, in order, duplicates included.
+pub fn each_field<'a>(
     text: &'a str,
-    list: &[u8],
-    mut field: impl FnMut(JsStr<'a>, Field<'a>),
+    mut field: impl FnMut(JsStr<'a>, Raw<'a>),
 ) -> Result<(), Malformed> {
-    let mut seen = Vec::new();
-    if fields(text, Some(list), |key, value| seen.push((key, value))).is_err() {
-        seen.clear();
-        fields(text, None, |key, value| seen.push((key, value)))?;
-    }
-    for (key, value) in seen {
-        match value {
-            Field::Raw(value) if *key == *list && value.get().starts_with('[') => {
-                let mut elements = Vec::new();
-                each_element(value.get(), |element| elements.push(element))?;
-                field(key, Field::List(elements));
-            }
-            value => field(key, value),
-        }
-    }
-    Ok(())
-}
-
-fn fields<'a>(
-    text: &'a str,
-    list: Option<&[u8]>,
-    field: impl FnMut(JsStr<'a>, Field<'a>),
-) -> Result<(), Malformed> {
-    struct Fields<'l, F>(F, Option<&'l [u8]>);
-    impl<'a, F: FnMut(JsStr<'a>, Field<'a>)> Visitor<'a> for Fields<'_, F> {
-        /// Whether a key holds a control character, which may stand there raw: our way of reading
-        /// keys lets that pass.
-        type Value = bool;
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("an object")
-        }
-        fn visit_map<A: MapAccess<'a>>(mut self, mut map: A) -> Result<bool, A::Error> {
-            let mut doubtful = false;
-            while let Some(JsKey(key)) = map.next_key()? {
-                doubtful |= key.iter().any(|byte| *byte < b' ');
-                let value = if self.1 == Some(&*key) {
-                    Field::List(map.next_value()?)
-                } else {
-                    Field::Raw(map.next_value()?)
-                };
-                (self.0)(key, value);
-            }
-            Ok(doubtful)
-        }
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let doubtful = deserializer.deserialize_map(Fields(field, list))?;
-    deserializer.end()?;
-    if doubtful { check(text) } else { Ok(()) }
+    scan(text, |scanner| {
+        scanner.fields(|scanner, key| {
+            field(key, scanner.value()?);
+            Ok(())
+        })
+    })
 }
 
 /// Calls `element` with each element of the array `text`.
-pub fn each_element<'a>(text: &'a str, element: impl FnMut(&'a RawValue)) -> Result<(), Malformed> {
-    struct Elements<F>(F);
-    impl<'a, F: FnMut(&'a RawValue)> Visitor<'a> for Elements<F> {
-        type Value = ();
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("an array")
-        }
-        fn visit_seq<A: SeqAccess<'a>>(mut self, mut seq: A) -> Result<(), A::Error> {
-            while let Some(value) = seq.next_element()? {
-                (self.0)(value);
-            }
+pub fn each_element<'a>(text: &'a str, mut element: impl FnMut(Raw<'a>)) -> Result<(), Malformed> {
+    scan(text, |scanner| {
+        scanner.elements(|scanner| {
+            element(scanner.value()?);
             Ok(())
-        }
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    deserializer.deserialize_seq(Elements(element))?;
-    Ok(deserializer.end()?)
+        })
+    })
 }
 
 /// The string that `raw` is, or `None` when it is another kind of value.
-pub fn js_string(raw: &RawValue) -> Option<JsStr<'_>> {
-    let text = raw.get();
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+pub fn js_string(raw: Raw<'_>) -> Option<JsStr<'_>> {
+    let inner = raw.inner()?;
+    let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else {
         return Some(Cow::Borrowed(inner.as_bytes()));
+    };
+    let (plain, mut rest) = inner.split_at(first);
+    let mut out = plain.as_bytes().to_vec();
+    while let Some(c) = next_char(&mut rest) {
+        match c {
+            Ok(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            Err(unit) => {
+                let [high, low] = unit.to_be_bytes();
+                out.extend([0xED, 0x80 | (high & 0xF) << 2 | low >> 6, 0x80 | low & 0x3F]);
+            }
+        }
     }
-    let JsKey(unescaped) = serde_json::from_str(text).ok()?;
-    Some(unescaped)
+    Some(Cow::Owned(out))
 }
 
 /// The same as text; a lone surrogate becomes U+FFFD.
-pub fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+pub fn string(raw: Raw<'_>) -> Option<Cow<'_, str>> {
+    let inner = raw.inner()?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
-    unescaped(inner).map(Cow::Owned).or_else(|| js_string(raw).map(to_text))
+    let mut out = String::with_capacity(inner.len());
+    push_string(raw, &mut out);
+    Some(Cow::Owned(out))
 }
 
-/// The text of a string in which no character is written as a number: nearly every one. Its size is
-/// known beforehand, and that it is text too, so this takes half the time of the general way.
-fn unescaped(inner: &str) -> Option<String> {
-    let mut out = String::with_capacity(inner.len());
-    let mut rest = inner;
+/// Puts the text of a string behind `out`.
+pub fn push_string(raw: Raw<'_>, out: &mut String) {
+    let mut rest = raw.inner().unwrap_or_default();
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
         out.push_str(&rest[..at]);
-        out.push(match rest.as_bytes().get(at + 1)? {
-            b'n' => '\n',
-            b't' => '\t',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'"' => '"',
-            b'\\' => '\\',
-            b'/' => '/',
-            _ => return None,
-        });
-        rest = &rest[at + 2..];
+        rest = &rest[at..];
+        out.extend(next_char(&mut rest).map(or_replacement));
     }
     out.push_str(rest);
-    Some(out)
 }
 
 /// The characters of the string that `raw` is, unescaped one by one: for a look at the first words
 /// of a long text. A lone surrogate becomes U+FFFD.
-pub fn chars(raw: &RawValue) -> Option<impl Iterator<Item = char>> {
-    let inner = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    let mut rest = inner.chars();
-    let hex = |rest: &mut std::str::Chars<'_>| {
-        let digits = rest.as_str().get(..4)?;
-        let unit = u32::from_str_radix(digits, 16).ok()?;
-        *rest = rest.as_str()[4..].chars();
-        Some(unit)
-    };
-    Some(std::iter::from_fn(move || {
-        let c = rest.next()?;
-        if c != '\\' {
-            return Some(c);
-        }
-        Some(match rest.next()? {
-            'n' => '\n',
-            't' => '\t',
-            'r' => '\r',
-            'b' => '\u{8}',
-            'f' => '\u{c}',
+pub fn chars(raw: Raw<'_>) -> Option<impl Iterator<Item = char>> {
+    let mut rest = raw.inner()?;
+    Some(std::iter::from_fn(move || next_char(&mut rest).map(or_replacement)))
+}
+
+fn or_replacement(c: Result<char, u16>) -> char {
+    c.unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// The first character of what is left of a string's inside, unescaped; or a lone surrogate.
+#[inline]
+fn next_char(rest: &mut &str) -> Option<Result<char, u16>> {
+    let byte = *rest.as_bytes().first()?;
+    if !byte.is_ascii() || byte == b'\\' {
+        return next_rare_char(rest);
+    }
+    *rest = &rest[1..];
+    Some(Ok(char::from(byte)))
+}
+
+fn next_rare_char(rest: &mut &str) -> Option<Result<char, u16>> {
+    let mut chars = rest.chars();
+    let c = match chars.next()? {
+        '\\' => match chars.next()? {
+            'n' => Ok('\n'),
+            't' => Ok('\t'),
+            'r' => Ok('\r'),
+            'b' => Ok('\u{8}'),
+            'f' => Ok('\u{c}'),
             'u' => {
-                let mut unit = hex(&mut rest)?;
-                let mut ahead = rest.clone();
-                if (0xD800..0xDC00).contains(&unit)
+                let high = hex(&mut chars)?;
+                let mut ahead = chars.clone();
+                if (0xD800..0xDC00).contains(&high)
                     && ahead.next() == Some('\\')
                     && ahead.next() == Some('u')
                     && let Some(low @ 0xDC00..0xE000) = hex(&mut ahead)
                 {
-                    unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-                    rest = ahead;
+                    chars = ahead;
+                    let pair = 0x10000 + (u32::from(high - 0xD800) << 10) + u32::from(low - 0xDC00);
+                    char::from_u32(pair).ok_or(high)
+                } else {
+                    char::from_u32(u32::from(high)).ok_or(high)
                 }
-                char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
             }
-            other => other,
-        })
-    }))
+            other => Ok(other),
+        },
+        plain => Ok(plain),
+    };
+    *rest = chars.as_str();
+    Some(c)
+}
+
+fn hex(chars: &mut std::str::Chars<'_>) -> Option<u16> {
+    let unit = u16::from_str_radix(chars.as_str().get(..4)?, 16).ok()?;
+    *chars = chars.as_str()[4..].chars();
+    Some(unit)
 }
 
 pub fn to_text(string: JsStr<'_>) -> Cow<'_, str> {
@@ -232,7 +227,7 @@ fn replace_surrogates(bytes: &[u8]) -> String {
 }
 
 /// What JavaScript's `Boolean(value)` says.
-pub fn is_truthy(raw: &RawValue) -> bool {
+pub fn is_truthy(raw: Raw<'_>) -> bool {
     match raw.get() {
         "null" | "false" | "\"\"" => false,
         text if text.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) => {
@@ -244,30 +239,12 @@ pub fn is_truthy(raw: &RawValue) -> bool {
 
 /// A JSON number as JavaScript reads it: out of range is infinite, not an error.
 pub fn number(text: &str) -> Option<f64> {
-    text.parse().ok()
-}
-
-/// A JSON string as its bytes. Unlike `str` this takes lone surrogates; it also takes raw control
-/// characters, so its users must look for those.
-pub struct JsKey<'a>(pub Cow<'a, [u8]>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for JsKey<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct BytesVisitor;
-        impl<'de> Visitor<'de> for BytesVisitor {
-            type Value = JsKey<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-                Ok(JsKey(Cow::Borrowed(bytes)))
-            }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-                Ok(JsKey(Cow::Owned(bytes.to_vec())))
-            }
-        }
-        deserializer.deserialize_bytes(BytesVisitor)
+    // Counts are small and whole; that many digits are exact.
+    if text.len() <= 15 && text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        return Some(text.bytes().fold(0, |n, byte| n * 10 + u64::from(byte - b'0')) as f64);
     }
+    text.parse().ok()
 }
 
 /// Raw values by their keys, as they are stored: JSON as text.
@@ -331,7 +308,8 @@ mod tests {
             r#""\ud800\n""#,
         ] {
             let raw = RawValue::from_string(text.to_owned()).unwrap();
-            assert_eq!(string(&raw), js_string(&raw).map(to_text), "{text}");
+            let raw = Raw::of(&raw);
+            assert_eq!(string(raw), js_string(raw).map(to_text), "{text}");
         }
     }
 
@@ -359,11 +337,11 @@ mod tests {
 
     #[test]
     fn lone_surrogates_stay_apart() {
-        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+        let raw = |text: &'static str| Raw::new(text).unwrap();
         let (a, b) = (raw(r#""\ud800""#), raw(r#""\ud801""#));
-        assert_ne!(js_string(&a), js_string(&b));
-        assert_eq!(string(&a).unwrap(), "\u{FFFD}");
-        assert_eq!(string(&raw(r#""\ud83e\udd5b""#)).unwrap(), "🥛");
+        assert_ne!(js_string(a), js_string(b));
+        assert_eq!(string(a).unwrap(), "\u{FFFD}");
+        assert_eq!(string(raw(r#""\ud83e\udd5b""#)).unwrap(), "🥛");
     }
 
     #[test]
@@ -377,19 +355,24 @@ mod tests {
             r#""\ud83d\n""#,
             r#""\ude00\ud83d\ud83e\udd5b""#,
         ] {
-            let raw = serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
-            assert_eq!(chars(&raw).unwrap().collect::<String>(), string(&raw).unwrap(), "{text}");
+            let raw = Raw::new(text).unwrap();
+            let got = chars(raw).unwrap().collect::<String>();
+            assert_eq!(got, string(raw).unwrap(), "{text}");
+            assert_eq!(got, to_text(js_string(raw).unwrap()), "{text}");
+            if let Ok(want) = serde_json::from_str::<String>(text) {
+                assert_eq!(got, want, "{text}");
+            }
         }
     }
 
     #[test]
     fn truth_as_javascript_has_it() {
-        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+        let raw = |text: &'static str| Raw::new(text).unwrap();
         for falsy in ["null", "false", "\"\"", "0", "-0", "0.0", "0e9", "1e-999"] {
-            assert!(!is_truthy(&raw(falsy)), "{falsy}");
+            assert!(!is_truthy(raw(falsy)), "{falsy}");
         }
         for truthy in ["true", "\"0\"", "[]", "{}", "1e999", "-1", "\"\\u0000\""] {
-            assert!(is_truthy(&raw(truthy)), "{truthy}");
+            assert!(is_truthy(raw(truthy)), "{truthy}");
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod bytes;
 pub mod document;
 pub mod json;
 pub mod lines;
+pub mod scanner;
 
 use std::borrow::Cow;
 

@@ -5,11 +5,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
 use super::apply::Redactor;
 use super::scan::{Found, scan};
-use crate::read::json::string;
+use crate::read::json::{Raw, string};
 
 /// Keys whose values are no text: bytes and signatures in base64.
 const BLOBS: [(&str, &str); 2] = [("inlineData", "data"), ("", "thoughtSignature")];
@@ -55,7 +53,7 @@ impl Redactor<'_> {
 
     /// A string token with its quotes: what takes its place.
     fn token<'j>(&mut self, token: &'j str, places: &mut [Place<'j>]) -> Option<String> {
-        let Ok(raw) = serde_json::from_str::<&'j RawValue>(token) else {
+        let Some(raw) = Raw::new(token) else {
             // No JSON after all: then it is a text like any other.
             return Some(self.text(token).into_owned());
         };

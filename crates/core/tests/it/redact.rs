@@ -307,6 +307,7 @@ fn a_message_and_its_session() {
             description: some(),
             args: raw(),
             status: ToolStatus::Success,
+            recorded: true,
             at: None,
             output: some(),
             error: some(),

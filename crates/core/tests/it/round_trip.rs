@@ -4,26 +4,20 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Assembled, Candidates, View, discover_given};
-use backstory_core::archive::{Facts, Wanted};
-use backstory_core::collection::Collection;
+use backstory_core::agent::gemini::{Assembled, View};
+use backstory_core::archive::{Detail, StoredCall, StoredTool};
 use backstory_core::export::json;
-use backstory_core::model::{Call, Message, Session, ToolUse};
+use backstory_core::model::{Message, Session};
 use backstory_core::pricing::Table;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::support::testdata;
+use crate::support::{Home, testdata};
 
 type Write = fn(&Session, &[Message], &Table, &mut Vec<u8>) -> io::Result<()>;
 
-fn read(path: &Path) -> Collection {
-    Collection::read(discover_given(path), &Candidates::default(), &|_| ())
-}
-
-fn written(all: &Collection, assembled: &Assembled, write: Write) -> Vec<u8> {
-    let agent = |id: &str| all.agent_session(id);
-    let messages = gemini::transcript(assembled, View::Full, &agent).unwrap();
+fn written(home: &Home, assembled: &Assembled, write: Write) -> Vec<u8> {
+    let messages = home.messages(assembled, View::Full);
     let mut out = Vec::new();
     write(&assembled.session, &messages, &Table::embedded(), &mut out).unwrap();
     out
@@ -39,23 +33,25 @@ fn document(bytes: &[u8]) -> Value {
 }
 
 /// The calls and tool uses that are counted, each in a line.
-fn facts(all: &Collection) -> Vec<String> {
-    let wanted = Wanted { calls: true, tools: true, checkpoints: true };
-    let facts = Facts::of(all, wanted);
+fn facts(home: &Home) -> Vec<String> {
     // Documents have times to the millisecond, files to the nanosecond.
     let time = |at: Option<Timestamp>| at.map(|at| format!("{at:.3}"));
     let mut out: Vec<String> = Vec::new();
-    for call in &facts.calls {
-        let Call { key, session, message, prompt, at, undated, model, usage, current, .. } = call;
-        let at = time(*at);
-        let id = &session.id;
-        let line = (key, id, message, prompt, at, undated, model, usage, current);
-        out.push(format!("{line:?}"));
-    }
-    for tool in &facts.tools {
-        let ToolUse { key, session, message, name, server, status, at, .. } = tool;
-        let (id, at, lines) = (&session.id, time(*at), (tool.lines_added, tool.lines_removed));
-        out.push(format!("{:?}", (key, id, message, name, server, status, at, lines)));
+    for assembled in &home.sessions {
+        let id = &assembled.session.id;
+        let detail = Detail::of(assembled);
+        for call in &detail.calls {
+            let StoredCall { message, undated, usage, current, .. } = call;
+            let prompt = call.prompt.map(|at| &detail.prompts[at as usize]);
+            let model = call.model.map(|at| &detail.models[at as usize]);
+            let line = (id, message, prompt, time(call.at), undated, model, usage, current);
+            out.push(format!("{line:?}"));
+        }
+        for tool in &detail.tools {
+            let StoredTool { message, name, server, status, at, .. } = tool;
+            let lines = (tool.lines_added, tool.lines_removed);
+            out.push(format!("{:?}", (id, message, name, server, status, time(*at), lines)));
+        }
     }
     out.sort();
     out
@@ -63,16 +59,17 @@ fn facts(all: &Collection) -> Vec<String> {
 
 fn there_and_back(tree: &Path, ending: &str, write: Write) -> usize {
     let folder = tempfile::tempdir().unwrap();
-    let first = read(tree);
+    let first = Home::at(tree);
     for (n, assembled) in first.sessions.iter().enumerate() {
         let file = folder.path().join(format!("{n}.{ending}"));
         fs::write(file, written(&first, assembled, write)).unwrap();
     }
-    let second = read(folder.path());
-    for file in &second.files {
-        assert!(file.faults.is_clean(), "{}: {:?}", tree.display(), file.faults);
+    let second = Home::at(folder.path());
+    for file in second.archive.files().unwrap() {
+        let faults = &file.about.faults;
+        assert!(faults.is_clean(), "{}: {faults:?}", tree.display());
     }
-    let ids = |all: &Collection| -> Vec<String> {
+    let ids = |all: &Home| -> Vec<String> {
         all.sessions.iter().map(|assembled| assembled.session.id.clone()).collect()
     };
     assert_eq!(ids(&first), ids(&second), "{}", tree.display());

@@ -32,7 +32,7 @@ pub(super) fn check_file(ctx: &Context, output: &Path, force: bool) -> Result<()
 pub(super) fn check_folder<'a>(
     ctx: &Context,
     folder: &Path,
-    mut files: impl Iterator<Item = &'a str>,
+    files: impl Iterator<Item = &'a str>,
     force: bool,
 ) -> Result<()> {
     let shown = ctx.show(folder);
@@ -42,7 +42,8 @@ pub(super) fn check_folder<'a>(
     }
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     check_place(ctx, folder, there)?;
-    if let Some(file) = files.find(|file| !force && folder.join(file).exists()) {
+    // The first by name: whoever tries again is told the same.
+    if let Some(file) = files.filter(|file| !force && folder.join(file).exists()).min() {
         return Err(Failure::new(format!("`{}` exists already", ctx.show(&folder.join(file))))
             .hint("`--force` replaces it and all others"));
     }

@@ -1,15 +1,13 @@
 //! Saved histories: `/chat save`, `/chat share` and restore points hold the model's own `Content`
 //! list, `{role, parts}` each, without ids, times or tokens.
 
-use serde_json::value::RawValue;
-
 use super::prompt;
 use super::record::elements;
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// The turns of a history in the form of session messages; what is no turn is passed over.
-pub(super) fn as_messages(turns: &[&RawValue]) -> Vec<Box<RawValue>> {
-    let mut out: Vec<Box<RawValue>> = Vec::new();
+pub(super) fn as_messages(turns: &[Raw<'_>]) -> Vec<String> {
+    let mut out = Vec::new();
     for turn in turns {
         let (mut role, mut parts) = (None, None);
         let _ = json::each_field(turn.get(), |key, value| match &*key {
@@ -24,21 +22,21 @@ pub(super) fn as_messages(turns: &[&RawValue]) -> Vec<Box<RawValue>> {
         // The history joins what was put in with what was typed after it.
         if kind == "user" && parts.len() > 1 && is_context(parts[0]) {
             let context = parts.remove(0);
-            out.extend(message(out.len(), kind, &[context]));
+            out.push(message(out.len(), kind, &[context]));
         }
-        out.extend(message(out.len(), kind, &parts));
+        out.push(message(out.len(), kind, &parts));
     }
     out
 }
 
-fn is_context(part: &RawValue) -> bool {
+fn is_context(part: Raw<'_>) -> bool {
     let text = prompt::text(part);
     text.starts_with("<session_context>")
         || text.starts_with("This is the Gemini CLI. We are setting")
 }
 
-fn message(index: usize, kind: &str, parts: &[&RawValue]) -> Option<Box<RawValue>> {
+fn message(index: usize, kind: &str, parts: &[Raw<'_>]) -> String {
     let parts: Vec<&str> = parts.iter().map(|part| part.get()).collect();
     let (id, parts) = (index + 1, parts.join(","));
-    RawValue::from_string(format!(r#"{{"id":"{id}","type":"{kind}","content":[{parts}]}}"#)).ok()
+    format!(r#"{{"id":"{id}","type":"{kind}","content":[{parts}]}}"#)
 }

@@ -35,8 +35,9 @@ pub(super) fn of(path: &Path, said: &[Said]) -> Clues {
     let telling = |said: &&Said| said.kind == MessageKind::Injected || !said.tools.is_empty();
     for said in said.iter().filter(telling).take(MESSAGES) {
         let Some(text) = said.spans.last().and_then(|span| read(&mut file, span)) else { continue };
-        let Ok(raw) = serde_json::from_str(&text) else { continue };
-        let Some(message) = Element::new(raw).message else { continue };
+        let Some(message) = Element::new(&text).and_then(|element| element.message) else {
+            continue;
+        };
         if let Some(content) = message.fields.content.filter(|_| said.tools.is_empty()) {
             clues.workspace.extend(workspace(&prompt::text(content)));
         }

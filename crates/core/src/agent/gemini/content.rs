@@ -8,9 +8,8 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
-use crate::read::json;
+use crate::read::json::{self, Raw};
+use crate::read::scanner::{Invalid, Scanner};
 
 /// The loader's conversion threw an exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,11 +22,11 @@ const DEEPEST: usize = 2000;
 /// The outcome of the conversion.
 enum Shown<'a> {
     /// A JSON string.
-    Text(&'a RawValue),
+    Text(Raw<'a>),
     /// Upstream's words for a part that is no text (their beginning, nobody looks further).
     Label(&'static str),
     /// A bare part whose `text` is not a string is returned as it is.
-    Other(&'a RawValue),
+    Other(Raw<'a>),
 }
 
 /// What tells one part of a content from another, whatever record holds it.
@@ -55,30 +54,37 @@ pub(super) struct Glance {
 /// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
 ///
 /// `trims` is whether the caller goes on to trim the result, which only a string survives.
-pub(super) fn glance(content: Option<&RawValue>, trims: bool) -> (Glance, Result<(), Throws>) {
+///
+/// `parts` are the content's, where they are known already.
+pub(super) fn glance(
+    content: Option<Raw<'_>>,
+    parts: Option<&[Part<'_>]>,
+    trims: bool,
+) -> (Glance, Result<(), Throws>) {
     let mut out = Glance::default();
-    let result = look(content, trims, &mut out);
+    let result = look(content, parts, trims, &mut out);
     (out, result)
 }
 
-fn look(content: Option<&RawValue>, trims: bool, out: &mut Glance) -> Result<(), Throws> {
-    let Some(content) = content.filter(|raw| json::is_truthy(raw)) else { return Ok(()) };
+fn look(
+    content: Option<Raw<'_>>,
+    parts: Option<&[Part<'_>]>,
+    trims: bool,
+    out: &mut Glance,
+) -> Result<(), Throws> {
+    let Some(content) = content.filter(|raw| json::is_truthy(*raw)) else { return Ok(()) };
     let mut text = Prefix(&mut out.lead);
     let keys = &mut out.keys;
+    if let Some(parts) = parts {
+        return parts.iter().try_for_each(|part| text.show_part(part, keys));
+    }
     if content.get().starts_with('[') {
-        return walk(content.get(), |step| {
-            if let Step::Leaf(leaf) = step
-                && json::is_truthy(leaf)
-            {
-                match part(leaf, keys)? {
-                    Shown::Other(value) => text.extend(to_string(value)?.chars()),
-                    shown => text.show(&shown),
-                }
-            }
-            Ok(())
+        return walk(content.get(), |step| match step {
+            Step::Leaf(leaf) => text.show_part(&Part::new(leaf), keys),
+            Step::Comma => Ok(()),
         });
     }
-    match part(content, keys)? {
+    match Part::new(content).shown(keys)? {
         Shown::Other(_) if trims => Err(Throws),
         shown => {
             text.show(&shown);
@@ -87,40 +93,21 @@ fn look(content: Option<&RawValue>, trims: bool, out: &mut Glance) -> Result<(),
     }
 }
 
-fn text_key(raw: &RawValue) -> Option<Key> {
+fn text_key(raw: Raw<'_>) -> Option<Key> {
     // FNV-1a: made for every text of every file, of a handful of characters.
     const START: u64 = 0xcbf2_9ce4_8422_2325;
-    let add = |hash: u64, c: u64| (hash ^ c).wrapping_mul(0x0100_0000_01b3);
-    let text = raw.get().strip_prefix('"')?.strip_suffix('"')?;
-    let (mut hash, mut seen) = (START, 0);
-    // Plain ASCII, as most texts begin, need not be taken apart.
-    let mut plain = text.bytes().take_while(|byte| byte.is_ascii() && *byte != b'\\');
-    let mut read = 0;
-    while seen < Prefix::LENGTH
-        && let Some(byte) = plain.next()
-    {
-        read += 1;
-        if byte != b' ' {
-            hash = add(hash, u64::from(byte));
-            seen += 1;
-        }
-    }
-    if seen < Prefix::LENGTH && read < text.len() {
-        (hash, seen) = (START, 0);
-        for c in json::chars(raw)?.filter(|c| !is_js_space(*c)).take(Prefix::LENGTH) {
-            hash = add(hash, u64::from(c));
-            seen += 1;
-        }
-    }
-    (seen > 0).then_some(Key::Text(hash))
+    let add = |hash: u64, c: char| (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3);
+    let mut words = json::chars(raw)?.filter(|c| !is_js_space(*c)).take(Prefix::LENGTH);
+    let first = add(START, words.next()?);
+    Some(Key::Text(words.fold(first, add)))
 }
 
-fn call_key(function: &RawValue) -> Option<Key> {
+fn call_key(function: Raw<'_>) -> Option<Key> {
     let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
     Some(Key::Call(text(b"id").or_else(|| text(b"name"))?.into()))
 }
 
-fn response_key(function: &RawValue) -> Key {
+fn response_key(function: Raw<'_>) -> Key {
     let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
     match text(b"id") {
         Some(id) => Key::Response(id.into()),
@@ -135,9 +122,19 @@ impl Prefix<'_> {
     /// Enough to know a text again.
     const LENGTH: usize = 64;
 
+    fn show_part(&mut self, part: &Part<'_>, keys: &mut Vec<Key>) -> Result<(), Throws> {
+        if part.is_truthy() {
+            match part.shown(keys)? {
+                Shown::Other(value) => self.extend(to_string(value)?.chars()),
+                shown => self.show(&shown),
+            }
+        }
+        Ok(())
+    }
+
     fn show(&mut self, shown: &Shown<'_>) {
         match shown {
-            Shown::Text(raw) => self.extend(json::chars(raw).into_iter().flatten()),
+            Shown::Text(raw) => self.extend(json::chars(*raw).into_iter().flatten()),
             Shown::Label(label) => self.extend(label.chars()),
             Shown::Other(_) => {}
         }
@@ -146,6 +143,9 @@ impl Prefix<'_> {
     fn extend(&mut self, text: impl Iterator<Item = char>) {
         let room = Self::LENGTH.saturating_sub(self.0.chars().count());
         let blank = self.0.is_empty();
+        if blank {
+            self.0.reserve(room);
+        }
         self.0.extend(text.skip_while(|c| blank && is_js_space(*c)).take(room));
     }
 }
@@ -155,80 +155,144 @@ pub(super) fn is_js_space(c: char) -> bool {
     c == '\u{FEFF}' || (c.is_whitespace() && c != '\u{85}')
 }
 
-/// One value of a part list.
-fn part<'a>(raw: &'a RawValue, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws> {
-    let none = Ok(Shown::Label(""));
-    if raw.get().starts_with('"') {
-        known.extend(text_key(raw));
-        return Ok(Shown::Text(raw));
+/// One value of a part list, its fields not looked into.
+#[derive(Debug)]
+pub(super) enum Part<'a> {
+    Object(PartFields<'a>),
+    Other(Raw<'a>),
+}
+
+/// The fields of a part that the loader asks for.
+#[derive(Debug, Default)]
+pub(super) struct PartFields<'a> {
+    video: Option<Raw<'a>>,
+    thought: Option<Raw<'a>>,
+    result: Option<Raw<'a>>,
+    code: Option<Raw<'a>>,
+    file: Option<Raw<'a>>,
+    call: Option<Raw<'a>>,
+    response: Option<Raw<'a>>,
+    inline: Option<Raw<'a>>,
+    text: Option<Raw<'a>>,
+}
+
+impl<'a> Part<'a> {
+    fn new(raw: Raw<'a>) -> Self {
+        Self::scan(&mut Scanner::new(raw.get())).unwrap_or(Self::Other(raw))
     }
-    if !raw.get().starts_with('{') {
-        return none; // a number or a boolean has no `text`
-    }
-    // The keys the loader asks for, in its order; `undefined` is what JSON cannot hold, so a key
-    // with null is present.
-    let mut keys: [Option<&RawValue>; 9] = [None; 9];
-    let names: [&[u8]; 9] = [
-        b"videoMetadata",
-        b"thought",
-        b"codeExecutionResult",
-        b"executableCode",
-        b"fileData",
-        b"functionCall",
-        b"functionResponse",
-        b"inlineData",
-        b"text",
-    ];
-    let fields = json::each_field(raw.get(), |key, value| {
-        if let Some(n) = names.iter().position(|name| *name == &*key) {
-            keys[n] = Some(value);
+
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+        if scanner.peek() != Some(b'{') {
+            return Ok(Self::Other(scanner.value()?));
         }
-    });
-    if fields.is_err() {
-        return none; // cannot happen: the value was taken out of valid JSON
+        let mut part = PartFields::default();
+        scanner.fields(|scanner, key| {
+            let value = Some(scanner.value()?);
+            match &*key {
+                b"videoMetadata" => part.video = value,
+                b"thought" => part.thought = value,
+                b"codeExecutionResult" => part.result = value,
+                b"executableCode" => part.code = value,
+                b"fileData" => part.file = value,
+                b"functionCall" => part.call = value,
+                b"functionResponse" => part.response = value,
+                b"inlineData" => part.inline = value,
+                b"text" => part.text = value,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Self::Object(part))
     }
-    let [video, thought, result, code, file, call, response, inline, text] = keys;
-    if thought.is_none() {
-        known.extend(text.and_then(text_key));
-    }
-    known.extend(call.and_then(call_key));
-    known.extend(response.map(response_key));
-    let placeholder = |label: &'static str| Ok(Shown::Label(label));
-    if video.is_some() {
-        return placeholder("[Video Metadata]");
-    }
-    if let Some(thought) = thought {
-        to_string(thought)?;
-        return placeholder("[Thought: …]");
-    }
-    if result.is_some() {
-        return placeholder("[Code Execution Result]");
-    }
-    if code.is_some() {
-        return placeholder("[Executable Code]");
-    }
-    if file.is_some() {
-        return placeholder("[File Data]");
-    }
-    if let Some(function) = call.or(response) {
-        if let Some(name) = member(function, b"name")? {
-            to_string(name)?;
+
+    /// The parts of a content that is a list of them, taken apart in the pass over its record: a
+    /// text can be long. None for any other content, and for a list within a list.
+    pub(super) fn scan_list(scanner: &mut Scanner<'a>) -> Result<Option<Vec<Self>>, Invalid> {
+        if scanner.peek() != Some(b'[') {
+            scanner.value()?;
+            return Ok(None);
         }
-        return placeholder("[Function …]");
+        let (mut parts, mut is_flat) = (Vec::new(), true);
+        scanner.elements(|scanner| {
+            is_flat &= scanner.peek() != Some(b'[');
+            parts.push(Self::scan(scanner)?);
+            Ok(())
+        })?;
+        Ok(is_flat.then_some(parts))
     }
-    if let Some(inline) = inline {
-        media(inline)?;
-        return placeholder("[Media …]");
+
+    /// A string, if it is text: thoughts are not.
+    pub(super) fn text(&self) -> Option<Raw<'a>> {
+        let text = match self {
+            Self::Object(part) if part.thought.is_some_and(json::is_truthy) => None,
+            Self::Object(part) => part.text,
+            Self::Other(raw) => Some(*raw),
+        };
+        text.filter(|raw| raw.get().starts_with('"'))
     }
-    match text {
-        Some(text) if text.get().starts_with('"') => Ok(Shown::Text(text)),
-        Some(text) if text.get() != "null" => Ok(Shown::Other(text)),
-        _ => none,
+
+    fn is_truthy(&self) -> bool {
+        match self {
+            Self::Object(_) => true,
+            Self::Other(raw) => json::is_truthy(*raw),
+        }
+    }
+
+    /// What the loader turns it into; and what tells it from others goes to `known`. `undefined` is
+    /// what JSON cannot hold, so a key with null is present.
+    fn shown(&self, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws> {
+        let part = match self {
+            Self::Object(part) => part,
+            Self::Other(raw) if raw.get().starts_with('"') => {
+                known.extend(text_key(*raw));
+                return Ok(Shown::Text(*raw));
+            }
+            // A number or a boolean has no `text`.
+            Self::Other(_) => return Ok(Shown::Label("")),
+        };
+        let PartFields { video, thought, result, code, file, call, response, inline, text } = *part;
+        if thought.is_none() {
+            known.extend(text.and_then(text_key));
+        }
+        known.extend(call.and_then(call_key));
+        known.extend(response.map(response_key));
+        let placeholder = |label: &'static str| Ok(Shown::Label(label));
+        if video.is_some() {
+            return placeholder("[Video Metadata]");
+        }
+        if let Some(thought) = thought {
+            to_string(thought)?;
+            return placeholder("[Thought: …]");
+        }
+        if result.is_some() {
+            return placeholder("[Code Execution Result]");
+        }
+        if code.is_some() {
+            return placeholder("[Executable Code]");
+        }
+        if file.is_some() {
+            return placeholder("[File Data]");
+        }
+        if let Some(function) = call.or(response) {
+            if let Some(name) = member(function, b"name")? {
+                to_string(name)?;
+            }
+            return placeholder("[Function …]");
+        }
+        if let Some(inline) = inline {
+            media(inline)?;
+            return placeholder("[Media …]");
+        }
+        match text {
+            Some(text) if text.get().starts_with('"') => Ok(Shown::Text(text)),
+            Some(text) if text.get() != "null" => Ok(Shown::Other(text)),
+            _ => Ok(Shown::Label("")),
+        }
     }
 }
 
 /// `value.key`: throws for null; `None` where JavaScript has `undefined`.
-fn member<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, Throws> {
+fn member<'a>(value: Raw<'a>, key: &[u8]) -> Result<Option<Raw<'a>>, Throws> {
     match value.get() {
         "null" => Err(Throws),
         text if text.starts_with('{') => {
@@ -246,8 +310,8 @@ fn member<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, T
 }
 
 /// Reads `mimeType` and `data` of inline data as the loader does.
-fn media(inline: &RawValue) -> Result<(), Throws> {
-    let present = |field: Option<&RawValue>| field.as_ref().is_some_and(|raw| raw.get() != "null");
+fn media(inline: Raw<'_>) -> Result<(), Throws> {
+    let present = |field: Option<Raw<'_>>| field.is_some_and(|raw| raw.get() != "null");
     let mime = member(inline, b"mimeType")?;
     if present(mime) && mime.and_then(json::js_string).is_none() {
         return Err(Throws); // no `startsWith` on it
@@ -265,7 +329,7 @@ fn media(inline: &RawValue) -> Result<(), Throws> {
 /// A step through a nested array.
 enum Step<'a> {
     Comma,
-    Leaf(&'a RawValue),
+    Leaf(Raw<'a>),
 }
 
 /// Walks the leaves of a nested array. Iterative: arrays nest as deep as the file likes. The text is
@@ -284,12 +348,11 @@ fn walk<'a>(
             b',' => sink(Step::Comma)?,
             b' ' | b'\t' | b'\n' | b'\r' => {}
             _ => {
-                let mut values =
-                    serde_json::Deserializer::from_str(&text[at..]).into_iter::<&RawValue>();
-                let Some(Ok(leaf)) = values.next() else {
+                let mut scanner = Scanner::new(&text[at..]);
+                let Ok(leaf) = scanner.value() else {
                     return Ok(());
                 };
-                at += values.byte_offset();
+                at += scanner.offset();
                 sink(Step::Leaf(leaf))?;
                 continue;
             }
@@ -300,7 +363,7 @@ fn walk<'a>(
 }
 
 /// `String(value)`. Only its beginning is ever looked at, so an object is not spelled out.
-fn to_string(raw: &RawValue) -> Result<Cow<'_, str>, Throws> {
+fn to_string(raw: Raw<'_>) -> Result<Cow<'_, str>, Throws> {
     if let Some(text) = json::string(raw) {
         return Ok(text);
     }
@@ -330,7 +393,7 @@ fn to_string(raw: &RawValue) -> Result<Cow<'_, str>, Throws> {
 }
 
 /// `Number(value)`.
-fn to_number(raw: &RawValue) -> Result<f64, Throws> {
+fn to_number(raw: Raw<'_>) -> Result<f64, Throws> {
     let text = raw.get();
     match text.as_bytes().first() {
         Some(b'"' | b'[' | b'{') => {
@@ -366,7 +429,7 @@ fn string_to_number(text: &str) -> f64 {
 }
 
 /// `(value?.length ?? 0) > 0`, as the loader asks of `toolCalls` and `thoughts`.
-pub(super) fn has_length(value: Option<&RawValue>) -> Result<bool, Throws> {
+pub(super) fn has_length(value: Option<Raw<'_>>) -> Result<bool, Throws> {
     let Some(value) = value.filter(|raw| raw.get() != "null") else {
         return Ok(false);
     };
@@ -383,7 +446,7 @@ pub(super) fn has_length(value: Option<&RawValue>) -> Result<bool, Throws> {
 
 /// The loader's first user message: the text parts of an array, or the string itself. As a JSON
 /// string, for JavaScript strings can hold what Rust's cannot.
-pub(super) fn first_message(content: &RawValue) -> Option<String> {
+pub(super) fn first_message(content: Raw<'_>) -> Option<String> {
     let inner = |text: &'_ str| text.starts_with('"').then(|| text[1..text.len() - 1].to_owned());
     if let Some(text) = inner(content.get()) {
         return Some(format!("\"{text}\""));
@@ -401,7 +464,7 @@ pub(super) fn first_message(content: &RawValue) -> Option<String> {
     Some(out)
 }
 
-fn member_of_object<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a RawValue>, Throws> {
+fn member_of_object<'a>(value: Raw<'a>, key: &[u8]) -> Result<Option<Raw<'a>>, Throws> {
     if value.get().starts_with('{') { member(value, key) } else { Ok(None) }
 }
 
@@ -409,12 +472,12 @@ fn member_of_object<'a>(value: &'a RawValue, key: &[u8]) -> Result<Option<&'a Ra
 mod tests {
     use super::*;
 
-    fn raw(text: &str) -> Box<RawValue> {
-        RawValue::from_string(text.to_owned()).unwrap()
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::new(text).unwrap()
     }
 
     fn lead(text: &str) -> Result<String, Throws> {
-        let (glance, result) = glance(Some(&raw(text)), true);
+        let (glance, result) = glance(Some(raw(text)), None, true);
         result.map(|()| glance.lead)
     }
 
@@ -437,7 +500,7 @@ mod tests {
         ] {
             assert_eq!(lead(content).as_deref(), Ok(want), "{content}");
         }
-        assert_eq!(glance(None, true).0.lead, "");
+        assert_eq!(glance(None, None, true).0.lead, "");
     }
 
     #[test]
@@ -458,7 +521,7 @@ mod tests {
         ] {
             assert_eq!(lead(content), Err(Throws), "{content}");
         }
-        assert_eq!(glance(Some(&raw(r#"{"text":5}"#)), false).1, Ok(()));
+        assert_eq!(glance(Some(raw(r#"{"text":5}"#)), None, false).1, Ok(()));
     }
 
     #[test]
@@ -476,10 +539,10 @@ mod tests {
                 {"functionCall":{"name":"n"}},{"functionResponse":{"id":"c1"}},"a b"]"#,
         );
         let call = |id: &str| Key::Call(id.into());
-        let keys = glance(Some(&content), true).0.keys;
+        let keys = glance(Some(content), None, true).0.keys;
         assert_eq!(keys[1..4], [call("c1"), call("n"), Key::Response("c1".into())]);
         assert_eq!((keys.len(), &keys[0]), (5, &keys[4]));
-        let key = |text: &str| text_key(&raw(text));
+        let key = |text: &str| text_key(raw(text));
         assert_eq!(key(r#""a b""#), key(r#""\u0061\n\tb ""#), "escaped or not");
         let long = format!("\"{}\"", "word ".repeat(40));
         assert_eq!(key(&long), key(&long.replacen('w', "\\u0077", 1)));
@@ -504,8 +567,8 @@ mod tests {
             (r#"{"length":"x"}"#, false),
             (r#"{"length":null}"#, false),
         ] {
-            assert_eq!(has_length(Some(&raw(value))), Ok(want), "{value}");
+            assert_eq!(has_length(Some(raw(value))), Ok(want), "{value}");
         }
-        assert_eq!(has_length(Some(&raw(r#"{"length":{"toString":1}}"#))), Err(Throws));
+        assert_eq!(has_length(Some(raw(r#"{"length":{"toString":1}}"#))), Err(Throws));
     }
 }

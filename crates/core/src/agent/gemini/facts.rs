@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::value::RawValue;
 
 use super::content::Key;
 use super::prompt;
@@ -13,7 +12,7 @@ use super::record::{Message, ToolCallFields, ToolCalls};
 use super::toolcall;
 use super::tools;
 use crate::model::{MessageKind, ToolStatus, Usage};
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// No prompt is that long.
 const ABSURD: f64 = 1e9;
@@ -30,7 +29,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    fn new(raw: &RawValue) -> Option<Self> {
+    fn new(raw: Raw<'_>) -> Option<Self> {
         if !raw.get().starts_with('{') {
             return None;
         }
@@ -111,7 +110,7 @@ impl Tokens {
 }
 
 /// A number, also one that was written as a string.
-fn count(raw: &RawValue) -> Option<f64> {
+fn count(raw: Raw<'_>) -> Option<f64> {
     let number = match json::string(raw) {
         Some(text) => text.trim().parse().ok(),
         None => json::number(raw.get()),
@@ -139,7 +138,7 @@ pub struct ToolFact {
 
 impl ToolFact {
     fn new(call: &ToolCallFields<'_>) -> Self {
-        let text = |raw: Option<&RawValue>| raw.and_then(json::string).map(Box::from);
+        let text = |raw: Option<Raw<'_>>| raw.and_then(json::string).map(Box::from);
         let name: Box<str> = text(call.name).unwrap_or_default();
         let shown = call.display_name.and_then(json::string);
         let server = tools::server(&name, shown.as_deref()).filter(|server| !server.is_empty());
@@ -175,11 +174,13 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn new(message: &Message<'_>) -> Self {
-        let kind = kind(message);
+    /// `models` has the names that are known: there may be a million calls, of a few models.
+    pub(super) fn new(message: Message<'_>, models: &mut Vec<Arc<str>>) -> Self {
+        let kind = kind(&message);
         let fields = &message.fields;
-        let typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash)
-            .then(|| prompt::typed(fields.content, fields.display));
+        let typed =
+            matches!(kind, MessageKind::Prompt | MessageKind::Slash).then(|| prompt::typed(fields));
+        let model = fields.model.and_then(json::string);
         let tools = match &fields.tool_calls {
             ToolCalls::Calls(calls) => calls.iter().map(ToolFact::new).collect(),
             _ => Vec::new(),
@@ -189,16 +190,24 @@ impl Facts {
             kind,
             typed,
             tokens: fields.tokens.and_then(Tokens::new),
-            model: fields.model.and_then(json::string).filter(|m| !m.is_empty()).map(Arc::from),
+            model: model.filter(|name| !name.is_empty()).map(|name| interned(&name, models)),
             tools,
-            keys: message.glance.keys.clone(),
-            lead: message.glance.lead.clone(),
+            keys: message.glance.keys,
+            lead: message.glance.lead,
         }
     }
 }
 
+fn interned(name: &str, models: &mut Vec<Arc<str>>) -> Arc<str> {
+    if let Some(known) = models.iter().find(|known| ***known == *name) {
+        return known.clone();
+    }
+    models.push(name.into());
+    models[models.len() - 1].clone()
+}
+
 /// An ISO time.
-pub(super) fn time(raw: &RawValue) -> Option<Timestamp> {
+pub(super) fn time(raw: Raw<'_>) -> Option<Timestamp> {
     json::string(raw)?.parse().ok()
 }
 

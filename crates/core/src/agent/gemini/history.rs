@@ -60,23 +60,22 @@ pub(super) struct History {
 
 impl History {
     /// A message record: inserted, or merged with what is known of its id.
-    pub(super) fn store(&mut self, message: &Message<'_>, span: Span) {
-        let key: Box<[u8]> = (*message.id).into();
-        let at = self.merge(key, Facts::new(message), span);
-        self.enlist(at);
+    pub(super) fn store(&mut self, mut message: Message<'_>, span: Span) {
+        let key = std::mem::take(&mut message.id);
+        self.store_as(&key, message, span);
     }
 
     /// The same for the `n`-th message of a document, which may have no id.
-    pub(super) fn store_at(&mut self, n: usize, message: &Message<'_>, span: Span) {
+    pub(super) fn store_at(&mut self, n: usize, message: Message<'_>, span: Span) {
         if message.has_id {
             return self.store(message, span);
         }
-        let key = format!("#{}", n + 1).into_bytes().into();
-        let at = self.merge(key, Facts::new(message), span);
-        self.enlist(at);
+        self.store_as(format!("#{}", n + 1).as_bytes(), message, span);
     }
 
-    fn enlist(&mut self, at: usize) {
+    fn store_as(&mut self, key: &[u8], message: Message<'_>, span: Span) {
+        let facts = Facts::new(message, &mut self.models);
+        let at = self.merge(key, facts, span);
         let said = &mut self.said[at];
         if !said.live {
             (said.live, said.fate, said.unexplained) = (true, Fate::Kept, false);
@@ -93,18 +92,14 @@ impl History {
     }
 
     /// A whole new list.
-    pub(super) fn replace<'a, 'm: 'a>(
-        &mut self,
-        messages: impl Iterator<Item = (&'a Message<'m>, Span)>,
-    ) {
+    pub(super) fn replace<'a>(&mut self, messages: impl Iterator<Item = (Message<'a>, Span)>) {
         let before = std::mem::take(&mut self.list);
         for at in &before {
             self.said[*at].live = false;
         }
         let first_new = self.said.len();
         for (message, span) in messages {
-            let at = self.merge((*message.id).into(), Facts::new(message), span);
-            self.enlist(at);
+            self.store(message, span);
         }
         let removed: Vec<usize> =
             before.iter().copied().filter(|at| !self.said[*at].live).collect();
@@ -243,26 +238,13 @@ impl History {
         self.list.iter().enumerate().filter(|(n, at)| fits(*n, **at)).map(|(_, at)| *at).collect()
     }
 
-    fn merge(&mut self, key: Box<[u8]>, mut facts: Facts, span: Span) -> usize {
-        // One name for all the calls of a file: there may be a million of them.
-        if let Some(model) = &mut facts.model {
-            match self.models.iter().find(|known| *known == model) {
-                Some(known) => *model = known.clone(),
-                None => self.models.push(model.clone()),
-            }
+    fn merge(&mut self, key: &[u8], facts: Facts, span: Span) -> usize {
+        if let Some(at) = self.said.get_index_of(key) {
+            self.said[at].merge(facts, span);
+            return at;
         }
-        let born = self.said.len();
-        match self.said.entry(key) {
-            indexmap::map::Entry::Occupied(mut known) => {
-                known.get_mut().merge(facts, span);
-                known.index()
-            }
-            indexmap::map::Entry::Vacant(new) => {
-                let id = String::from_utf8_lossy(new.key()).into_owned();
-                new.insert(Said::new(id, facts, span));
-                born
-            }
-        }
+        let id = String::from_utf8_lossy(key).into_owned();
+        self.said.insert_full(key.into(), Said::new(id, facts, span)).0
     }
 
     /// The messages with their last fates.

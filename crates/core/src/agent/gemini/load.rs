@@ -14,8 +14,8 @@ use super::record::{self, Element, Listed, Set};
 use super::replay::{Manner, Outcome, Replay};
 use super::segment::{Segment, Segments};
 use crate::fault::{Faults, What};
-use crate::read::json::{self, JsStr, Malformed};
-use crate::read::lines::{Lines, Position};
+use crate::read::json::{self, JsStr, Malformed, Raw};
+use crate::read::lines::{Line, Lines, Position};
 use crate::read::{decode, document};
 
 /// The current view of one file.
@@ -52,7 +52,7 @@ pub enum Form {
 impl Loaded {
     /// A metadata value that is a string.
     pub fn text(&self, key: &str) -> Option<String> {
-        self.fields.get(key).and_then(|raw| json::string(raw)).map(Cow::into_owned)
+        self.fields.get(key).and_then(|raw| json::string(Raw::of(raw))).map(Cow::into_owned)
     }
 
     fn new(form: Form, accepted: bool, outcome: Outcome, segments: Vec<Segment>) -> Self {
@@ -113,7 +113,7 @@ impl LogReader {
         log::read(input, position, |entry| {
             replay.apply(&entry);
             if let Some(segments) = segments {
-                segments.apply(&entry);
+                segments.apply(entry);
             }
         })
     }
@@ -129,7 +129,7 @@ impl LogReader {
                 } else {
                     replay.apply(&entry);
                     if let Some(segments) = segments {
-                        segments.apply(&entry);
+                        segments.apply(entry);
                     }
                 }
             });
@@ -165,7 +165,7 @@ fn load_view(
 ) -> io::Result<Loaded> {
     if is_pretty(input)? {
         let text = Document::read(input)?;
-        if !text.has_header_line()? {
+        if !text.has_header_line() {
             return Ok(text.strict(view).unwrap_or_else(|_| text.kindly()));
         }
     }
@@ -220,7 +220,7 @@ fn read_log(
 /// short cut: it saves parsing each line of a document as a record.
 fn is_pretty(input: &mut (impl Read + Seek)) -> io::Result<bool> {
     input.seek(SeekFrom::Start(0))?;
-    let mut head = Vec::new();
+    let mut head = Vec::with_capacity(1024);
     input.take(1024).read_to_end(&mut head)?;
     let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&head).trim_ascii_start();
     let Some((b'{' | b'[', rest)) = head.split_first() else {
@@ -267,15 +267,19 @@ impl Document {
 
     /// Whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
     /// line that is a header; the loader then takes the file for a log, and so must we.
-    fn has_header_line(&self) -> io::Result<bool> {
+    fn has_header_line(&self) -> bool {
         let mut replay = Replay::new(Manner::Strict);
-        let mut lines = Lines::new(self.bytes.as_slice(), Position::default());
-        while let Some(line) = lines.next()? {
-            if let [b'{', .., b'}'] = line.bytes.trim_ascii() {
+        let (mut number, mut start) = (0, 0);
+        for end in memchr::memchr2_iter(b'\n', b'\r', &self.bytes).chain([self.bytes.len()]) {
+            let bytes = &self.bytes[start..end];
+            number += 1;
+            if let [b'{', .., b'}'] = bytes.trim_ascii() {
+                let line = Line { number, offset: start as u64, bytes, terminated: true };
                 log::entry(line, &mut |entry| replay.apply(&entry));
             }
+            start = end + 1;
         }
-        Ok(replay.has_header())
+        replay.has_header()
     }
 
     /// The loader's last resort: one JSON object with a `sessionId`, taken as it is.
@@ -307,7 +311,7 @@ impl Document {
         let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
         let base = Base { text: &text, offset };
         let mut loaded =
-            assemble(&set, view, |element| base.place(element.raw.get()), Faults::default());
+            assemble(set, view, |element| base.place(element.raw.get()), Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
         // The loader takes the document as it is and adds only what it counts itself.
@@ -331,8 +335,11 @@ impl Document {
         let whole = whole.or_else(|| field(b"history"));
         let cut = recovered.cut.as_ref();
         let cut = cut.filter(|cut| cut.key.as_deref().is_none_or(is_list));
-        let messages: Vec<&RawValue> = match (whole, cut) {
-            (_, Some(cut)) => cut.elements.iter().copied().chain(cut.last.as_deref()).collect(),
+        let messages: Vec<Raw<'_>> = match (whole, cut) {
+            (_, Some(cut)) => {
+                let last = cut.last.as_deref().and_then(Raw::new);
+                cut.elements.iter().copied().chain(last).collect()
+            }
             (Some((_, list)), None) if list.get().starts_with('[') => record::elements(list.get()),
             _ => Vec::new(),
         };
@@ -340,9 +347,9 @@ impl Document {
         let turns = checkpoint::as_messages(&messages);
         let is_history = !turns.is_empty();
         let elements: Vec<Element<'_>> = if is_history {
-            turns.iter().map(|turn| Element::new(turn)).collect()
+            turns.iter().filter_map(|turn| Element::new(turn)).collect()
         } else {
-            messages.iter().map(|raw| Element::new(raw)).collect()
+            messages.iter().filter_map(|raw| Element::new(raw.get())).collect()
         };
         let set = Set {
             messages: Listed::Messages(elements),
@@ -353,26 +360,26 @@ impl Document {
         let closed = cut.and_then(|cut| cut.last.as_deref());
         let place = |element: &Element<'_>| {
             // What we put into words, or closed, stands nowhere in the file.
-            if is_history || closed.is_some_and(|last| std::ptr::eq(last, element.raw)) {
+            if is_history || closed.is_some_and(|last| std::ptr::eq(last, element.raw.get())) {
                 Span::Inline(element.raw.get().into())
             } else {
                 base.place(element.raw.get())
             }
         };
-        refused(assemble(&set, View::Full, place, faults))
+        refused(assemble(set, View::Full, place, faults))
     }
 }
 
 fn assemble(
-    set: &Set<'_>,
+    mut set: Set<'_>,
     view: View,
     place: impl Fn(&Element<'_>) -> Span,
     mut faults: Faults,
 ) -> Loaded {
     let text = |key: &JsStr<'_>| String::from_utf8_lossy(key).into_owned();
-    let elements = match &set.messages {
-        Listed::Messages(elements) => elements.as_slice(),
-        _ => &[],
+    let elements = match std::mem::take(&mut set.messages) {
+        Listed::Messages(elements) => elements,
+        _ => Vec::new(),
     };
     let spans: Vec<Span> = elements.iter().map(place).collect();
     faults.used += spans.len() as u64;
@@ -381,7 +388,7 @@ fn assemble(
     Loaded {
         accepted: false,
         form: Form::Document,
-        fields: set.fields.iter().map(|(key, value)| (text(key), (*value).to_owned())).collect(),
+        fields: set.fields.iter().map(|(key, value)| (text(key), value.boxed())).collect(),
         user_messages: users().count(),
         first_user_message: users()
             .find(|message| message.resumable == Ok(true))
@@ -393,7 +400,9 @@ fn assemble(
             .collect(),
         segments: match view {
             View::Current => Vec::new(),
-            View::Full => vec![Segment::of_document(set, elements.iter().zip(&spans))],
+            View::Full => {
+                vec![Segment::of_document(&set, elements.into_iter().zip(spans.iter().cloned()))]
+            }
         },
         messages: spans,
         scratchpad_is_stale: None,
@@ -411,8 +420,10 @@ pub(super) fn of_messages(
         header.iter().filter_map(|(key, value)| Some((key.clone(), raw(value)?))).collect();
     let messages: Vec<Box<RawValue>> = messages.iter().filter_map(raw).collect();
     let set = Set {
-        fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), &**value)).collect(),
-        messages: Listed::Messages(messages.iter().map(|raw| Element::new(raw)).collect()),
+        fields: fields.iter().map(|(key, value)| (key.as_bytes().into(), Raw::of(value))).collect(),
+        messages: Listed::Messages(
+            messages.iter().filter_map(|raw| Element::new(raw.get())).collect(),
+        ),
     };
-    assemble(&set, View::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
+    assemble(set, View::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
 }

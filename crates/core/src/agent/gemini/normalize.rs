@@ -8,8 +8,6 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::value::RawValue;
-
 use super::assemble::{Assembled, Placed};
 use super::facts::time;
 use super::log::Span;
@@ -20,7 +18,8 @@ use super::toolcall;
 use crate::model::{Attachment, Message, MessageKind, Thought, ToolCall, ToolStatus};
 use crate::discover::Source;
 use crate::read::bytes::{Bytes, ReadSeek};
-use crate::read::{decode, json};
+use crate::read::decode;
+use crate::read::json::{self, Raw};
 
 /// Which messages of a session to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,9 +137,8 @@ fn message(
             continue;
         }
         // A file that changed since it was scanned may hold something else here by now.
-        let Ok(raw) = serde_json::from_str::<&RawValue>(&text) else { continue };
-        if let Some(record) = &Element::new(raw).message {
-            take(&mut message, record, agent_session);
+        if let Some(Element { message: Some(record), .. }) = Element::new(&text) {
+            take(&mut message, &record, agent_session);
         }
     }
     if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash) && !said.is_ours {
@@ -184,11 +182,11 @@ fn take(
     }
 }
 
-fn thoughts(raw: &RawValue) -> Vec<Thought> {
+fn thoughts(raw: Raw<'_>) -> Vec<Thought> {
     if !raw.get().starts_with('[') {
         return Vec::new();
     }
-    let thought = |raw: &RawValue| {
+    let thought = |raw: Raw<'_>| {
         let mut out = Thought { subject: String::new(), description: String::new(), at: None };
         json::each_field(raw.get(), |key, value| match &*key {
             b"subject" => out.subject = json::string(value).unwrap_or_default().into_owned(),
@@ -205,7 +203,7 @@ fn thoughts(raw: &RawValue) -> Vec<Thought> {
 }
 
 /// Thoughts that are parts of the content: `**subject** description`.
-fn inner_thoughts(content: Option<&RawValue>) -> Vec<Thought> {
+fn inner_thoughts(content: Option<Raw<'_>>) -> Vec<Thought> {
     let Some(content) = content.filter(|raw| raw.get().starts_with('[')) else { return Vec::new() };
     let mut out = Vec::new();
     for part in elements(content.get()) {
@@ -226,7 +224,7 @@ fn inner_thoughts(content: Option<&RawValue>) -> Vec<Thought> {
 }
 
 /// The parts of a content that are no text.
-fn attachments(content: &RawValue) -> Vec<Attachment> {
+fn attachments(content: Raw<'_>) -> Vec<Attachment> {
     let parts = match content.get().as_bytes().first() {
         Some(b'[') => elements(content.get()),
         Some(b'{') => vec![content],
@@ -235,7 +233,7 @@ fn attachments(content: &RawValue) -> Vec<Attachment> {
     parts.into_iter().filter_map(attachment).collect()
 }
 
-fn attachment(part: &RawValue) -> Option<Attachment> {
+fn attachment(part: Raw<'_>) -> Option<Attachment> {
     let mut inner = None;
     json::each_field(part.get(), |key, value| {
         if matches!(&*key, b"inlineData" | b"fileData") {
@@ -256,7 +254,7 @@ fn attachment(part: &RawValue) -> Option<Attachment> {
         mime: mime.map_or_else(|| "unknown".to_owned(), std::borrow::Cow::into_owned),
         bytes,
         name: name.map(std::borrow::Cow::into_owned),
-        raw: Some(part.to_owned()),
+        raw: Some(part.boxed()),
     })
 }
 

@@ -1,53 +1,71 @@
 //! What a person typed, told apart from the files that Gemini CLI put behind it.
 
-use std::borrow::Cow;
-
-use serde_json::value::RawValue;
-
+use super::content::Part;
+use super::record::Fields;
 use crate::model::Reference;
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// Before 0.28 in the middle of the text, since then a part of its own.
 const REFERENCES: &str = "--- Content from referenced files ---";
 const END: &str = "--- End of content ---";
 
 /// The typed text of a user record, and whether the record itself tells it apart.
-pub(super) fn typed(content: Option<&RawValue>, display: Option<&RawValue>) -> (String, bool) {
+pub(super) fn typed(fields: &Fields<'_>) -> (String, bool) {
     // `displayContent` has been seen to hold a function response beside a typed content.
-    if let Some(shown) = display.map(text).filter(|text| !text.trim().is_empty()) {
-        return (shown.trim().to_owned(), true);
+    if let Some(shown) = fields.display.map(text).filter(|text| !text.trim().is_empty()) {
+        return (trimmed(shown), true);
     }
-    let all = content.map(text).unwrap_or_default();
-    let typed = all.split(REFERENCES).next().unwrap_or_default();
-    (typed.trim().to_owned(), false)
+    let mut all = String::new();
+    match (&fields.parts, fields.content) {
+        (Some(parts), _) => {
+            parts.iter().filter_map(Part::text).for_each(|text| push_text(text, &mut all));
+        }
+        (None, Some(content)) => push_text(content, &mut all),
+        (None, None) => {}
+    }
+    if let Some(end) = memchr::memmem::find(all.as_bytes(), REFERENCES.as_bytes()) {
+        all.truncate(end);
+    }
+    (trimmed(all), false)
+}
+
+/// The text without white space around it, in its own memory: prompts can be long.
+fn trimmed(mut text: String) -> String {
+    text.truncate(text.trim_end().len());
+    text.drain(..text.len() - text.trim_start().len());
+    text.shrink_to_fit();
+    text
 }
 
 /// All the text of a content: a string, a part or a list of them; thoughts are not text.
-pub(super) fn text(content: &RawValue) -> String {
+pub(super) fn text(content: Raw<'_>) -> String {
     let mut out = String::new();
-    each_text(content, &mut |text| out.push_str(&text));
+    push_text(content, &mut out);
     out
 }
 
-fn each_text(content: &RawValue, sink: &mut dyn FnMut(Cow<'_, str>)) {
+fn push_text(content: Raw<'_>, out: &mut String) {
     match content.get().as_bytes().first() {
-        Some(b'"') => sink(json::string(content).unwrap_or_default()),
+        Some(b'"') => {
+            out.reserve(content.get().len());
+            json::push_string(content, out);
+        }
         Some(b'[') => {
             let _ = json::each_element(content.get(), |part| {
                 if !part.get().starts_with('[') {
-                    each_text(part, sink);
+                    push_text(part, out);
                 }
             });
         }
         Some(b'{') => {
             let (mut text, mut thought) = (None, false);
             let _ = json::each_field(content.get(), |key, value| match &*key {
-                b"text" => text = json::string(value),
+                b"text" => text = Some(value).filter(|value| value.get().starts_with('"')),
                 b"thought" => thought = json::is_truthy(value),
                 _ => {}
             });
             if let Some(text) = text.filter(|_| !thought) {
-                sink(text);
+                push_text(text, out);
             }
         }
         _ => {}
@@ -88,10 +106,17 @@ fn next_reference(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::record::Element;
     use super::*;
 
-    fn raw(text: &str) -> Box<RawValue> {
-        RawValue::from_string(text.to_owned()).unwrap()
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::new(text).unwrap()
+    }
+
+    /// Of a whole record, as it is read.
+    fn typed_in(content: &str, display: &str) -> (String, bool) {
+        let record = format!(r#"{{"content":{content},"displayContent":{display}}}"#);
+        typed(&Element::new(&record).unwrap().message.unwrap().fields)
     }
 
     #[test]
@@ -105,21 +130,28 @@ mod tests {
                 {"text":"bee"},{"text":"\n--- End of content ---"}]"##,
         );
         for content in [old, new] {
-            assert_eq!(typed(Some(&content), None), ("look at @a.md and @b.md".to_owned(), false));
+            let got = typed_in(content.get(), "null");
+            assert_eq!(got, ("look at @a.md and @b.md".to_owned(), false));
             let reference = |path: &str, bytes| Reference { path: path.to_owned(), bytes };
-            assert_eq!(references(&text(&content)), [reference("a.md", 3), reference("b.md", 3)]);
+            assert_eq!(references(&text(content)), [reference("a.md", 3), reference("b.md", 3)]);
         }
     }
 
     #[test]
     fn display_content_has_the_word_unless_it_has_none() {
-        let content = raw(r#"[{"text":"typed\n<hook_context>x</hook_context>"}]"#);
-        let display = raw(r#"[{"text":"typed"}]"#);
-        let response = raw(r#"[{"functionResponse":{"id":"c"}}]"#);
-        assert_eq!(typed(Some(&content), Some(&display)), ("typed".to_owned(), true));
-        assert!(typed(Some(&content), Some(&response)).0.starts_with("typed\n<hook"));
-        assert_eq!(typed(None, None).0, "");
-        let thinking = raw(r#"[{"text":"hm","thought":true},{"text":"yes"},["no"]]"#);
-        assert_eq!(text(&thinking), "yes");
+        let content = r#"[{"text":"typed\n<hook_context>x</hook_context>"}]"#;
+        let response = r#"[{"functionResponse":{"id":"c"}}]"#;
+        let got = typed_in(content, r#"[{"text":" typed "}]"#);
+        assert_eq!(got, ("typed".to_owned(), true));
+        assert!(typed_in(content, response).0.starts_with("typed\n<hook"));
+        assert_eq!(typed_in("null", "null").0, "");
+        // However the content is read.
+        for thinking in [
+            r#"[{"text":"hm","thought":true},{"text":"yes"},7]"#,
+            r#"[{"text":"hm","thought":true},{"text":"yes"},["no"]]"#,
+        ] {
+            assert_eq!(typed_in(thinking, "null").0, "yes");
+            assert_eq!(text(raw(thinking)), "yes");
+        }
     }
 }

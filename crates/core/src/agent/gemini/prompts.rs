@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
 use jiff::Timestamp;
-use serde_json::value::RawValue;
 
 use super::facts::time;
-use crate::read::json;
+use crate::read::json::{self, Raw};
 use crate::read::{decode, document};
 
 /// One line that was typed.
@@ -30,7 +29,7 @@ pub fn read_prompt_log(mut input: impl Read) -> io::Result<Vec<Typed>> {
     Ok(list.map(|list| list.elements.into_iter().filter_map(entry).collect()).unwrap_or_default())
 }
 
-fn entry(raw: &RawValue) -> Option<Typed> {
+fn entry(raw: Raw<'_>) -> Option<Typed> {
     let mut typed = Typed { session: String::new(), number: 0, at: None, text: String::new() };
     json::each_field(raw.get(), |key, value| match &*key {
         b"sessionId" => typed.session = json::string(value).unwrap_or_default().into_owned(),

@@ -3,14 +3,9 @@
 //! The order of the questions matters: a record with a string `id` is a message even if it carries
 //! `$set` or looks like a header.
 
-use std::fmt;
-
-use serde::Deserializer as _;
-use serde::de::{Deserialize, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
-
-use super::content::{self, Glance, Throws};
-use crate::read::json::{self, Field, JsKey, JsStr, Malformed};
+use super::content::{self, Glance, Part, Throws};
+use crate::read::json::{self, JsStr, Malformed, Raw};
+use crate::read::scanner::{Invalid, Scanner};
 
 /// A record, its values still in the agent's own words.
 #[derive(Debug)]
@@ -58,7 +53,7 @@ impl Message<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Set<'a> {
     /// All keys but `messages`.
-    pub(super) fields: Vec<(JsStr<'a>, &'a RawValue)>,
+    pub(super) fields: Vec<(JsStr<'a>, Raw<'a>)>,
     pub(super) messages: Listed<'a>,
 }
 
@@ -75,16 +70,23 @@ pub(super) enum Listed<'a> {
 /// An element of a list of messages.
 #[derive(Debug)]
 pub(super) struct Element<'a> {
-    pub(super) raw: &'a RawValue,
+    pub(super) raw: Raw<'a>,
     /// None when it is no object.
     pub(super) message: Option<Message<'a>>,
 }
 
 impl<'a> Element<'a> {
-    pub(super) fn new(raw: &'a RawValue) -> Self {
-        let text = raw.get();
-        let fields = text.starts_with('{').then(|| Fields::new(text).ok()).flatten();
-        Self { raw, message: fields.map(|fields| fields.into_message(text)) }
+    /// The one value that `text` is.
+    pub(super) fn new(text: &'a str) -> Option<Self> {
+        json::scan(text, Self::scan).ok()
+    }
+
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+        if scanner.peek() != Some(b'{') {
+            return Ok(Self { raw: scanner.value()?, message: None });
+        }
+        let (fields, raw) = scanner.spanned(Fields::scan)?;
+        Ok(Self { raw, message: Some(fields.into_message(raw.get())) })
     }
 
     /// The message, if the loader would take it into its list.
@@ -99,27 +101,36 @@ impl<'a> Set<'a> {
         if text.starts_with('[') {
             return Ok(set); // an array is an object to JavaScript, but has no keys of interest
         }
-        json::each_field_and_list(text, b"messages", |key, value| match value {
-            Field::List(elements) => {
-                set.messages = Listed::Messages(elements.into_iter().map(Element::new).collect());
-            }
-            Field::Raw(value) if *key == *b"messages" => {
-                set.messages = if value.get() == "null" { Listed::Nothing } else { Listed::Other };
-            }
-            Field::Raw(value) => set.fields.push((key, value)),
+        json::scan(text, |scanner| {
+            scanner.fields(|scanner, key| {
+                if *key != *b"messages" {
+                    set.fields.push((key, scanner.value()?));
+                } else if scanner.peek() == Some(b'[') {
+                    let mut messages = Vec::new();
+                    scanner.elements(|scanner| {
+                        messages.push(Element::scan(scanner)?);
+                        Ok(())
+                    })?;
+                    set.messages = Listed::Messages(messages);
+                } else {
+                    let is_null = scanner.value()?.get() == "null";
+                    set.messages = if is_null { Listed::Nothing } else { Listed::Other };
+                }
+                Ok(())
+            })
         })?;
         Ok(set)
     }
 
     /// The last value of a key.
-    pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
-        let is_key = |(name, _): &&(JsStr<'a>, &'a RawValue)| **name == *key.as_bytes();
+    pub(super) fn get(&self, key: &str) -> Option<Raw<'a>> {
+        let is_key = |(name, _): &&(JsStr<'a>, Raw<'a>)| **name == *key.as_bytes();
         self.fields.iter().rfind(is_key).map(|(_, value)| *value)
     }
 }
 
 /// The elements of an array that is known to be valid.
-pub(super) fn elements(array: &str) -> Vec<&RawValue> {
+pub(super) fn elements(array: &str) -> Vec<Raw<'_>> {
     let mut out = Vec::new();
     let _ = json::each_element(array, |element| out.push(element));
     out
@@ -128,19 +139,21 @@ pub(super) fn elements(array: &str) -> Vec<&RawValue> {
 /// The fields of a record that anybody asks for.
 #[derive(Debug, Default)]
 pub(super) struct Fields<'a> {
-    rewind: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    kind: Option<&'a RawValue>,
-    pub(super) timestamp: Option<&'a RawValue>,
-    pub(super) content: Option<&'a RawValue>,
-    pub(super) display: Option<&'a RawValue>,
+    rewind: Option<Raw<'a>>,
+    id: Option<Raw<'a>>,
+    kind: Option<Raw<'a>>,
+    pub(super) timestamp: Option<Raw<'a>>,
+    pub(super) content: Option<Raw<'a>>,
+    /// The parts of the content, where it is a plain list of them.
+    pub(super) parts: Option<Vec<Part<'a>>>,
+    pub(super) display: Option<Raw<'a>>,
     pub(super) tool_calls: ToolCalls<'a>,
-    pub(super) thoughts: Option<&'a RawValue>,
-    pub(super) tokens: Option<&'a RawValue>,
-    pub(super) model: Option<&'a RawValue>,
-    set: Option<&'a RawValue>,
-    session: Option<&'a RawValue>,
-    project: Option<&'a RawValue>,
+    pub(super) thoughts: Option<Raw<'a>>,
+    pub(super) tokens: Option<Raw<'a>>,
+    pub(super) model: Option<Raw<'a>>,
+    set: Option<Raw<'a>>,
+    session: Option<Raw<'a>>,
+    project: Option<Raw<'a>>,
     /// A key that nobody asks for.
     other: Option<JsStr<'a>>,
 }
@@ -153,109 +166,102 @@ pub(super) enum ToolCalls<'a> {
     Absent,
     Calls(Vec<ToolCallFields<'a>>),
     /// No list of objects.
-    Other(&'a RawValue),
+    Other(Raw<'a>),
 }
 
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct ToolCallFields<'a> {
-    pub(super) id: Option<&'a RawValue>,
-    pub(super) name: Option<&'a RawValue>,
-    pub(super) args: Option<&'a RawValue>,
-    pub(super) result: Option<&'a RawValue>,
-    pub(super) status: Option<&'a RawValue>,
-    pub(super) timestamp: Option<&'a RawValue>,
-    pub(super) agent_id: Option<&'a RawValue>,
-    pub(super) display_name: Option<&'a RawValue>,
-    pub(super) description: Option<&'a RawValue>,
-    pub(super) result_display: Option<&'a RawValue>,
-    pub(super) markdown: Option<&'a RawValue>,
+    pub(super) id: Option<Raw<'a>>,
+    pub(super) name: Option<Raw<'a>>,
+    pub(super) args: Option<Raw<'a>>,
+    pub(super) result: Option<Raw<'a>>,
+    pub(super) status: Option<Raw<'a>>,
+    pub(super) timestamp: Option<Raw<'a>>,
+    pub(super) agent_id: Option<Raw<'a>>,
+    pub(super) display_name: Option<Raw<'a>>,
+    pub(super) description: Option<Raw<'a>>,
+    pub(super) result_display: Option<Raw<'a>>,
+    pub(super) markdown: Option<Raw<'a>>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for ToolCallFields<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Call;
-        impl<'de> Visitor<'de> for Call {
-            type Value = ToolCallFields<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a tool call")
+impl<'a> ToolCallFields<'a> {
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+        let mut call = Self::default();
+        scanner.fields(|scanner, key| {
+            let value = Some(scanner.value()?);
+            match &*key {
+                b"id" => call.id = value,
+                b"name" => call.name = value,
+                b"args" => call.args = value,
+                b"result" => call.result = value,
+                b"status" => call.status = value,
+                b"timestamp" => call.timestamp = value,
+                b"agentId" => call.agent_id = value,
+                b"displayName" => call.display_name = value,
+                b"description" => call.description = value,
+                b"resultDisplay" => call.result_display = value,
+                b"renderOutputAsMarkdown" => call.markdown = value,
+                _ => {}
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut call = ToolCallFields::default();
-                while let Some(JsKey(key)) = map.next_key()? {
-                    let slot = match &*key {
-                        b"id" => &mut call.id,
-                        b"name" => &mut call.name,
-                        b"args" => &mut call.args,
-                        b"result" => &mut call.result,
-                        b"status" => &mut call.status,
-                        b"timestamp" => &mut call.timestamp,
-                        b"agentId" => &mut call.agent_id,
-                        b"displayName" => &mut call.display_name,
-                        b"description" => &mut call.description,
-                        b"resultDisplay" => &mut call.result_display,
-                        b"renderOutputAsMarkdown" => &mut call.markdown,
-                        _ => {
-                            refuse_controls(&key)?;
-                            map.next_value::<IgnoredAny>()?;
-                            continue;
-                        }
-                    };
-                    *slot = Some(map.next_value()?);
-                }
-                Ok(call)
-            }
-        }
-        deserializer.deserialize_map(Call)
+            Ok(())
+        })?;
+        Ok(call)
     }
 }
 
-/// A control character may stand in a key only as an escape, which cannot be told here any more: the
-/// careful way must decide.
-fn refuse_controls<E: serde::de::Error>(key: &[u8]) -> Result<(), E> {
-    if key.iter().any(|byte| *byte < b' ') { Err(E::custom("a doubtful key")) } else { Ok(()) }
+impl<'a> ToolCalls<'a> {
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+        if scanner.peek() != Some(b'[') {
+            return Ok(Self::Other(scanner.value()?));
+        }
+        let (calls, raw) = scanner.spanned(|scanner| {
+            let (mut calls, mut all) = (Vec::new(), true);
+            scanner.elements(|scanner| {
+                if scanner.peek() == Some(b'{') {
+                    calls.push(ToolCallFields::scan(scanner)?);
+                } else {
+                    scanner.value()?;
+                    all = false;
+                }
+                Ok(())
+            })?;
+            Ok(all.then_some(calls))
+        })?;
+        Ok(calls.map_or(Self::Other(raw), Self::Calls))
+    }
 }
 
 impl<'a> Fields<'a> {
-    fn new(text: &'a str) -> Result<Self, Malformed> {
-        struct Whole;
-        impl<'a> Visitor<'a> for Whole {
-            type Value = Fields<'a>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a record")
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+        let mut fields = Self::default();
+        scanner.fields(|scanner, key| {
+            if *key == *b"toolCalls" {
+                fields.tool_calls = ToolCalls::scan(scanner)?;
+                return Ok(());
             }
-            fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<Fields<'a>, A::Error> {
-                let mut fields = Fields::default();
-                while let Some(JsKey(key)) = map.next_key()? {
-                    if *key == *b"toolCalls" {
-                        fields.tool_calls = ToolCalls::Calls(map.next_value()?);
-                    } else if let Some(slot) = fields.slot(&key) {
-                        *slot = Some(map.next_value()?);
-                    } else {
-                        refuse_controls(&key)?;
-                        map.next_value::<IgnoredAny>()?;
-                        fields.other.get_or_insert(key);
-                    }
+            if *key == *b"content" {
+                let (parts, content) = scanner.spanned(Part::scan_list)?;
+                (fields.content, fields.parts) = (Some(content), parts);
+                return Ok(());
+            }
+            let value = scanner.value()?;
+            match fields.slot(&key) {
+                Some(slot) => *slot = Some(value),
+                None => {
+                    fields.other.get_or_insert(key);
                 }
-                Ok(fields)
             }
-        }
-        let mut deserializer = serde_json::Deserializer::from_str(text);
-        if let Ok(fields) = deserializer.deserialize_map(Whole)
-            && deserializer.end().is_ok()
-        {
-            return Ok(fields);
-        }
-        // Odd tool calls, or no JSON at all.
-        Self::carefully(text)
+            Ok(())
+        })?;
+        Ok(fields)
     }
 
-    fn slot(&mut self, key: &[u8]) -> Option<&mut Option<&'a RawValue>> {
+    fn slot(&mut self, key: &[u8]) -> Option<&mut Option<Raw<'a>>> {
         Some(match key {
             b"$rewindTo" => &mut self.rewind,
             b"id" => &mut self.id,
             b"type" => &mut self.kind,
             b"timestamp" => &mut self.timestamp,
-            b"content" => &mut self.content,
             b"displayContent" => &mut self.display,
             b"thoughts" => &mut self.thoughts,
             b"tokens" => &mut self.tokens,
@@ -267,28 +273,8 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Without assumptions about the values.
-    fn carefully(text: &'a str) -> Result<Self, Malformed> {
-        let mut fields = Self::default();
-        json::each_field(text, |key, value| {
-            if *key == *b"toolCalls" {
-                fields.tool_calls = ToolCalls::Other(value);
-            } else if let Some(slot) = fields.slot(&key) {
-                *slot = Some(value);
-            } else {
-                fields.other.get_or_insert(key);
-            }
-        })?;
-        if let ToolCalls::Other(list) = fields.tool_calls
-            && let Ok(calls) = serde_json::from_str(list.get())
-        {
-            fields.tool_calls = ToolCalls::Calls(calls);
-        }
-        Ok(fields)
-    }
-
     fn is_header(&self) -> bool {
-        let string = |value: Option<&RawValue>| value.is_some_and(|v| v.get().starts_with('"'));
+        let string = |value: Option<Raw<'_>>| value.is_some_and(|v| v.get().starts_with('"'));
         string(self.session) && string(self.project)
     }
 
@@ -299,7 +285,8 @@ impl<'a> Fields<'a> {
         let is_user = kind.as_deref() == Some(b"user");
         let is_gemini = kind.as_deref() == Some(b"gemini");
         let header = self.is_header() && self.kind.is_none() && self.content.is_none();
-        let (glance, thrown) = content::glance(self.content, is_user || is_gemini);
+        let (glance, thrown) =
+            content::glance(self.content, self.parts.as_deref(), is_user || is_gemini);
         let resumable = thrown.and_then(|()| self.resumable(&glance.lead, is_user, is_gemini));
         let id = id.unwrap_or_default();
         Message { id, has_id, raw, kind, glance, resumable, header, fields: self }
@@ -325,7 +312,7 @@ impl ToolCalls<'_> {
         match self {
             Self::Absent => Ok(false),
             Self::Calls(calls) => Ok(!calls.is_empty()),
-            Self::Other(value) => content::has_length(Some(value)),
+            Self::Other(value) => content::has_length(Some(*value)),
         }
     }
 }
@@ -338,7 +325,7 @@ impl<'a> Record<'a> {
             json::check(text)?;
             return Ok(Self::Unknown("no object".to_owned()));
         }
-        let fields = Fields::new(text)?;
+        let fields = json::scan(text, Fields::scan)?;
         if let Some(to) = fields.rewind.and_then(json::js_string) {
             return Ok(Self::Rewind(to));
         }

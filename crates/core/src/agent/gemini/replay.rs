@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::log::{Entry, Span};
 use super::record::{Element, Listed, Message, Record, Set};
 use crate::fault::{Faults, What};
-use crate::read::json::{self, JsStr};
+use crate::read::json::{self, JsStr, Raw};
 
 /// How to treat what the loader would not take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +69,8 @@ impl Replay {
 
     /// Whether the loader would take the file so far: it needs a session id and a project hash.
     pub(super) fn has_header(&self) -> bool {
-        let truthy = |key: &[u8]| self.fields.get(key).is_some_and(|value| json::is_truthy(value));
+        let truthy =
+            |key: &[u8]| self.fields.get(key).is_some_and(|value| json::is_truthy(Raw::of(value)));
         truthy(b"sessionId") && truthy(b"projectHash")
     }
 
@@ -126,7 +127,7 @@ impl Replay {
 
     fn set(&mut self, set: &Set<'_>, entry: &Entry<'_>) {
         if let Some((_, pad)) = set.fields.iter().rfind(|(key, _)| **key == *b"memoryScratchpad") {
-            self.scratchpad_is_stale = json::is_truthy(pad).then_some(false);
+            self.scratchpad_is_stale = json::is_truthy(*pad).then_some(false);
         }
         if let Listed::Messages(messages) = &set.messages {
             self.messages.clear();
@@ -180,13 +181,24 @@ impl Replay {
         }
         let live =
             Live { span: entry.base.place(message.raw), is_user: message.is_user(), resumable };
-        self.messages.insert((*message.id).into(), live);
+        match self.messages.get_mut(&*message.id) {
+            Some(known) => *known = live,
+            None => {
+                self.messages.insert((*message.id).into(), live);
+            }
+        }
         message.resumable.is_ok()
     }
 
     fn spread(&mut self, set: &Set<'_>) {
         for (key, value) in &set.fields {
-            self.fields.insert((**key).into(), (*value).to_owned());
+            let value = value.boxed();
+            match self.fields.get_mut(&**key) {
+                Some(known) => *known = value,
+                None => {
+                    self.fields.insert((**key).into(), value);
+                }
+            }
         }
     }
 

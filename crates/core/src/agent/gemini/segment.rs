@@ -40,25 +40,28 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    pub(super) fn apply(&mut self, entry: &Entry<'_>) {
+    pub(super) fn apply(&mut self, entry: Entry<'_>) {
         let base = &entry.base;
-        match &entry.record {
-            Ok(Record::Rewind(to)) => self.history.rewind(to),
+        match entry.record {
+            Ok(Record::Rewind(to)) => self.history.rewind(&to),
             Ok(Record::Message(message)) if message.header => {
                 if let Ok(set) = Set::new(message.raw) {
                     self.header(&set);
                 }
             }
-            Ok(Record::Message(message)) => self.history.store(message, base.place(message.raw)),
+            Ok(Record::Message(message)) => {
+                let place = base.place(message.raw);
+                self.history.store(message, place);
+            }
             Ok(Record::Set(set)) => {
-                self.open.take(set);
-                if let Listed::Messages(messages) = &set.messages {
+                self.open.take(&set);
+                if let Listed::Messages(messages) = set.messages {
                     self.history.replace(listed(messages, base));
                 }
             }
             Ok(Record::Header(set)) => {
-                self.header(set);
-                if let Listed::Messages(messages) = &set.messages {
+                self.header(&set);
+                if let Listed::Messages(messages) = set.messages {
                     for (message, place) in listed(messages, base) {
                         self.history.store(message, place);
                     }
@@ -92,13 +95,14 @@ impl Segments {
 }
 
 /// The messages of a list that have an id, and their places.
-fn listed<'a, 'm>(
-    messages: &'a [Element<'m>],
-    base: &'a Base<'_>,
-) -> impl Iterator<Item = (&'a Message<'m>, Span)> {
-    messages.iter().filter_map(|element| {
-        let message = element.listed()?;
-        Some((message, base.place(message.raw)))
+fn listed<'a>(
+    messages: Vec<Element<'a>>,
+    base: &Base<'_>,
+) -> impl Iterator<Item = (Message<'a>, Span)> {
+    messages.into_iter().filter_map(|element| {
+        let message = element.message.filter(|message| message.has_id)?;
+        let place = base.place(message.raw);
+        Some((message, place))
     })
 }
 
@@ -126,16 +130,16 @@ impl Segment {
     }
 
     /// A whole document: what is in it is what the agent has.
-    pub(super) fn of_document<'a, 'm: 'a>(
+    pub(super) fn of_document<'a>(
         set: &Set<'_>,
-        messages: impl Iterator<Item = (&'a Element<'m>, &'a Span)>,
+        messages: impl Iterator<Item = (Element<'a>, Span)>,
     ) -> Self {
         let mut segment = Self::default();
         segment.take(set);
         let mut history = History::default();
         for (n, (element, span)) in messages.enumerate() {
-            if let Some(message) = &element.message {
-                history.store_at(n, message, span.clone());
+            if let Some(message) = element.message {
+                history.store_at(n, message, span);
             }
         }
         segment.said = history.finish();

@@ -4,10 +4,8 @@
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom};
 
-use serde_json::value::RawValue;
-
 use super::record::Record;
-use crate::read::json;
+use crate::read::json::{self, Raw};
 use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
 
@@ -138,7 +136,7 @@ fn of_document(text: &str) -> Shape {
     }
 }
 
-fn of_array(first: Option<&RawValue>) -> Shape {
+fn of_array(first: Option<Raw<'_>>) -> Shape {
     let Some(first) = first.filter(|value| value.get().starts_with('{')) else {
         return Shape::OtherJson;
     };

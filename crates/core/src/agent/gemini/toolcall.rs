@@ -7,15 +7,14 @@ use super::facts::time;
 use super::record::{ToolCallFields, elements};
 use super::tools::tool_name;
 use crate::model::{ToolCall, ToolStatus};
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// A call with its outcome.
 pub(super) fn recorded(
     call: &ToolCallFields<'_>,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> ToolCall {
-    let text =
-        |raw: Option<&RawValue>| raw.and_then(json::string).map(std::borrow::Cow::into_owned);
+    let text = |raw: Option<Raw<'_>>| raw.and_then(json::string).map(std::borrow::Cow::into_owned);
     let display_name = text(call.display_name);
     let name = text(call.name).unwrap_or_default();
     let id = text(call.id).unwrap_or_default();
@@ -33,7 +32,7 @@ pub(super) fn recorded(
         exit_code: output.as_deref().or(error.as_deref()).and_then(exit_code),
         output,
         error,
-        result_display: call.result_display.filter(|r| r.get() != "null").map(ToOwned::to_owned),
+        result_display: call.result_display.filter(|r| r.get() != "null").map(Raw::boxed),
         markdown: call.markdown.is_some_and(json::is_truthy),
         lines_added: added,
         lines_removed: removed,
@@ -42,10 +41,10 @@ pub(super) fn recorded(
 }
 
 /// An object; some writers put it into a string.
-fn arguments(raw: &RawValue) -> Option<Box<RawValue>> {
+fn arguments(raw: Raw<'_>) -> Option<Box<RawValue>> {
     let inside = json::string(raw).filter(|text| text.trim_start().starts_with('{'));
     let inside = inside.and_then(|text| RawValue::from_string(text.trim().to_owned()).ok());
-    inside.or_else(|| (raw.get() != "null").then(|| raw.to_owned()))
+    inside.or_else(|| (raw.get() != "null").then(|| raw.boxed()))
 }
 
 pub(super) fn status(recorded: Option<&str>, has_error: bool) -> ToolStatus {
@@ -59,7 +58,7 @@ pub(super) fn status(recorded: Option<&str>, has_error: bool) -> ToolStatus {
 }
 
 /// The function calls in a content: all that a history keeps of them.
-pub(super) fn requested(content: &RawValue) -> Vec<ToolCall> {
+pub(super) fn requested(content: Raw<'_>) -> Vec<ToolCall> {
     functions(content, b"functionCall", |call, function| {
         json::each_field(function, |key, value| {
             if *key == *b"args" {
@@ -71,7 +70,7 @@ pub(super) fn requested(content: &RawValue) -> Vec<ToolCall> {
 }
 
 /// The function responses in a content, as calls of which only the outcome is known.
-pub(super) fn answers(content: &RawValue) -> Vec<ToolCall> {
+pub(super) fn answers(content: Raw<'_>) -> Vec<ToolCall> {
     functions(content, b"functionResponse", |call, function| {
         let (output, error) = function_response(function);
         call.status = if error.is_some() { ToolStatus::Error } else { ToolStatus::Success };
@@ -82,7 +81,7 @@ pub(super) fn answers(content: &RawValue) -> Vec<ToolCall> {
 }
 
 fn functions(
-    content: &RawValue,
+    content: Raw<'_>,
     key: &[u8],
     fill: impl Fn(&mut ToolCall, &str) -> bool,
 ) -> Vec<ToolCall> {
@@ -131,7 +130,7 @@ fn functions(
 
 /// Output and error of a result: a list of parts, of which the function response counts. After a
 /// resume each call has the responses to all calls of its message; only its own is meant.
-fn response(result: &RawValue, id: &str) -> (Option<String>, Option<String>) {
+fn response(result: Raw<'_>, id: &str) -> (Option<String>, Option<String>) {
     let mut parts = match result.get().as_bytes().first() {
         Some(b'[') => elements(result.get()),
         Some(b'{') => vec![result],
@@ -139,7 +138,7 @@ fn response(result: &RawValue, id: &str) -> (Option<String>, Option<String>) {
     };
     let answered: Vec<Option<String>> = match parts.len() {
         0 | 1 => Vec::new(),
-        _ => parts.iter().map(|part| answered(part)).collect(),
+        _ => parts.iter().map(|part| answered(*part)).collect(),
     };
     if answered.iter().any(|answered| answered.as_deref() == Some(id)) {
         let mut answered = answered.iter();
@@ -161,7 +160,7 @@ fn response(result: &RawValue, id: &str) -> (Option<String>, Option<String>) {
 }
 
 /// The id of the call that a part answers.
-fn answered(part: &RawValue) -> Option<String> {
+fn answered(part: Raw<'_>) -> Option<String> {
     let mut id = None;
     let _ = json::each_field(part.get(), |key, value| {
         if *key == *b"functionResponse" && value.get().starts_with('{') {
@@ -221,7 +220,7 @@ fn function_response(function: &str) -> (Option<String>, Option<String>) {
 }
 
 /// A string, or whatever else it is as JSON.
-fn words(raw: &RawValue) -> Option<String> {
+fn words(raw: Raw<'_>) -> Option<String> {
     match raw.get() {
         "null" => None,
         text => {
@@ -248,7 +247,7 @@ pub(super) fn full_output(output: &str) -> Option<&str> {
 }
 
 /// Lines added and removed: Gemini CLI's own count, else counted in the diff.
-pub(super) fn lines_changed(display: &RawValue) -> Option<(u64, u64)> {
+pub(super) fn lines_changed(display: Raw<'_>) -> Option<(u64, u64)> {
     if !display.get().starts_with('{') {
         return None;
     }

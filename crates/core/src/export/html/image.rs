@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
 use crate::model::Attachment;
-use crate::read::json;
+use crate::read::json::{self, Raw};
 
 /// A picture of more bytes is only named, and no page gets more of them together.
 const LARGEST: u64 = 2_000_000;
@@ -36,11 +34,11 @@ impl Room {
 
 /// What the agent recorded of it, in base64.
 fn data(attachment: &Attachment) -> Option<Cow<'_, str>> {
-    let inline = field(attachment.raw.as_ref()?, b"inlineData")?;
+    let inline = field(Raw::of(attachment.raw.as_ref()?), b"inlineData")?;
     json::string(field(inline, b"data")?)
 }
 
-fn field<'a>(object: &'a RawValue, name: &[u8]) -> Option<&'a RawValue> {
+fn field<'a>(object: Raw<'a>, name: &[u8]) -> Option<Raw<'a>> {
     let mut found = None;
     let _ = json::each_field(object.get(), |key, value| {
         if *key == *name {

@@ -1,0 +1,464 @@
+//! Goes over JSON without building anything of it: where a value ends, and whether it is one.
+//!
+//! It takes what `JSON.parse` takes. Most bytes of a session are long strings that the light pass
+//! does not look into, so strings are passed 64 bytes at a time; and nothing recurses, for a file
+//! nests as deep as it likes.
+
+use std::borrow::Cow;
+
+use wide::u8x16;
+
+use super::json::{self, JsStr, Raw};
+
+/// It is not JSON. Where and why is for the one who asks for the whole text: see [`json::check`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invalid;
+
+/// A place in a text.
+pub struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// The next byte that is no white space; it stays the next one.
+    pub fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(self.at) {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                found => return found.copied(),
+            }
+        }
+    }
+
+    /// Passes the next byte that is no white space, if it is `byte`.
+    pub fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn next(&mut self) -> Result<u8, Invalid> {
+        let byte = self.peek().ok_or(Invalid)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// Whether nothing but white space follows.
+    pub fn end(&mut self) -> Result<(), Invalid> {
+        if self.peek().is_none() { Ok(()) } else { Err(Invalid) }
+    }
+
+    /// The next value.
+    pub fn value(&mut self) -> Result<Raw<'a>, Invalid> {
+        Ok(self.spanned(Self::pass_value)?.1)
+    }
+
+    /// What `pass` makes of the next value, and the value as it is written.
+    pub fn spanned<T>(
+        &mut self,
+        pass: impl FnOnce(&mut Self) -> Result<T, Invalid>,
+    ) -> Result<(T, Raw<'a>), Invalid> {
+        self.peek();
+        let first = self.at;
+        let got = pass(self)?;
+        Ok((got, self.since(first)))
+    }
+
+    /// What was passed since the offset `first`, where a value began.
+    fn since(&self, first: usize) -> Raw<'a> {
+        Raw::scanned(&self.text[first..self.at])
+    }
+
+    /// The fields of the next value, which must be an object. `field` is called with each key, in
+    /// order, duplicates included, and must pass its value.
+    pub fn fields(
+        &mut self,
+        mut field: impl FnMut(&mut Self, JsStr<'a>) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        if !self.take(b'{') {
+            return Err(Invalid);
+        }
+        if self.take(b'}') {
+            return Ok(());
+        }
+        loop {
+            let key = self.key()?;
+            field(self, key)?;
+            match self.next()? {
+                b',' => {}
+                b'}' => return Ok(()),
+                _ => return Err(Invalid),
+            }
+        }
+    }
+
+    /// The elements of the next value, which must be an array; `element` must pass each.
+    pub fn elements(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
+        if !self.take(b'[') {
+            return Err(Invalid);
+        }
+        if self.take(b']') {
+            return Ok(());
+        }
+        loop {
+            element(self)?;
+            match self.next()? {
+                b',' => {}
+                b']' => return Ok(()),
+                _ => return Err(Invalid),
+            }
+        }
+    }
+
+    /// A key and the colon behind it.
+    fn key(&mut self) -> Result<JsStr<'a>, Invalid> {
+        if !self.take(b'"') {
+            return Err(Invalid);
+        }
+        let first = self.at;
+        let is_plain = self.pass_string()?;
+        let key = if is_plain {
+            Cow::Borrowed(&self.text.as_bytes()[first..self.at - 1])
+        } else {
+            json::js_string(self.since(first - 1)).ok_or(Invalid)?
+        };
+        if self.take(b':') { Ok(key) } else { Err(Invalid) }
+    }
+
+    fn pass_value(&mut self) -> Result<(), Invalid> {
+        let mut open = Nesting::default();
+        loop {
+            match self.next()? {
+                b'"' => {
+                    self.pass_string()?;
+                }
+                b'{' if self.take(b'}') => {}
+                b'{' => {
+                    self.pass_key()?;
+                    open.push(Bracket::Brace);
+                    continue;
+                }
+                b'[' if self.take(b']') => {}
+                b'[' => {
+                    open.push(Bracket::Square);
+                    continue;
+                }
+                b't' => self.pass_word(b"rue")?,
+                b'f' => self.pass_word(b"alse")?,
+                b'n' => self.pass_word(b"ull")?,
+                first => self.pass_number(first)?,
+            }
+            // A value has ended, and perhaps what it stands in.
+            loop {
+                let Some(inside) = open.last() else { return Ok(()) };
+                match (self.next()?, inside) {
+                    (b',', Bracket::Brace) => {
+                        self.pass_key()?;
+                        break;
+                    }
+                    (b',', Bracket::Square) => break,
+                    (b'}', Bracket::Brace) | (b']', Bracket::Square) => open.pop(),
+                    _ => return Err(Invalid),
+                }
+            }
+        }
+    }
+
+    fn pass_key(&mut self) -> Result<(), Invalid> {
+        if !self.take(b'"') {
+            return Err(Invalid);
+        }
+        self.pass_string()?;
+        if self.take(b':') { Ok(()) } else { Err(Invalid) }
+    }
+
+    /// From behind the opening quote to behind the closing one; whether there is no escape in it.
+    fn pass_string(&mut self) -> Result<bool, Invalid> {
+        let bytes = self.text.as_bytes();
+        let (mut at, mut is_plain) = (self.at, true);
+        'block: loop {
+            let padded;
+            let block = if let Some(block) = bytes[at..].first_chunk() {
+                block
+            } else {
+                // Behind the text stands a control character, so no string goes on there.
+                let mut last = [0; BLOCK];
+                last[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+                padded = last;
+                &padded
+            };
+            let mut found = specials(block);
+            while found != 0 {
+                let here = found.trailing_zeros() as usize;
+                if block[here] == b'"' {
+                    self.at = at + here + 1;
+                    return Ok(is_plain);
+                }
+                is_plain = false;
+                let behind = here + escape(&bytes[at + here..])?;
+                if behind >= BLOCK {
+                    at += behind;
+                    continue 'block;
+                }
+                found &= u64::MAX << behind;
+            }
+            at += BLOCK;
+        }
+    }
+
+    fn pass_word(&mut self, rest: &[u8]) -> Result<(), Invalid> {
+        if self.text.as_bytes()[self.at..].starts_with(rest) {
+            self.at += rest.len();
+            return Ok(());
+        }
+        Err(Invalid)
+    }
+
+    fn pass_number(&mut self, first: u8) -> Result<(), Invalid> {
+        let first = if first == b'-' { self.byte() } else { Some(first) };
+        match first {
+            Some(b'0') => {}
+            Some(b'1'..=b'9') => self.pass_digits(),
+            _ => return Err(Invalid),
+        }
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            self.pass_some_digits()?;
+        }
+        if let Some(b'e' | b'E') = bytes.get(self.at) {
+            self.at += 1;
+            if let Some(b'+' | b'-') = bytes.get(self.at) {
+                self.at += 1;
+            }
+            self.pass_some_digits()?;
+        }
+        Ok(())
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let byte = self.text.as_bytes().get(self.at).copied();
+        self.at += usize::from(byte.is_some());
+        byte
+    }
+
+    fn pass_some_digits(&mut self) -> Result<(), Invalid> {
+        let first = self.at;
+        self.pass_digits();
+        if self.at > first { Ok(()) } else { Err(Invalid) }
+    }
+
+    fn pass_digits(&mut self) {
+        while self.text.as_bytes().get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+    }
+}
+
+/// Whether one character behind a backslash is all there is to an escape. A table, for a processor
+/// cannot guess which one comes next.
+const IS_SHORT_ESCAPE: [bool; 256] = {
+    let (mut table, kinds, mut n) = ([false; 256], br#""\/bfnrt"#, 0);
+    while n < kinds.len() {
+        table[kinds[n] as usize] = true;
+        n += 1;
+    }
+    table
+};
+
+/// The length of the escape that begins here; a control character begins none.
+#[inline]
+fn escape(bytes: &[u8]) -> Result<usize, Invalid> {
+    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    match bytes {
+        [b'\\', kind, ..] if IS_SHORT_ESCAPE[usize::from(*kind)] => Ok(2),
+        [b'\\', b'u', rest @ ..] if rest.get(..4).is_some_and(is_hex) => Ok(6),
+        _ => Err(Invalid),
+    }
+}
+
+/// As many bytes as a word has bits.
+const BLOCK: usize = 64;
+
+/// A bit for each byte that is a quote, a backslash or a control character: what ends a string, or
+/// needs a look.
+fn specials(block: &[u8; BLOCK]) -> u64 {
+    let (quote, backslash) = (u8x16::splat(b'"'), u8x16::splat(b'\\'));
+    let last_control = u8x16::splat(b' ' - 1);
+    let (quarters, _) = block.as_chunks();
+    quarters.iter().enumerate().fold(0, |out, (n, quarter)| {
+        let bytes = u8x16::new(*quarter);
+        let is_control = bytes.min(last_control).simd_eq(bytes);
+        let found = bytes.simd_eq(quote) | bytes.simd_eq(backslash) | is_control;
+        out | u64::from(found.to_bitmask()) << (16 * n)
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    Square,
+    Brace,
+}
+
+/// The brackets that are open, a bit each: most values nest a few levels, and need no memory for it.
+#[derive(Default)]
+struct Nesting {
+    depth: usize,
+    bits: u64,
+    /// Each full set of bits that stands below.
+    below: Vec<u64>,
+}
+
+impl Nesting {
+    fn push(&mut self, bracket: Bracket) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.below.push(self.bits);
+        }
+        self.bits = self.bits << 1 | u64::from(bracket == Bracket::Brace);
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) {
+        self.bits >>= 1;
+        self.depth -= 1;
+        if self.depth.is_multiple_of(64) {
+            self.bits = self.below.pop().unwrap_or_default();
+        }
+    }
+
+    fn last(&self) -> Option<Bracket> {
+        let bracket = if self.bits & 1 == 1 { Bracket::Brace } else { Bracket::Square };
+        (self.depth > 0).then_some(bracket)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    fn is_json(text: &str) -> bool {
+        let mut scanner = Scanner::new(text);
+        scanner.value().is_ok() && scanner.end().is_ok()
+    }
+
+    fn agree(text: &str) {
+        let want = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        assert_eq!(is_json(text), want, "{text:?}");
+    }
+
+    #[test]
+    fn every_kind_of_value_and_of_damage() {
+        for text in [
+            "",
+            " ",
+            "null",
+            "nul",
+            "nulL",
+            "true",
+            "false",
+            "fals",
+            "tru e",
+            "0",
+            "-0",
+            "-",
+            "01",
+            "-01",
+            "1.",
+            "1.5",
+            ".5",
+            "1e",
+            "1e+",
+            "1E-07",
+            "1e5.",
+            "--1",
+            "+1",
+            "1 2",
+            "\"\"",
+            "\"",
+            "\"\\\"",
+            "\"\\\\\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"\\uD800\"",
+            "\"\u{7f}é🥛\"",
+            "\"a\u{1f}\"",
+            "\"\t\"",
+            "\"12345678\\n\"",
+            "\"1234567\u{1}\"",
+            "[]",
+            "[ ]",
+            "[,]",
+            "[1,]",
+            "[1 2]",
+            "[1,2]",
+            "[}",
+            "{]",
+            "{}",
+            "{ }",
+            "{,}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{\"a\":1 , \"b\":[{}]}",
+            "{1:2}",
+            "{\"a\" 1}",
+            "[[[{\"x\":[[]]}]]]",
+            "[[[{\"x\":[[}]]]]",
+            "\u{A0}1",
+            "\u{FEFF}1",
+            "1\u{0}",
+        ] {
+            agree(text);
+        }
+    }
+
+    #[test]
+    fn deep_nesting_keeps_its_brackets_apart() {
+        for depth in [1, 63, 64, 65, 127, 128, 129, 100_000] {
+            let open = "[{\"a\":".repeat(depth);
+            let close = "}]".repeat(depth);
+            assert!(is_json(&format!("{open}1{close}")), "{depth}");
+            assert!(!is_json(&format!("{open}1{}", "]}".repeat(depth))), "{depth}");
+            assert!(!is_json(&format!("{open}1{}", &close[1..])), "{depth}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn takes_what_serde_json_takes(text in r#"[\[\]{}:," \\"a1e.u0dn\-\t\x01é]{0,24}"#) {
+            agree(&text);
+        }
+
+        #[test]
+        fn strings_of_any_length(text in r#"([ -~é🥛]|\\[nu"\\0]){0,150}[\x01"]?"#) {
+            agree(&format!("\"{text}\""));
+            agree(&format!("[\"{text}\",{:70}]", 1));
+        }
+
+        #[test]
+        fn every_special_byte_has_its_bit(text in r#"[ -~"\\\x00\x1f\x7f-\xff]{64}"#) {
+            let block = text.as_bytes().first_chunk::<BLOCK>().unwrap();
+            for (n, byte) in block.iter().enumerate() {
+                let want = matches!(byte, b'"' | b'\\' | ..0x20);
+                prop_assert_eq!(specials(block) >> n & 1 == 1, want, "{}", n);
+            }
+        }
+    }
+}
