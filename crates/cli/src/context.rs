@@ -29,6 +29,9 @@ use crate::output::path::tilde;
 /// Pins the clock, for tests: an RFC 3339 time.
 const NOW: &str = "BACKSTORY_NOW";
 
+/// Makes a sync write in small steps, for tests: a number of bytes.
+const BATCH: &str = "BACKSTORY_BATCH";
+
 pub(crate) struct Context {
     pub(crate) env: Env,
     pub(crate) now: Timestamp,
@@ -55,6 +58,8 @@ pub(crate) struct Context {
     /// The archive that stays, also where this run reads from one of its own.
     pub(crate) own_archive: Option<PathBuf>,
     pub(crate) no_sync: bool,
+    /// How much is read before it is written, where a test says so.
+    pub(crate) batch: u64,
     pub(crate) auto_capture: bool,
     pub(crate) exclude: Exclude,
     /// The command that shows long answers page by page.
@@ -89,6 +94,7 @@ impl Context {
                 usual_config().map_or_else(|| Ok(Config::default()), |f| Config::usual(&f, home))?
             }
         };
+        let batch = env.var(BATCH).and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0);
         let own_archive = archive(global, config.archive.clone());
         let pager = pager(&env);
         let demo = if global.demo { Some(Demo::new()?) } else { None };
@@ -116,6 +122,7 @@ impl Context {
             archive: own_archive.clone().filter(|_| global.from.is_empty()),
             own_archive,
             no_sync: global.no_sync,
+            batch,
             auto_capture: config.auto_capture.unwrap_or(true),
             exclude: Exclude::new(&config.exclude)?,
             pager,

@@ -200,7 +200,13 @@ pub(crate) fn setup<'a>(
     machine: &'a str,
     candidates: &'a Candidates,
 ) -> Setup<'a> {
-    Setup { machine, candidates, exclude: &ctx.exclude, excluded: &ctx.exclude.text }
+    Setup {
+        machine,
+        candidates,
+        exclude: &ctx.exclude,
+        excluded: &ctx.exclude.text,
+        batch: ctx.batch,
+    }
 }
 
 /// Reads what is new or has changed.

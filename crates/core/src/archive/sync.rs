@@ -48,6 +48,9 @@ pub struct Setup<'a> {
     pub exclude: &'a dyn Exclude,
     /// What `exclude` goes by: when it changes, what was left out is looked at again.
     pub excluded: &'a str,
+    /// How many bytes of files are read before what they come to is written; 0 for as many as is
+    /// sensible.
+    pub batch: u64,
 }
 
 /// What a sync found.
@@ -112,10 +115,11 @@ impl Archive {
         let changes = self.changes(found, &known, &mut synced)?;
         let mut batch = Batch::new(setup, projects);
         let mut rest = changes.into_iter().peekable();
+        let most = if setup.batch == 0 { BATCH } else { setup.batch };
         while rest.peek().is_some() {
             let mut size = 0;
             let mut files = Vec::new();
-            while let Some(change) = rest.next_if(|next| size == 0 || size + next.source.size <= BATCH) {
+            while let Some(change) = rest.next_if(|next| size == 0 || size + next.source.size <= most) {
                 size += change.source.size.max(1);
                 files.push(change);
             }

@@ -4,19 +4,17 @@ use std::io::Cursor;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{
-    self, Assembled, Form, Loaded, LogReader, Manner, Shape, View,
+    self, Form, Loaded, LogReader, Manner, Shape, View,
 };
 use backstory_core::discover::{Found, Source};
 use backstory_core::export::gemini::{Fallback, write};
-use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::MessageKind;
-use backstory_core::pricing::Table;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
 use crate::expected::differences;
-use crate::support::{Home, testdata, trees_below};
+use crate::support::{Home, seen, testdata, trees_below};
 
 const TEXTS: [&str; 8] = [
     "continue",
@@ -231,22 +229,6 @@ fn plant(folder: &Path, files: &[(String, Log)]) {
 
 fn home(sources: &[Source]) -> Home {
     Home::of(Found { sources: sources.to_vec(), ..Found::default() })
-}
-
-/// All that a reader of these sessions would see.
-fn seen(home: &Home) -> Value {
-    let one = |assembled: &Assembled| {
-        let messages = |view| {
-            let messages = home.messages(assembled, view);
-            let rows = messages
-                .iter()
-                .map(|message| serde_json::to_value(MessageRow::new(message, &Table::embedded())));
-            rows.collect::<Result<Vec<_>, _>>().unwrap()
-        };
-        json!({ "session": serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap(),
-            "full": messages(View::Full), "current": messages(View::Current) })
-    };
-    home.sessions.iter().map(one).collect()
 }
 
 fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {

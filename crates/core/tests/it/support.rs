@@ -9,8 +9,10 @@ use backstory_core::archive::Archive;
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
 use backstory_core::export::gemini::{Fallback, write};
+use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::Message;
-use serde_json::Value;
+use backstory_core::pricing::Table;
+use serde_json::{Value, json};
 
 pub(crate) fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path)
@@ -123,4 +125,20 @@ impl Home {
         let agent = |id: &str| self.all.agent_session(id);
         gemini::transcript(assembled, view, &self.archive, &agent).unwrap()
     }
+}
+
+/// All that a reader of these sessions would see.
+pub(crate) fn seen(home: &Home) -> Value {
+    let one = |assembled: &Assembled| {
+        let messages = |view| {
+            let messages = home.messages(assembled, view);
+            let rows = messages
+                .iter()
+                .map(|message| serde_json::to_value(MessageRow::new(message, &Table::embedded())));
+            rows.collect::<Result<Vec<_>, _>>().unwrap()
+        };
+        json!({ "session": serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap(),
+            "full": messages(View::Full), "current": messages(View::Current) })
+    };
+    home.sessions.iter().map(one).collect()
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// Files, and the tokens of every call in them by its id.
 #[derive(Debug, Clone)]
 pub(crate) struct Tree {
-    files: Vec<(String, String)>,
+    pub(crate) files: Vec<(String, String)>,
     pub(crate) calls: BTreeMap<String, u64>,
 }
 

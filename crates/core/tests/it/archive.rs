@@ -1,0 +1,254 @@
+//! The archive's laws: whatever the order, the steps and the machines, the same files give the same
+//! sessions; and what was captured stays when the files are gone.
+
+use std::fs;
+use std::path::Path;
+
+use backstory_core::agent::gemini::{self, Candidates};
+use backstory_core::archive::{Archive, Setup};
+use backstory_core::discover::Found;
+use backstory_core::read::bytes::Bytes;
+use jiff::Timestamp;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::Value;
+
+use crate::expected::differences;
+use crate::support::{Home, files_below, seen, testdata, trees_below};
+use crate::trees::{Tree, tree};
+
+fn sync(archive: &mut Archive, found: &Found, machine: &str) {
+    let candidates = Candidates::default();
+    let setup = Setup { machine, candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    archive.sync(found, &setup, &|_| {}).unwrap();
+}
+
+fn absorb(archive: &mut Archive, other: &Archive) {
+    let candidates = Candidates::default();
+    let setup = Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    archive.absorb(other, &setup, &|_| {}).unwrap();
+}
+
+/// All that a reader would see, but where the archive stands.
+fn told(home: &Home) -> Value {
+    let mut told = seen(home);
+    for session in told.as_array_mut().unwrap() {
+        for key in ["state", "captured"] {
+            session["session"].as_object_mut().unwrap().remove(key);
+        }
+    }
+    told
+}
+
+fn assert_same(a: &Value, b: &Value, what: &str) {
+    let differences = differences(a, b) + &differences(b, a);
+    assert!(differences.is_empty(), "{what}\n{differences}");
+}
+
+/// Writes each file up to a share of its length.
+fn grow(folder: &Path, tree: &Tree, shares: &[Index], step: usize, steps: usize) {
+    for (n, (name, text)) in tree.files.iter().enumerate() {
+        let is_whole = step + 1 == steps || !name.ends_with(".jsonl");
+        let cut = shares[(n + step) % shares.len()].index(text.len() + 1);
+        let path = folder.join(name);
+        let known = fs::metadata(&path).map_or(0, |about| about.len());
+        let length = if is_whole { text.len() } else { cut };
+        // Gemini CLI only ever appends.
+        if length as u64 >= known {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, &text.as_bytes()[..length]).unwrap();
+        }
+    }
+}
+
+proptest! {
+    // Each case writes files.
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_steps_end_in_the_same(tree in tree(), shares in prop::collection::vec(any::<Index>(), 7), steps in 1..4_usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Archive::in_memory().unwrap();
+        for step in 0..steps {
+            grow(folder.path(), &tree, &shares, step, steps);
+            sync(&mut archive, &gemini::discover_given(folder.path()), "");
+        }
+        let found = gemini::discover_given(folder.path());
+        sync(&mut archive, &found, "");
+        let stepwise = told(&Home::new(archive, found));
+        assert_same(&told(&Home::at(folder.path())), &stepwise, "in steps");
+    }
+
+    #[test]
+    fn merging_is_the_same_whichever_way_round(tree in tree(), side in any::<u16>()) {
+        let folder = tempfile::tempdir().unwrap();
+        tree.plant(folder.path());
+        let found = gemini::discover_given(folder.path());
+        let part = |which: bool| {
+            let mut part = found.clone();
+            let mut n = 0;
+            part.sources.retain(|_| { n += 1; (side >> (n % 16) & 1 == 1) == which });
+            let mut archive = Archive::in_memory().unwrap();
+            sync(&mut archive, &part, if which { "a" } else { "b" });
+            archive.capture(&[], None, &|_| {}).unwrap();
+            archive
+        };
+        let (mut ab, mut ba) = (part(true), part(false));
+        absorb(&mut ab, &part(false));
+        absorb(&mut ba, &part(true));
+        absorb(&mut ba, &part(true));
+        let (ab, ba) = (Home::new(ab, Found::default()), Home::new(ba, Found::default()));
+        assert_same(&told(&ab), &told(&ba), "the other way round");
+        assert_same(&told(&Home::at(folder.path())), &told(&ab), "merged");
+    }
+}
+
+/// Every tree that the real program wrote, captured, rebuilt, and then deleted.
+#[test]
+fn what_was_captured_stays() {
+    let mut files = 0;
+    for tree in trees_below(&testdata("gemini")) {
+        let name = tree.display().to_string();
+        let folder = tempfile::tempdir().unwrap();
+        copy(&tree, folder.path());
+        let found = gemini::discover_given(folder.path());
+        let mut archive = Archive::open(&folder.path().join("a.db")).unwrap();
+        sync(&mut archive, &found, "here");
+        archive.capture(&[], None, &|_| {}).unwrap();
+        let before = Home::new(archive, found.clone());
+        let told_before = told(&before);
+        let bytes: Vec<Vec<u8>> = found.sources.iter().map(|s| fs::read(&s.path).unwrap()).collect();
+
+        let mut again = Archive::in_memory().unwrap();
+        absorb(&mut again, &before.archive);
+        assert_same(&told_before, &told(&Home::new(again, found.clone())), &format!("{name} rebuilt"));
+
+        let Home { mut archive, .. } = before;
+        for source in &found.sources {
+            fs::remove_file(&source.path).unwrap();
+        }
+        sync(&mut archive, &gemini::discover_given(folder.path()), "here");
+        let checked = archive.check(&|_| {}).unwrap();
+        assert_eq!(checked.problems, Vec::<String>::new(), "{name}");
+        for row in archive.files().unwrap() {
+            let at = found.sources.iter().position(|s| s.path == row.source.path).unwrap();
+            let mut kept = Vec::new();
+            std::io::copy(&mut archive.open(&row.source).unwrap(), &mut kept).unwrap();
+            assert_eq!(kept, bytes[at], "{}", row.source.path.display());
+            files += 1;
+        }
+        let after = Home::new(archive, Found::default());
+        assert_same(&told_before, &told(&after), &format!("{name} deleted"));
+    }
+    assert!(files > 180, "only {files} files");
+}
+
+fn copy(from: &Path, to: &Path) {
+    for file in files_below(from) {
+        let target = to.join(file.strip_prefix(from).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(file, target).unwrap();
+    }
+}
+
+const SECRET: &str = "the plan for the moon";
+
+/// A home with one session that says something nobody else says.
+fn home_with_secret(folder: &Path) -> Found {
+    let chats = folder.join("tmp/app/chats");
+    fs::create_dir_all(&chats).unwrap();
+    fs::write(folder.join("tmp/app/.project_root"), "/code/app").unwrap();
+    for (id, text) in [("11111111", SECRET), ("22222222", "hello there")] {
+        let header = format!(
+            r#"{{"sessionId":"{id}-0000-4000-8000-000000000000","projectHash":"ab","startTime":"2026-03-01T10:00:00Z","lastUpdated":"2026-03-01T10:00:00Z"}}"#
+        );
+        let prompt = format!(r#"{{"id":"u{id}","timestamp":"2026-03-01T10:00:00Z","type":"user","content":"{text}"}}"#);
+        let name = format!("session-2026-03-01T10-00-{id}.jsonl");
+        fs::write(chats.join(name), format!("{header}\n{prompt}\n")).unwrap();
+    }
+    let typed = format!(
+        r#"[{{"sessionId":"11111111-0000-4000-8000-000000000000","messageId":0,"type":"user","message":"{SECRET}","timestamp":"2026-03-01T10:00:00Z"}}]"#
+    );
+    fs::write(folder.join("tmp/app/logs.json"), typed).unwrap();
+    gemini::discover_given(folder)
+}
+
+#[test]
+fn what_is_forgotten_is_gone_and_stays_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = home_with_secret(&folder.path().join("home"));
+    let file = folder.path().join("archive.db");
+    let mut archive = Archive::open(&file).unwrap();
+    sync(&mut archive, &found, "here");
+    archive.capture(&[], None, &|_| {}).unwrap();
+    let id = "11111111-0000-4000-8000-000000000000".to_owned();
+    let ids = |archive: &Archive| -> Vec<String> {
+        archive.sessions().unwrap().into_iter().map(|session| session.id).collect()
+    };
+    assert!(ids(&archive).contains(&id));
+    archive.add_tag(&id, "moon", Timestamp::UNIX_EPOCH).unwrap();
+
+    let candidates = Candidates::default();
+    let setup = Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    archive.forget(std::slice::from_ref(&id), &setup, Timestamp::UNIX_EPOCH).unwrap();
+    assert!(!ids(&archive).contains(&id));
+    // What is not compressed must not be there either way; what is, is in no row any more.
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            let found = bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());
+            assert!(!found, "{} still says it", path.display());
+        }
+    }
+    sync(&mut archive, &gemini::discover_given(&folder.path().join("home")), "here");
+    archive.capture(&[], None, &|_| {}).unwrap();
+    assert!(!ids(&archive).contains(&id), "the next sync must not bring it back");
+    let mut rebuilt = Archive::in_memory().unwrap();
+    absorb(&mut rebuilt, &archive);
+    sync(&mut rebuilt, &found, "here");
+    assert!(!ids(&rebuilt).contains(&id), "nor a rebuild");
+    assert_eq!(archive.check(&|_| {}).unwrap().problems, Vec::<String>::new());
+
+    assert_eq!(archive.unforget(std::slice::from_ref(&id)).unwrap(), 1);
+    sync(&mut archive, &found, "here");
+    assert!(ids(&archive).contains(&id));
+}
+
+#[test]
+fn a_file_that_lost_something_keeps_its_older_version() {
+    let folder = tempfile::tempdir().unwrap();
+    home_with_secret(folder.path());
+    let file = folder.path().join("tmp/app/chats/session-2026-03-01T10-00-11111111.jsonl");
+    let mut archive = Archive::in_memory().unwrap();
+    sync(&mut archive, &gemini::discover_given(folder.path()), "");
+    archive.capture(&[], None, &|_| {}).unwrap();
+    // The program writes it anew, shorter.
+    let header = fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
+    fs::write(&file, format!("{header}\n")).unwrap();
+    let found = gemini::discover_given(folder.path());
+    sync(&mut archive, &found, "");
+    archive.capture(&[], None, &|_| {}).unwrap();
+    let home = Home::new(archive, found);
+    let session = home.sessions.iter().find(|s| s.session.id.starts_with("1111")).unwrap();
+    let texts: Vec<String> = home
+        .messages(session, gemini::View::Full)
+        .into_iter()
+        .map(|message| message.text)
+        .collect();
+    assert_eq!(texts, [SECRET]);
+    assert_eq!(home.archive.check(&|_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
+fn other_files_are_not_taken_for_an_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.db");
+    fs::write(&file, "this is a letter to my mother, and no database at all").unwrap();
+    let error = Archive::open(&file).err().unwrap();
+    assert_eq!(error.to_string(), format!("`{}` is damaged", file.display()));
+    let other = folder.path().join("y.db");
+    rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    let error = Archive::open(&other).err().unwrap();
+    assert_eq!(error.to_string(), format!("`{}` is no archive of backstory", other.display()));
+}
