@@ -26,7 +26,9 @@ pub(super) fn run(
     session: Option<&OsStr>,
 ) -> Result<Exit> {
     let prices = commands::prices(ctx)?;
-    let filter = args.filters.filter(ctx)?;
+    let mut filter = args.filters.filter(ctx)?;
+    // Also sessions in which nothing was said may have calls.
+    filter.all = true;
     let (all, chosen) = if let Some(session) = session {
         let (all, found) = open_session(ctx, printer, session)?;
         let id = all.sessions[found].session.id.clone();
@@ -66,17 +68,11 @@ impl Sheet<'_> {
 
     fn session(&self, assembled: &Assembled, out: &mut dyn Write) -> io::Result<()> {
         if self.rows == Rows::Sessions {
-            // Times and models narrow sessions here as they narrow calls and tools elsewhere.
-            let session = &assembled.session;
-            let at = session.updated.or(session.started);
-            let fits = |model: Option<&str>| self.filter.takes_call(at, model);
-            if session.models.is_empty() && !fits(None)
-                || !session.models.is_empty() && !session.models.iter().any(|m| fits(Some(m)))
-            {
+            if !self.filter.takes(assembled) {
                 return Ok(());
             }
             let cost = session_cost(assembled, self.prices);
-            return writeln!(out, "{}", csv::session(session, cost));
+            return writeln!(out, "{}", csv::session(&assembled.session, cost));
         }
         let messages = gemini::transcript(assembled, View::Full, &|_| None)?;
         match self.rows {

@@ -16,7 +16,7 @@ use super::facts::time;
 use super::log::Span;
 use super::own;
 use super::prompt;
-use super::record::{Element, Message as Record, ToolCalls, elements};
+use super::record::{Message as Record, ToolCalls, elements};
 use super::toolcall;
 use crate::model::{Attachment, Message, MessageKind, Thought, ToolCall, ToolStatus};
 use crate::read::{decode, json};
@@ -132,8 +132,7 @@ fn message(
             continue;
         }
         // A file that changed since it was scanned may hold something else here by now.
-        let Ok(raw) = serde_json::from_str::<&RawValue>(&text) else { continue };
-        if let Some(record) = &Element::new(raw).message {
+        if let Some(record) = &Record::new(&text) {
             take(&mut message, record, agent_session);
         }
     }

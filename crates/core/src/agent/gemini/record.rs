@@ -43,7 +43,13 @@ pub(super) struct Message<'a> {
     pub(super) fields: Fields<'a>,
 }
 
-impl Message<'_> {
+impl<'a> Message<'a> {
+    /// None when `text` is no object.
+    pub(super) fn new(text: &'a str) -> Option<Self> {
+        let fields = text.starts_with('{').then(|| Fields::new(text).ok()).flatten()?;
+        Some(fields.into_message(text))
+    }
+
     pub(super) fn is_user(&self) -> bool {
         self.kind.as_deref() == Some(b"user")
     }
@@ -82,9 +88,7 @@ pub(super) struct Element<'a> {
 
 impl<'a> Element<'a> {
     pub(super) fn new(raw: &'a RawValue) -> Self {
-        let text = raw.get();
-        let fields = text.starts_with('{').then(|| Fields::new(text).ok()).flatten();
-        Self { raw, message: fields.map(|fields| fields.into_message(text)) }
+        Self { raw, message: Message::new(raw.get()) }
     }
 
     /// The message, if the loader would take it into its list.
