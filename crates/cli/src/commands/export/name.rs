@@ -1,12 +1,12 @@
 //! What a session's file is called: readable, the same every time, and fit for every system.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use backstory_core::agent::gemini::{hash_of, is_unique};
 use backstory_core::model::Session;
 
 /// File names by session id.
-pub(super) type Names = HashMap<String, String>;
+pub(super) type Names = BTreeMap<String, String>;
 
 /// Names for some sessions, no two alike, also where upper and lower case are the same.
 pub(super) fn names<'a>(sessions: impl Iterator<Item = &'a Session>, ending: &str) -> Names {

@@ -27,7 +27,9 @@ pub(super) fn run(
     session: Option<&OsStr>,
     censor: &Censor<'_>,
 ) -> Result<Exit> {
-    let filter = args.filters.filter(ctx)?;
+    let mut filter = args.filters.filter(ctx)?;
+    // Also sessions in which nothing was said may have calls.
+    filter.all = true;
     let (library, ids) = if let Some(session) = session {
         let (library, assembled) = open_session(ctx, printer, session)?;
         (library, vec![assembled.session.id])
@@ -75,16 +77,11 @@ impl Sheet<'_, '_> {
 
     fn session(&self, assembled: &Assembled, out: &mut dyn Write) -> io::Result<()> {
         if self.rows == Rows::Sessions {
-            // Times and models narrow sessions here as they narrow calls and tools elsewhere.
-            let mut session = assembled.session.clone();
-            self.censor.clean(&mut session, &mut []);
-            let at = session.updated.or(session.started);
-            let fits = |model: Option<&str>| self.filter.takes_call(at, model);
-            if session.models.is_empty() && !fits(None)
-                || !session.models.is_empty() && !session.models.iter().any(|m| fits(Some(m)))
-            {
+            if !self.filter.takes(&assembled.session) {
                 return Ok(());
             }
+            let mut session = assembled.session.clone();
+            self.censor.clean(&mut session, &mut []);
             let cost = self.costs.get(&session.id).copied();
             return writeln!(out, "{}", csv::session(&session, cost));
         }
