@@ -190,9 +190,9 @@ pub(crate) struct Exclude {
 impl Exclude {
     fn new(patterns: &[String]) -> Result<Self> {
         let bad = |error: globset::Error| {
-            Failure::new("`exclude` in the config file").because(error).hint(
-                "write patterns for paths or names: `/home/me/private/**`, `secret-*`",
-            )
+            Failure::new("`exclude` in the config file")
+                .because(error)
+                .hint("write patterns for paths or names: `/home/me/private/**`, `secret-*`")
         };
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
-use backstory_core::archive::{Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced};
+use backstory_core::archive::{
+    Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced,
+};
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
-use backstory_core::pricing::Table;
 use backstory_core::model::Message;
 use backstory_core::money::Usd;
+use backstory_core::pricing::Table;
 use backstory_core::query::{self, usage::session_costs};
 
 use crate::commands::projects;
@@ -49,6 +51,14 @@ impl Library {
         if paths.is_empty() { Ok(library) } else { library.with_paths(ctx, printer, paths) }
     }
 
+    /// The same for those who ask only for sums: the sessions themselves stay where they are.
+    pub(crate) fn open_for_sums(ctx: &Context, printer: &mut Printer) -> Result<Self> {
+        let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+        let mut archive = open_archive(ctx, printer)?;
+        bring_up(ctx, printer, &mut archive, &found, Vec::new())?;
+        Self::around(ctx, archive, Collection::only(found))
+    }
+
     /// A file by itself.
     pub(crate) fn of_file(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Self> {
         let archive = Archive::in_memory().map_err(cannot_open)?;
@@ -72,20 +82,20 @@ impl Library {
         found: Found,
         paths: Vec<PathBuf>,
     ) -> Result<Self> {
-        if archive.is_read_only() {
-            printer.note("The archive cannot be written: this is what it knew last.");
-        } else if !ctx.no_sync {
-            sync(ctx, printer, &mut archive, &found, &ctx.machine, paths)?;
-        }
+        bring_up(ctx, printer, &mut archive, &found, paths)?;
         Self::of_archive(ctx, archive, found)
     }
 
     /// What the archive knows.
     pub(crate) fn of_archive(ctx: &Context, archive: Archive, found: Found) -> Result<Self> {
+        let all = Collection::new(&archive, found).map_err(cannot_open)?;
+        Self::around(ctx, archive, all)
+    }
+
+    fn around(ctx: &Context, archive: Archive, all: Collection) -> Result<Self> {
         let prices = crate::commands::prices(ctx)?;
         archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;
         let faults = archive.faults().map_err(cannot_open)?;
-        let all = Collection::new(&archive, found).map_err(cannot_open)?;
         Ok(Self { archive, all, prices, faults })
     }
 
@@ -144,6 +154,22 @@ impl Library {
     }
 }
 
+/// Brings the archive up to date, where it can and may be.
+fn bring_up(
+    ctx: &Context,
+    printer: &mut Printer,
+    archive: &mut Archive,
+    found: &Found,
+    paths: Vec<PathBuf>,
+) -> Result<()> {
+    if archive.is_read_only() {
+        printer.note("The archive cannot be written: this is what it knew last.");
+    } else if !ctx.no_sync {
+        sync(ctx, printer, archive, found, &ctx.machine, paths)?;
+    }
+    Ok(())
+}
+
 /// Opens the archive of this run.
 fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
     match &ctx.archive {
@@ -169,7 +195,11 @@ pub(crate) fn open_archive_at(
 }
 
 /// Builds the archive anew from what it captured, and carries over the user's own words.
-pub(crate) fn rebuild(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Option<Absorbed>> {
+pub(crate) fn rebuild(
+    ctx: &Context,
+    printer: &mut Printer,
+    path: &Path,
+) -> Result<Option<Absorbed>> {
     let mut rebuild = Rebuild::begin(path).map_err(cannot_open)?;
     let old = rebuild.old();
     let is_damaged = old.is_none() && path.exists();
@@ -277,7 +307,9 @@ pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
         ArchiveError::Newer(_) => "update backstory, or name another archive with `--archive`",
         ArchiveError::NotOurs(_) => "name another file with `--archive`",
         ArchiveError::DiskFull(_) => "free some space; nothing of what was kept before is lost",
-        ArchiveError::Busy(_) => "is a `backstory watch` or `sync` running? Try again, or `--no-sync`",
+        ArchiveError::Busy(_) => {
+            "is a `backstory watch` or `sync` running? Try again, or `--no-sync`"
+        }
         ArchiveError::Open { .. } => "check its folder, or name another one with `--archive`",
         _ => "`backstory archive check` looks for damage",
     };

@@ -31,6 +31,11 @@ impl Collection {
         Ok(Self { found, sessions, agents })
     }
 
+    /// What was found, for those who need no sessions.
+    pub fn only(found: Found) -> Self {
+        Self { found, sessions: Vec::new(), agents: HashMap::new() }
+    }
+
     /// The sessions of a list that nobody narrowed, the newest first: `latest` and `@N` count here.
     pub fn listed(&self) -> Vec<&Session> {
         let mut out: Vec<&Session> =

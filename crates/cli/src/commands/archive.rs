@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{self, cannot_open};
-use crate::output::{Column, Printer, Table};
 use crate::output::number::{bytes, count, date, plural};
+use crate::output::{Column, Printer, Table};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,8 +74,9 @@ struct Check<'a> {
 /// Where the archive is; an error where this run has none that stays.
 pub(super) fn path(ctx: &Context) -> Result<PathBuf> {
     ctx.own_archive.clone().ok_or_else(|| {
-        Failure::new("there is no archive here")
-            .hint("`--demo` has none that stays, and without a home folder `--archive` must name one")
+        Failure::new("there is no archive here").hint(
+            "`--demo` has none that stays, and without a home folder `--archive` must name one",
+        )
     })
 }
 
@@ -117,7 +118,9 @@ fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
         })?);
     }
     let oldest = info.oldest.map(|at| date(at, &ctx.zone)).unwrap_or_default();
-    let share = |part: u64| format!("{} ({} % of what the files hold)", bytes(part), part * 100 / source_bytes.max(1));
+    let share = |part: u64| {
+        format!("{} ({} % of what the files hold)", bytes(part), part * 100 / source_bytes.max(1))
+    };
     let mut table = Table::new([Column::text(""), Column::long("")]);
     for (what, value) in [
         ("archive", ctx.show(std::path::Path::new(&path))),
@@ -178,7 +181,12 @@ fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &PathBu
     Ok(())
 }
 
-fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &PathBuf) -> Result<()> {
+fn merge(
+    ctx: &Context,
+    printer: &mut Printer,
+    archive: &mut Archive,
+    file: &PathBuf,
+) -> Result<()> {
     let shown = ctx.show(file);
     if !file.is_file() {
         return Err(Failure::new(format!("`{shown}` is no file")));

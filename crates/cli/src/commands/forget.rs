@@ -81,13 +81,18 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
         ));
     }
     if args.dry_run {
-        printer.note(format!("{} would be forgotten.", plural(all.len() as u64, "session", "sessions")));
+        printer.note(format!(
+            "{} would be forgotten.",
+            plural(all.len() as u64, "session", "sessions")
+        ));
         return Ok(Exit::Fine);
     }
     let ids: Vec<String> = all.iter().map(|session| session.id.clone()).collect();
     let question = format!("Forget {} for good?", plural(ids.len() as u64, "session", "sessions"));
     if !args.yes && !printer.ask(&question)? {
-        return Err(Failure::nothing("nothing was forgotten").hint("`--yes` says so without a question"));
+        return Err(
+            Failure::nothing("nothing was forgotten").hint("`--yes` says so without a question")
+        );
     }
     let Library { mut archive, .. } = library;
     let candidates = library::candidates(ctx);
@@ -104,7 +109,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
 
 fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&'a Session>> {
     if args.sessions.is_empty() && args.project.is_empty() && args.before.is_none() {
-        return Err(Failure::new("forget what?").hint("name sessions, or use `--project` or `--before`"));
+        return Err(
+            Failure::new("forget what?").hint("name sessions, or use `--project` or `--before`")
+        );
     }
     let mut out: BTreeMap<&str, &Session> = BTreeMap::new();
     for name in &args.sessions {
@@ -186,6 +193,9 @@ pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) ->
         return Err(Failure::nothing("none of them was forgotten")
             .hint("`backstory unforget --list` names those that were, by their whole ids"));
     }
-    printer.note(format!("{} come back with the next sync.", plural(lifted, "session can", "sessions can")));
+    printer.note(format!(
+        "{} come back with the next sync.",
+        plural(lifted, "session can", "sessions can")
+    ));
     Ok(Exit::Fine)
 }

@@ -108,7 +108,11 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
 }
 
 /// The session that was named, or the file, which is then read alone.
-fn open_session(ctx: &Context, printer: &mut Printer, name: &OsStr) -> Result<(Library, Assembled)> {
+fn open_session(
+    ctx: &Context,
+    printer: &mut Printer,
+    name: &OsStr,
+) -> Result<(Library, Assembled)> {
     let path = Path::new(name);
     if path.is_file() {
         let library = Library::of_file(ctx, printer, path)?;
@@ -212,9 +216,7 @@ fn wanted_sessions(
         let kind = kinds.is_empty() || kinds.iter().any(|k| SessionKind::from(*k) == session.kind);
         kind && filter.takes_owner(session)
     };
-    narrowed.then(|| {
-        all.sessions.iter().filter(|s| takes(s)).map(|s| s.id.clone()).collect()
-    })
+    narrowed.then(|| all.sessions.iter().filter(|s| takes(s)).map(|s| s.id.clone()).collect())
 }
 
 /// The ids of the sessions that take part in counts.

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
-use backstory_core::query::Filter;
 use backstory_core::model::Session;
+use backstory_core::query::Filter;
 use backstory_core::query::overview::{Overview, overview};
-use backstory_core::query::usage::Sum;
 use backstory_core::query::projects::{ProjectAnswer, projects};
+use backstory_core::query::usage::Sum;
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -88,8 +88,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     let survey = Survey::new(&library)?;
     let report = Report::new(&survey, &ctx.env, ctx.now);
     let now = ctx.now.to_zoned(ctx.zone.clone());
-    let lately =
-        overview(&library.archive, all, &library.prices, &now, DAYS).map_err(super::cannot_count)?;
+    let lately = overview(&library.archive, all, &library.prices, &now, DAYS)
+        .map_err(super::cannot_count)?;
     let lately = lately.ok_or_else(|| Failure::new("the clock is out of its range"))?;
     let recent: Vec<&Session> = all.listed().into_iter().take(SHOWN).collect();
     let costs = library.costs()?;
@@ -113,10 +113,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
             totals: SumRow::new(None, &lately.total),
             models: rows(lately.models.iter().map(|(model, sum)| (model.clone(), sum))),
             projects: projects.iter().map(ProjectRow::new).collect(),
-            recent: recent
-                .iter()
-                .map(|s| SessionRow::new(s, costs.get(&s.id).copied()))
-                .collect(),
+            recent: recent.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())).collect(),
             sessions: all.listed().len(),
             faults,
             at_risk: &at_risk,

@@ -1,5 +1,5 @@
-use backstory_core::query::usage::models;
 use backstory_core::pricing::{Row, Source};
+use backstory_core::query::usage::models;
 use serde::Serialize;
 
 use crate::context::Context;

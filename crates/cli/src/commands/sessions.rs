@@ -140,14 +140,17 @@ fn print(
         sessions: Vec<SessionRow<'a>>,
     }
     let costs = library.costs()?;
-    
+
     match format {
         Format::Json => {
-            let sessions = sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())).collect();
+            let sessions =
+                sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())).collect();
             printer.json(&Document { schema: "backstory.sessions/1", sessions })?;
         }
         Format::Jsonl => {
-            printer.json_lines(sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())))?;
+            printer.json_lines(
+                sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())),
+            )?;
         }
         Format::Csv | Format::Md => printer.rows(&plain_rows(sessions), format)?,
         Format::Table if sessions.is_empty() => {}

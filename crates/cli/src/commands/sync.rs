@@ -68,7 +68,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     let mut archive = library::open_archive_at(ctx, printer, &path)?;
     if archive.is_read_only() {
         return Err(Failure::new(format!("the archive `{}` cannot be written", ctx.show(&path)))
-            .hint("check the rights of the file and its folder, or name another with `--archive`"));
+            .hint(
+                "check the rights of the file and its folder, or name another with `--archive`",
+            ));
     }
     let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
     let machine = args.machine.as_deref().unwrap_or(&ctx.machine);
@@ -98,7 +100,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
 fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured) {
     let Synced { new, changed, gone, unchanged, faulty, .. } = *synced;
     let mut parts = Vec::new();
-    for (number, what) in [(new, "new"), (changed, "changed"), (gone, "gone"), (unchanged, "unchanged")] {
+    for (number, what) in
+        [(new, "new"), (changed, "changed"), (gone, "gone"), (unchanged, "unchanged")]
+    {
         if number > 0 {
             parts.push(format!("{} {what}", count(number)));
         }

@@ -109,7 +109,9 @@ impl Archive {
             kept.scanned.source = source;
             kept
         } else {
-            match sources::scan(&self.db, number)?.and_then(|scan| gemini::keep_stored(source.clone(), scan)) {
+            match sources::scan(&self.db, number)?
+                .and_then(|scan| gemini::keep_stored(source.clone(), scan))
+            {
                 Some(kept) => kept,
                 None if source.kind.is_read() => return Ok(None),
                 None => gemini::unread(source),
@@ -123,16 +125,28 @@ impl Archive {
     /// The user's own tables: the later word wins, tags and tombstones add up.
     fn take_words(&mut self, other: &Connection) -> Result<(), ArchiveError> {
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        copy(other, &db, "SELECT session, name, at FROM names",
+        copy(
+            other,
+            &db,
+            "SELECT session, name, at FROM names",
             "INSERT INTO names VALUES (?1, ?2, ?3) ON CONFLICT (session) DO UPDATE
              SET name = excluded.name, at = excluded.at
-             WHERE (excluded.at, excluded.name) > (at, name)")?;
-        copy(other, &db, "SELECT session, tag, at FROM tags",
+             WHERE (excluded.at, excluded.name) > (at, name)",
+        )?;
+        copy(
+            other,
+            &db,
+            "SELECT session, tag, at FROM tags",
             "INSERT INTO tags VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE
-             SET at = min(at, excluded.at)")?;
-        copy(other, &db, "SELECT session, at, NULL FROM forgotten",
+             SET at = min(at, excluded.at)",
+        )?;
+        copy(
+            other,
+            &db,
+            "SELECT session, at, NULL FROM forgotten",
             "INSERT INTO forgotten SELECT ?1, ?2 WHERE ?3 IS NULL ON CONFLICT DO UPDATE
-             SET at = min(at, excluded.at)")?;
+             SET at = min(at, excluded.at)",
+        )?;
         db.commit()?;
         Ok(())
     }
@@ -198,8 +212,8 @@ fn copy_capture(from: &Connection, old: i64, to: &Connection, new: i64) -> rusql
         return Ok(());
     }
     to.prepare_cached("DELETE FROM captures WHERE source = ?1")?.execute([new])?;
-    let mut pieces = from
-        .prepare_cached("SELECT start, length, hash, data FROM captures WHERE source = ?1")?;
+    let mut pieces =
+        from.prepare_cached("SELECT start, length, hash, data FROM captures WHERE source = ?1")?;
     let mut insert = to.prepare_cached("INSERT INTO captures VALUES (?1, ?2, ?3, ?4, ?5)")?;
     let mut rows = pieces.query([old])?;
     while let Some(row) = rows.next()? {
@@ -242,7 +256,9 @@ impl Rebuild {
     /// Puts the new archive in the place of the old one, all at once.
     pub fn finish(self, damaged: bool) -> Result<(), ArchiveError> {
         let Self { archive, path, beside } = self;
-        archive.db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")?;
+        archive
+            .db
+            .execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE;")?;
         drop(archive);
         let cannot = |error: std::io::Error| ArchiveError::Open {
             path: path.clone(),

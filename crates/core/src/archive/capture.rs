@@ -129,10 +129,12 @@ impl Archive {
         let mut rows = statement.query([])?;
         let mut out = Vec::new();
         while let Some(row) = rows.next()? {
-            let unsigned = |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
+            let unsigned =
+                |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
             let number = row.get(0)?;
             let piece = last.query_row([number], |row| {
-                let unsigned = |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
+                let unsigned =
+                    |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
                 Ok((unsigned(0)?, unsigned(1)?, row.get(2)?))
             });
             out.push(Open {
@@ -296,7 +298,9 @@ impl Bytes for Archive {
         }
         let found = self
             .db
-            .prepare_cached("SELECT number FROM sources WHERE path = ?1 AND captured BETWEEN 1 AND ?2")
+            .prepare_cached(
+                "SELECT number FROM sources WHERE path = ?1 AND captured BETWEEN 1 AND ?2",
+            )
             .ok()?
             .query_row(params![path.to_string_lossy(), most.cast_signed()], |row| row.get(0))
             .optional()

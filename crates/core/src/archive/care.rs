@@ -78,9 +78,9 @@ impl Archive {
             }
         }
         let mut ends: BTreeMap<i64, u64> = BTreeMap::new();
-        let mut pieces = self
-            .db
-            .prepare("SELECT source, start, length, hash, data FROM captures ORDER BY source, start")?;
+        let mut pieces = self.db.prepare(
+            "SELECT source, start, length, hash, data FROM captures ORDER BY source, start",
+        )?;
         let mut rows = pieces.query([])?;
         while let Some(row) = rows.next()? {
             let source: i64 = row.get(0)?;
@@ -98,9 +98,9 @@ impl Archive {
                     out.problems.push(format!("source {source}: the piece at {start} has changed"));
                 }
                 Ok(_) => {}
-                Err(error) => out
-                    .problems
-                    .push(format!("source {source}: the piece at {start} cannot be unpacked: {error}")),
+                Err(error) => out.problems.push(format!(
+                    "source {source}: the piece at {start} cannot be unpacked: {error}"
+                )),
             }
             out.pieces += 1;
             out.bytes += length;
@@ -111,9 +111,15 @@ impl Archive {
     }
 
     fn check_keys(&self, ends: &BTreeMap<i64, u64>, out: &mut Checked) -> Result<(), ArchiveError> {
-        let mut all = self.db.prepare("SELECT number, path, captured, scan IS NULL FROM sources")?;
+        let mut all =
+            self.db.prepare("SELECT number, path, captured, scan IS NULL FROM sources")?;
         let rows = all.query_map([], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?, row.get::<_, bool>(3)?))
+            Ok((
+                row.get::<_, i64>(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, i64>(2)?,
+                row.get::<_, bool>(3)?,
+            ))
         })?;
         for row in rows {
             let (number, path, captured, is_unread) = row?;
@@ -126,9 +132,18 @@ impl Archive {
             }
         }
         for (what, sql) in [
-            ("members of no source", "SELECT count(*) FROM members WHERE source NOT IN (SELECT number FROM sources)"),
-            ("pieces of no source", "SELECT count(*) FROM captures WHERE source NOT IN (SELECT number FROM sources)"),
-            ("sums of no session", "SELECT count(*) FROM rollup WHERE session NOT IN (SELECT number FROM sessions)"),
+            (
+                "members of no source",
+                "SELECT count(*) FROM members WHERE source NOT IN (SELECT number FROM sources)",
+            ),
+            (
+                "pieces of no source",
+                "SELECT count(*) FROM captures WHERE source NOT IN (SELECT number FROM sources)",
+            ),
+            (
+                "sums of no session",
+                "SELECT count(*) FROM rollup WHERE session NOT IN (SELECT number FROM sessions)",
+            ),
             (
                 "sessions of no source",
                 "SELECT count(*) FROM sessions WHERE grp NOT LIKE 'log:%' AND grp NOT IN (SELECT grp FROM members)",

@@ -1,21 +1,24 @@
 //! The calls and tool calls of one session, each once: what is counted.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::gemini::{Assembled, Place, Placed, Tokens, is_unique};
 use crate::model::{Call, MessageKind, Owner, ToolStatus, ToolUse, Usage};
+
+/// Enough of a prompt to know it by.
+const PROMPT: usize = 1000;
 
 /// What a session adds to counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// Named by calls.
     pub models: Vec<String>,
-    /// Prompts that led to calls: message id and what was typed.
+    /// Prompts that led to calls: message id, and the beginning of what was typed.
     pub prompts: Vec<(String, String)>,
     pub calls: Vec<StoredCall>,
     pub tools: Vec<StoredTool>,
@@ -62,7 +65,7 @@ impl Detail {
         facts.session(assembled);
         let mut models: Vec<String> = Vec::new();
         let mut prompts: Vec<(String, String)> = Vec::new();
-        let mut prompt_places: HashMap<Arc<str>, u32> = HashMap::new();
+        let mut prompt_places: HashMap<Arc<str>, u32> = HashMap::default();
         let place = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let mut calls = Vec::with_capacity(facts.calls.len());
         for call in facts.calls {
@@ -148,7 +151,8 @@ impl Facts {
                 if let Some((id, text)) = &prompt
                     && !self.prompts.contains_key(id)
                 {
-                    self.prompts.insert(id.clone(), text.unwrap_or_default().to_owned());
+                    let text = text.unwrap_or_default().chars().take(PROMPT).collect();
+                    self.prompts.insert(id.clone(), text);
                 }
                 let prompt = prompt.as_ref().map(|(id, _)| id.clone());
                 self.call(assembled, &owner, placed, prompt, &tokens);

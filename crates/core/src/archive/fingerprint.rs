@@ -39,7 +39,11 @@ fn nanoseconds(time: SystemTime) -> Option<i64> {
 
 pub(super) fn time(nanoseconds: i64) -> SystemTime {
     let distance = std::time::Duration::from_nanos(nanoseconds.unsigned_abs());
-    if nanoseconds < 0 { SystemTime::UNIX_EPOCH - distance } else { SystemTime::UNIX_EPOCH + distance }
+    if nanoseconds < 0 {
+        SystemTime::UNIX_EPOCH - distance
+    } else {
+        SystemTime::UNIX_EPOCH + distance
+    }
 }
 
 /// A hash of the last block before `offset`, and of where that is.

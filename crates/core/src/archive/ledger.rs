@@ -25,6 +25,7 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
     let numbers: Vec<i64> = find.query_map([group], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for number in numbers {
         db.prepare_cached("DELETE FROM rollup WHERE session = ?1")?.execute([number])?;
+        db.prepare_cached("DELETE FROM details WHERE session = ?1")?.execute([number])?;
         db.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
     }
     Ok(())
@@ -37,8 +38,8 @@ pub(super) fn insert(db: &Connection, assembled: &Assembled) -> rusqlite::Result
     let times = || detail.calls.iter().filter_map(|call| call.at).map(Timestamp::as_millisecond);
     let stored = |bytes: Result<Vec<u8>, postcard::Error>| bytes.unwrap_or_default();
     db.prepare_cached(
-        "INSERT INTO sessions (id, grp, agent, machine, kind, parent, project, first, last, body, detail)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        "INSERT INTO sessions (id, grp, agent, machine, kind, parent, project, first, last, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
         s.id,
@@ -51,9 +52,11 @@ pub(super) fn insert(db: &Connection, assembled: &Assembled) -> rusqlite::Result
         times().min(),
         times().max(),
         stored(postcard::to_stdvec(s)),
-        stored(postcard::to_stdvec(&detail)),
     ])?;
-    roll_up(db, db.last_insert_rowid(), &detail)
+    let number = db.last_insert_rowid();
+    db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
+        .execute(params![number, stored(postcard::to_stdvec(&detail))])?;
+    roll_up(db, number, &detail)
 }
 
 #[derive(Default)]
@@ -116,7 +119,9 @@ fn whole(number: u64) -> i64 {
 /// changes inside a class.
 pub(crate) fn rollup_answers(period: &Period, prices: &Table) -> bool {
     let whole = |at: Option<Timestamp>| {
-        at.is_none_or(|at| at.as_millisecond().rem_euclid(SLOT) == 0 && at.subsec_nanosecond() % 1_000_000 == 0)
+        at.is_none_or(|at| {
+            at.as_millisecond().rem_euclid(SLOT) == 0 && at.subsec_nanosecond() % 1_000_000 == 0
+        })
     };
     let known = prices.rows().filter_map(|row| row.tier).all(|tier| LIMITS.contains(&tier.above));
     whole(period.since) && whole(period.until) && known
@@ -172,9 +177,8 @@ impl Archive {
     /// The same for tool calls, as the table `tool_calls`.
     pub(crate) fn spread_tools(&self) -> Result<(), ArchiveError> {
         self.db.execute_batch(TOOLS)?;
-        let mut insert = self
-            .db
-            .prepare("INSERT INTO temp.tool_calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+        let mut insert =
+            self.db.prepare("INSERT INTO temp.tool_calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
         self.details(&Period::default(), |session, detail| {
             for tool in &detail.tools {
                 insert.execute(params![
@@ -197,7 +201,7 @@ impl Archive {
         mut each: impl FnMut(i64, Detail) -> rusqlite::Result<()>,
     ) -> Result<(), ArchiveError> {
         let mut statement = self.db.prepare(
-            "SELECT number, detail FROM sessions
+            "SELECT number, details.body FROM sessions JOIN details ON session = number
              WHERE (?1 IS NULL OR last >= ?1) AND (?2 IS NULL OR first < ?2)",
         )?;
         let bound = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
@@ -223,6 +227,7 @@ pub(super) fn note(db: &Connection, key: &str) -> rusqlite::Result<Option<Vec<u8
 }
 
 pub(super) fn set_note(db: &Connection, key: &str, value: &[u8]) -> rusqlite::Result<()> {
-    db.prepare_cached("INSERT OR REPLACE INTO notes VALUES (?1, ?2)")?.execute(params![key, value])?;
+    db.prepare_cached("INSERT OR REPLACE INTO notes VALUES (?1, ?2)")?
+        .execute(params![key, value])?;
     Ok(())
 }

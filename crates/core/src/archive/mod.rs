@@ -76,7 +76,8 @@ impl Archive {
     pub fn of(found: &Found) -> Result<Self, ArchiveError> {
         let mut archive = Self::in_memory()?;
         let candidates = Candidates::default();
-        let setup = Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+        let setup =
+            Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
         archive.sync(found, &setup, &|_| {})?;
         Ok(archive)
     }

@@ -47,7 +47,9 @@ impl Archive {
                 postcard::from_bytes(body).map_err(|_| ArchiveError::Stored(id.clone()))?;
             session.machine = row.get(2)?;
             session.subagents = children.get(&id).copied().unwrap_or(0);
-            if let Some(state) = states.get(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?) {
+            if let Some(state) =
+                states.get(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)
+            {
                 session.captured = state.captured;
                 if !state.live {
                     session.state = State::Gone;
@@ -74,7 +76,10 @@ impl Archive {
 
     /// The sources that are or were there.
     pub fn files(&self) -> Result<Vec<FileRow>, ArchiveError> {
-        let sql = format!("SELECT {}, about, captured FROM sources ORDER BY path, modified", sources::COLUMNS);
+        let sql = format!(
+            "SELECT {}, about, captured FROM sources ORDER BY path, modified",
+            sources::COLUMNS
+        );
         let mut statement = self.db.prepare(&sql)?;
         let rows = statement.query_map([], |row| {
             let about = postcard::from_bytes(row.get_ref(9)?.as_blob()?).ok();

@@ -98,13 +98,24 @@ pub(super) fn scan(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<
     Ok(scan.flatten().as_deref().and_then(unpack))
 }
 
-/// The bulk of what is stored are ids, which do not compress, and places, which do.
-pub(super) fn pack(scan: &[u8]) -> Vec<u8> {
-    zstd::bulk::compress(scan, 1).unwrap_or_default()
+/// In a file it is compressed; what is gone at the end of the run is not worth it. The last byte
+/// tells.
+pub(super) fn pack(db: &Connection, scan: Vec<u8>) -> Vec<u8> {
+    if db.path().is_some_and(|path| !path.is_empty()) {
+        let mut packed = zstd::bulk::compress(&scan, 1).unwrap_or_default();
+        packed.push(1);
+        return packed;
+    }
+    let mut plain = scan;
+    plain.push(0);
+    plain
 }
 
 fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
-    zstd::decode_all(packed).ok()
+    match packed.split_last()? {
+        (1, packed) => zstd::decode_all(packed).ok(),
+        (_, plain) => Some(plain.to_vec()),
+    }
 }
 
 /// A source as it goes into its row.
@@ -164,7 +175,11 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
 }
 
 /// The row of a file, as another process may have written it by now.
-pub(super) fn number_of(db: &Connection, machine: &str, path: &Path) -> rusqlite::Result<Option<i64>> {
+pub(super) fn number_of(
+    db: &Connection,
+    machine: &str,
+    path: &Path,
+) -> rusqlite::Result<Option<i64>> {
     db.prepare_cached(
         "SELECT number FROM sources WHERE machine = ?1 AND path = ?2 AND state != 'replaced'",
     )?

@@ -17,8 +17,8 @@ use super::sources::{self, Known, New};
 use super::web::{self, Web};
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::gemini::{
-    self, About, Candidates, Holds, Kept, Membership, Projects, Scanned, Typed, is_nameless, keys, learn_projects,
-    memberships,
+    self, About, Candidates, Holds, Kept, Membership, Projects, Scanned, Typed, is_nameless, keys,
+    learn_projects, memberships,
 };
 use crate::discover::{Archived, Found, Source, SourceState};
 use crate::project::Project;
@@ -119,7 +119,9 @@ impl Archive {
         while rest.peek().is_some() {
             let mut size = 0;
             let mut files = Vec::new();
-            while let Some(change) = rest.next_if(|next| size == 0 || size + next.source.size <= most) {
+            while let Some(change) =
+                rest.next_if(|next| size == 0 || size + next.source.size <= most)
+            {
                 size += change.source.size.max(1);
                 files.push(change);
             }
@@ -134,7 +136,8 @@ impl Archive {
                 })
                 .collect();
             synced.bytes += size;
-            synced.faulty += read.iter().filter(|r| !r.kept.scanned.faults.is_clean()).count() as u64;
+            synced.faulty +=
+                read.iter().filter(|r| !r.kept.scanned.faults.is_clean()).count() as u64;
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             batch.write(&transaction, read)?;
             transaction.commit()?;
@@ -200,7 +203,9 @@ impl Archive {
                     && before.look.inode == Look::of(source).inode
             });
             let stored = match grown {
-                Some(before) => sources::scan(&self.db, before.number)?.map(|s| (s, before.clone())),
+                Some(before) => {
+                    sources::scan(&self.db, before.number)?.map(|s| (s, before.clone()))
+                }
                 None => None,
             };
             out.push(Change { source: source.clone(), stored });
@@ -295,10 +300,11 @@ impl<'a> Batch<'a> {
         } else if let Some(known) = sources::number_of(db, &machine, &scanned.source.path)? {
             let before =
                 if origin == Origin::Continued { None } else { sources::scanned(db, known)? };
-            let is_older = origin == Origin::Archive && before.as_ref().is_some_and(|before| {
-                (before.source.modified, before.source.size)
-                    > (scanned.source.modified, scanned.source.size)
-            });
+            let is_older = origin == Origin::Archive
+                && before.as_ref().is_some_and(|before| {
+                    (before.source.modified, before.source.size)
+                        > (scanned.source.modified, scanned.source.size)
+                });
             match before {
                 Some(before) if is_older && !holds_more(&scanned, &before) => return Ok(None),
                 Some(_) if is_older => state = SourceState::Replaced,
@@ -315,7 +321,7 @@ impl<'a> Batch<'a> {
         let kept = !self.is_unwanted(db, &scanned, &members)?;
         let is_conversation = matches!(scanned.holds, Holds::Sessions(_) | Holds::History(_));
         let is_read = !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
-        let packed = (kept && is_read).then(|| sources::pack(&stored));
+        let packed = (kept && is_read).then(|| sources::pack(db, stored));
         let new = New {
             source,
             machine: &machine,
@@ -377,9 +383,7 @@ impl<'a> Batch<'a> {
             Holds::Attached => {
                 let forgotten = forgotten(db)?;
                 let mut parts = source.path.iter().map(|part| part.to_string_lossy());
-                parts.any(|part| {
-                    forgotten.contains(part.strip_prefix("session-").unwrap_or(&part))
-                })
+                parts.any(|part| forgotten.contains(part.strip_prefix("session-").unwrap_or(&part)))
             }
             _ => false,
         })
@@ -518,7 +522,10 @@ impl<'a> Batch<'a> {
 
     /// Sessions of which only what was typed is left.
     fn log_only(&mut self, db: &Transaction<'_>) -> Result<(), ArchiveError> {
-        db.execute("DELETE FROM sessions WHERE grp LIKE 'log:%'", [])?;
+        db.execute_batch(
+            "DELETE FROM details WHERE session IN (SELECT number FROM sessions WHERE grp LIKE 'log:%');
+             DELETE FROM sessions WHERE grp LIKE 'log:%';",
+        )?;
         let forgotten = forgotten(db)?;
         let mut find = db.prepare(&format!(
             "SELECT {}, session, typed.number, at, text FROM typed JOIN sources ON sources.number = source
@@ -597,7 +604,13 @@ fn put_typed(db: &Connection, source: i64, typed: &[Typed]) -> rusqlite::Result<
     let mut insert = db.prepare_cached("INSERT INTO typed VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for typed in typed.iter().filter(|typed| !forgotten.contains(&typed.session)) {
         let at = typed.at.map(jiff::Timestamp::as_millisecond);
-        insert.execute(params![source, typed.session, typed.number.cast_signed(), at, typed.text])?;
+        insert.execute(params![
+            source,
+            typed.session,
+            typed.number.cast_signed(),
+            at,
+            typed.text
+        ])?;
     }
     Ok(())
 }

@@ -33,7 +33,10 @@ impl Web {
                 if web.sources.contains_key(&number) {
                     continue;
                 }
-                let Some(scanned) = fresh.remove(&number).map_or_else(|| sources::scanned(db, number), |s| Ok(Some(s)))? else {
+                let Some(scanned) = fresh
+                    .remove(&number)
+                    .map_or_else(|| sources::scanned(db, number), |s| Ok(Some(s)))?
+                else {
                     continue;
                 };
                 waiting.extend(groups(db, number)?);
@@ -64,8 +67,7 @@ pub(super) fn groups(db: &Connection, source: i64) -> rusqlite::Result<Vec<Strin
 
 /// The other sources that hold any of the keys.
 fn holders(db: &Connection, source: i64, keys: &[i64]) -> rusqlite::Result<BTreeSet<i64>> {
-    let mut find =
-        db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2")?;
+    let mut find = db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2")?;
     let mut out = BTreeSet::new();
     for key in keys {
         for other in find.query_map(params![key, source], |row| row.get::<_, i64>(0))? {
@@ -76,7 +78,11 @@ fn holders(db: &Connection, source: i64, keys: &[i64]) -> rusqlite::Result<BTree
 }
 
 /// The one id in a folder that begins so.
-pub(super) fn named(db: &Connection, folder: &Path, short: &str) -> rusqlite::Result<Option<String>> {
+pub(super) fn named(
+    db: &Connection,
+    folder: &Path,
+    short: &str,
+) -> rusqlite::Result<Option<String>> {
     let mut find = db.prepare_cached(
         "SELECT DISTINCT grp FROM sources JOIN members ON source = number
          WHERE folder = ?1 AND NOT nameless AND grp >= ?2 AND grp < ?2 || 'g' AND length(grp) = 36",

@@ -61,7 +61,8 @@ impl Archive {
         let mut done = Forgotten { sessions: ids.len() as u64, ..Forgotten::default() };
         let mut sources: BTreeSet<i64> = BTreeSet::new();
         self.each_assembled(ids, |assembled| {
-            let numbers = assembled.files.iter().filter_map(|file| Some(file.archived.as_ref()?.number));
+            let numbers =
+                assembled.files.iter().filter_map(|file| Some(file.archived.as_ref()?.number));
             sources.extend(numbers);
             Ok(())
         })?;
@@ -83,7 +84,9 @@ impl Archive {
                 done.bytes += forget_capture(&db, log?)?;
             }
             db.execute("DELETE FROM typed WHERE session = ?1", [id])?;
-            for sql in ["DELETE FROM names WHERE session = ?1", "DELETE FROM tags WHERE session = ?1"] {
+            for sql in
+                ["DELETE FROM names WHERE session = ?1", "DELETE FROM tags WHERE session = ?1"]
+            {
                 db.execute(sql, [id])?;
             }
             // Its tool outputs, plans and tasks stand in folders of its name.
@@ -103,7 +106,9 @@ impl Archive {
         db.commit()?;
         batch.settle(self)?;
         // What was deleted must not survive in free pages or in the log.
-        self.db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?;
+        self.db.execute_batch(
+            "PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);",
+        )?;
         Ok(done)
     }
 

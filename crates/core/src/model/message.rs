@@ -1,7 +1,7 @@
 //! One thing said.
 
-use serde::{Deserialize, Serialize};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::tool::ToolCall;

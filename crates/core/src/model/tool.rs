@@ -1,7 +1,7 @@
 //! One tool use.
 
-use serde::{Deserialize, Serialize};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 #[derive(Debug, Clone)]

@@ -143,8 +143,7 @@ pub fn usage(
 ) -> Result<Answer, ArchiveError> {
     let is_prompt = question.group == Group::Prompt;
     // Most questions need no single calls; what leads to them and what is still loaded does.
-    let by_call =
-        is_prompt || question.current || !rollup_answers(&question.period, prices);
+    let by_call = is_prompt || question.current || !rollup_answers(&question.period, prices);
     if by_call {
         archive.spread_calls(&question.period)?;
     }
@@ -269,9 +268,8 @@ pub fn session_costs(archive: &Archive) -> Result<HashMap<String, Usd>, ArchiveE
         "SELECT id, bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other)
          FROM rollup JOIN sessions ON number = session GROUP BY session",
     )?;
-    let rows = statement.query_map([], |row| {
-        Ok((row.get(0)?, Billed::parse(row.get_ref(1)?.as_str()?).usd))
-    })?;
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, Billed::parse(row.get_ref(1)?.as_str()?).usd)))?;
     let mut out = HashMap::new();
     for row in rows {
         let (id, usd): (String, Option<Usd>) = row?;

@@ -25,7 +25,8 @@ fn sync(archive: &mut Archive, found: &Found, machine: &str) {
 
 fn absorb(archive: &mut Archive, other: &Archive) {
     let candidates = Candidates::default();
-    let setup = Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    let setup =
+        Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
     archive.absorb(other, &setup, &|_| {}).unwrap();
 }
 
@@ -117,11 +118,16 @@ fn what_was_captured_stays() {
         archive.capture(&[], None, &|_| {}).unwrap();
         let before = Home::new(archive, found.clone());
         let told_before = told(&before);
-        let bytes: Vec<Vec<u8>> = found.sources.iter().map(|s| fs::read(&s.path).unwrap()).collect();
+        let bytes: Vec<Vec<u8>> =
+            found.sources.iter().map(|s| fs::read(&s.path).unwrap()).collect();
 
         let mut again = Archive::in_memory().unwrap();
         absorb(&mut again, &before.archive);
-        assert_same(&told_before, &told(&Home::new(again, found.clone())), &format!("{name} rebuilt"));
+        assert_same(
+            &told_before,
+            &told(&Home::new(again, found.clone())),
+            &format!("{name} rebuilt"),
+        );
 
         let Home { mut archive, .. } = before;
         for source in &found.sources {
@@ -162,7 +168,9 @@ fn home_with_secret(folder: &Path) -> Found {
         let header = format!(
             r#"{{"sessionId":"{id}-0000-4000-8000-000000000000","projectHash":"ab","startTime":"2026-03-01T10:00:00Z","lastUpdated":"2026-03-01T10:00:00Z"}}"#
         );
-        let prompt = format!(r#"{{"id":"u{id}","timestamp":"2026-03-01T10:00:00Z","type":"user","content":"{text}"}}"#);
+        let prompt = format!(
+            r#"{{"id":"u{id}","timestamp":"2026-03-01T10:00:00Z","type":"user","content":"{text}"}}"#
+        );
         let name = format!("session-2026-03-01T10-00-{id}.jsonl");
         fs::write(chats.join(name), format!("{header}\n{prompt}\n")).unwrap();
     }
@@ -189,7 +197,8 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
     archive.add_tag(&id, "moon", Timestamp::UNIX_EPOCH).unwrap();
 
     let candidates = Candidates::default();
-    let setup = Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    let setup =
+        Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
     archive.forget(std::slice::from_ref(&id), &setup, Timestamp::UNIX_EPOCH).unwrap();
     assert!(!ids(&archive).contains(&id));
     // What is not compressed must not be there either way; what is, is in no row any more.

@@ -3,9 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{
-    self, Form, Loaded, LogReader, Manner, Shape, View,
-};
+use backstory_core::agent::gemini::{self, Form, Loaded, LogReader, Manner, Shape, View};
 use backstory_core::discover::{Found, Source};
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::model::MessageKind;

@@ -60,8 +60,9 @@ fn the_current_view_is_the_loaders() {
         for line in std::fs::read_to_string(answers).unwrap().lines() {
             let answer: Value = serde_json::from_str(line).unwrap();
             let file = folder.join(answer["file"].as_str().unwrap());
-            let is_true =
-                |session: &&Assembled| session.true_file.is_some_and(|at| session.files[at].path == file);
+            let is_true = |session: &&Assembled| {
+                session.true_file.is_some_and(|at| session.files[at].path == file)
+            };
             let Some(session) = home.sessions.iter().find(is_true) else { continue };
             let ours = home.messages(session, View::Current);
             let ours: Vec<&str> = ours.iter().map(|message| message.id.as_str()).collect();

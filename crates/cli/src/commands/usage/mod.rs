@@ -95,7 +95,13 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     super::require_given(ctx)?;
-    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let needs_sessions =
+        !args.filters.is_empty() || !args.kind.is_empty() || args.group == Group::Session;
+    let library = if needs_sessions {
+        Library::open(ctx, printer, &args.filters.project)?
+    } else {
+        Library::open_for_sums(ctx, printer)?
+    };
     let question = question(ctx, args, &library.all)?;
     let ask = |question: &Question| {
         usage(&library.archive, question, &library.prices).map_err(super::cannot_count)
@@ -114,7 +120,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         Format::Table => page.print(printer)?,
     }
     if answer.total.calls == 0 && format == Format::Table {
-        return Err(nothing(ctx, &library.all));
+        return nothing(ctx, library);
     }
     if let Some(budget) = &args.budget
         && !budget.check(ctx, printer, |period| {
@@ -176,18 +182,16 @@ impl Page<'_> {
 }
 
 /// Nothing was counted: say what there would be.
-fn nothing(ctx: &Context, all: &Collection) -> Failure {
+fn nothing(ctx: &Context, library: Library) -> Result<Exit> {
+    let Library { archive, all, .. } = library;
+    let all = Collection::new(&archive, all.found).map_err(super::cannot_count)?;
     if all.sessions.is_empty() {
-        return super::empty(ctx, &all.found);
+        return Err(super::empty(ctx, &all.found));
     }
-    let calls: usize = all
-        .sessions
-        .iter()
-        .filter(|s| s.kind != SessionKind::Checkpoint)
-        .map(|s| s.calls)
-        .sum();
-    Failure::nothing("no model call fits").hint(format!(
+    let counted = all.sessions.iter().filter(|s| s.kind != SessionKind::Checkpoint);
+    let calls: usize = counted.map(|s| s.calls).sum();
+    Err(Failure::nothing("no model call fits").hint(format!(
         "there are {} in all; `backstory usage` without filters counts them",
         plural(calls as u64, "call", "calls")
-    ))
+    )))
 }

@@ -43,7 +43,8 @@ impl Page<'_> {
     }
 
     fn titles(&self) -> BTreeMap<&str, String> {
-        let sessions = self.library.all.sessions.iter().filter(|_| self.args.group == Group::Session);
+        let sessions =
+            self.library.all.sessions.iter().filter(|_| self.args.group == Group::Session);
         sessions.map(|s| (s.id.as_str(), s.title().0)).collect()
     }
 

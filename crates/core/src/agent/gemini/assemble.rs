@@ -325,7 +325,8 @@ pub fn of_prompts(
     typed.dedup();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     // Of a hash folder and its copy, the copy is the one in use.
-    let in_hash = |folder: &Path| is_hash(&folder.file_name().unwrap_or_default().to_string_lossy());
+    let in_hash =
+        |folder: &Path| is_hash(&folder.file_name().unwrap_or_default().to_string_lossy());
     let folders = files.iter().filter_map(Source::folder);
     let folder = folders.min_by_key(|folder| (in_hash(folder), folder.to_owned()));
     let project = projects.resolve(folder, None);

@@ -132,7 +132,8 @@ impl Projects {
         if !self.learned.by_hash.contains_key(hash)
             && let Some(common) = common_folder(&clues.tool_paths)
         {
-            let guess = self.learned.guesses.entry(hash.to_owned()).or_insert_with(|| common.clone());
+            let guess =
+                self.learned.guesses.entry(hash.to_owned()).or_insert_with(|| common.clone());
             if let Some(both) = common_folder(&[format!("{guess}/x"), format!("{common}/x")]) {
                 *guess = both;
             }

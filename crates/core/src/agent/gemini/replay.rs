@@ -3,9 +3,9 @@
 //! Equal to `loadConversationRecord` of 0.61, oddities included; `conformance/` proves it against
 //! the real thing. The full view must not be built from this: what left the list is gone here.
 
-use serde::{Deserialize, Serialize};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::log::{Entry, Span};

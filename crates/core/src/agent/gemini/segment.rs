@@ -1,8 +1,8 @@
 //! A file cut into sessions: two starts in one minute share a file, and each header with an id of
 //! its own begins anew.
 
-use serde::{Deserialize, Serialize};
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::facts::time;
 use super::history::{History, Said};

@@ -78,12 +78,17 @@ CREATE TABLE sessions (
     -- The times of its first and last call.
     first   INTEGER,
     last    INTEGER,
-    -- The session, its calls and tool calls, as the library stores them.
-    body    BLOB NOT NULL,
-    detail  BLOB NOT NULL
+    -- The session as the library stores it.
+    body    BLOB NOT NULL
 );
 CREATE INDEX sessions_id ON sessions (id);
 CREATE INDEX sessions_grp ON sessions (grp);
+
+-- Calls and tool calls one by one, for the questions that sums do not answer.
+CREATE TABLE details (
+    session INTEGER PRIMARY KEY,
+    body    BLOB NOT NULL
+);
 
 -- Calls by session, quarter of an hour, model and size of prompt: what most reports ask for.
 CREATE TABLE rollup (
