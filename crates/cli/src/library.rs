@@ -31,7 +31,7 @@ pub(crate) struct Library {
     pub(crate) archive: Archive,
     pub(crate) all: Collection,
     pub(crate) prices: Table,
-    /// Faults in the files that are there.
+    /// Faults in the files that are or were there.
     pub(crate) faults: FaultCount,
 }
 

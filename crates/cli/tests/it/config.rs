@@ -10,8 +10,8 @@ fn mistakes_have_a_place_and_a_hint() {
     exit code 2
     --- stderr
     error: cannot use the config file `~/.config/backstory/config.toml`
-      caused by: line 2: unknown field `colour`, expected one of `tz`, `color`, `roots`, `projects`, `pricing`, `prices`, `billing`, `machine`, `redact`
-      hint: known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, in `[projects]` `scan` and `links`, in `[redact]` `rules`, `allow`, `enable` and `disable`
+      caused by: line 2: unknown field `colour`, expected one of `tz`, `color`, `roots`, `projects`, `pricing`, `prices`, `billing`, `machine`, `archive`, `auto_capture`, `exclude`, `redact`
+      hint: known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, `archive`, `auto_capture`, `exclude`, in `[projects]` `scan` and `links`, in `[redact]` `rules`, `allow`, `enable` and `disable`
     ");
     env.write(USUAL, "tz = \"Mars/Olympus\"\n");
     insta::assert_snapshot!(env.run(&[]).show(), @"
@@ -27,7 +27,7 @@ fn mistakes_have_a_place_and_a_hint() {
     --- stderr
     error: cannot use the config file `~/.config/backstory/config.toml`
       caused by: line 1: invalid type: string "one", expected a sequence
-      hint: known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, in `[projects]` `scan` and `links`, in `[redact]` `rules`, `allow`, `enable` and `disable`
+      hint: known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, `archive`, `auto_capture`, `exclude`, in `[projects]` `scan` and `links`, in `[redact]` `rules`, `allow`, `enable` and `disable`
     "#);
     env.write(USUAL, "tz = [");
     assert_eq!(env.run(&[]).code, Some(2));

@@ -167,7 +167,7 @@ fn unknown_and_ambiguous() {
     exit code 1
     --- stderr
     error: no session is called `99`
-      hint: name it by its id, the beginning of its id, `latest`, `@N`, or a file
+      hint: name it by its id, the beginning of its id, `latest`, `@N`, its name or a file
       hint: `backstory sessions` lists them
     ");
     env.write(

@@ -11,7 +11,7 @@ use crate::agent::gemini::{Assembled, Place, Placed, Tokens, is_unique};
 use crate::model::{Call, MessageKind, Owner, ToolStatus, ToolUse, Usage};
 
 /// Enough of a prompt to know it by.
-const PROMPT: usize = 1000;
+const PROMPT: usize = 500;
 
 /// What a session adds to counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

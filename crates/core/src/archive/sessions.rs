@@ -62,10 +62,10 @@ impl Archive {
         Ok(out)
     }
 
-    /// What could not be read in the files that are there.
+    /// What could not be read in the files that are or were there.
     pub fn faults(&self) -> Result<FaultCount, ArchiveError> {
         let sql = "SELECT count(*), sum(faults), sum(problems) FROM sources
-             WHERE state = 'live' AND (faults > 0 OR problems > 0)";
+             WHERE state != 'replaced' AND (faults > 0 OR problems > 0)";
         Ok(self.db.query_row(sql, [], |row| {
             let number = |n: usize| {
                 Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(n)?.unwrap_or(0).cast_unsigned())

@@ -1,0 +1,306 @@
+//! The archive at work: what it keeps, what survives a kill, a rebuild, a deletion.
+
+use std::fs;
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{RESUMED, SHOP, TestEnv, session, small_home};
+
+/// A home with many sessions, so that a sync has something to do.
+fn large_home(sessions: usize) -> TestEnv {
+    let env = TestEnv::new();
+    env.write(".gemini/tmp/shop/.project_root", "/code/shop");
+    let long = "word ".repeat(400);
+    for n in 0..sessions {
+        let id = format!("{n:08x}-0000-4000-8000-000000000000");
+        let prompts: Vec<&str> = std::iter::repeat_n(long.as_str(), 10).collect();
+        let log = session(&id, "2026-07-20T10:00:00.000Z", "2026-07-20T11:00:00.000Z", &prompts);
+        let name = format!("session-2026-07-20T10-00-{n:08x}.jsonl");
+        env.write(&format!(".gemini/tmp/shop/chats/{name}"), log);
+    }
+    env
+}
+
+/// What an archive tells of all sessions, and of itself.
+fn told(env: &TestEnv, archive: &str) -> (Value, Value) {
+    let info = env.json(&["archive", "info", "--json", "--archive", archive]);
+    let keys = ["sources", "sessions", "source_bytes", "captured_bytes"];
+    let info = keys.iter().map(|key| info[*key].clone()).collect();
+    (env.json(&["sessions", "--all", "--json", "--no-sync", "--archive", archive]), info)
+}
+
+#[test]
+fn a_sync_that_is_killed_again_and_again_ends_like_a_clean_one() {
+    let env = large_home(40);
+    let archive = env.home().join("killed.db");
+    // A number of its own for each moment; where it ends up is left to the machine.
+    let mut moment: u64 = 88_172_645_463_325_252;
+    let mut killed = 0;
+    for round in 0..400 {
+        if killed == 50 {
+            break;
+        }
+        // There always is something to do: sessions grow, and now and then all starts over.
+        for n in 0..10 {
+            let name = format!("session-2026-07-20T10-00-{:08x}.jsonl", (round * 7 + n) % 40);
+            let path = env.home().join(".gemini/tmp/shop/chats").join(name);
+            let mut log = fs::read_to_string(&path).unwrap();
+            log += &format!(r#"{{"id":"more-{round}-{n}","type":"user","content":"more"}}"#);
+            fs::write(path, log + "\n").unwrap();
+        }
+        if round % 9 == 8 {
+            for ending in ["", "-wal", "-shm"] {
+                let _ = fs::remove_file(format!("{}{ending}", archive.display()));
+            }
+        }
+        let mut child = env
+            .command(&["sync", "--archive", "killed.db"])
+            .env("BACKSTORY_BATCH", "65536")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        moment ^= moment << 13;
+        moment ^= moment >> 7;
+        moment ^= moment << 17;
+        sleep(Duration::from_micros(moment % 40_000));
+        killed += u32::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What is in it is whole at any time.
+        if archive.exists() {
+            let run = env.run(&["archive", "check", "--archive", "killed.db"]);
+            assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+        }
+    }
+    assert_eq!(killed, 50, "too few were still running");
+    for archive in ["killed.db", "clean.db"] {
+        let run = env.run(&["sync", "--archive", archive]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    assert_eq!(told(&env, "killed.db"), told(&env, "clean.db"));
+}
+
+#[test]
+fn everything_answers_the_same_when_the_files_are_gone() {
+    let env = small_home();
+    let commands: [&[&str]; 5] = [
+        &["usage", "--json"],
+        &["tools", "--json"],
+        &["show", SHOP, "--json"],
+        &["export", SHOP, "--format", "json"],
+        &["export", RESUMED, "--format", "gemini"],
+    ];
+    assert_eq!(env.run(&["sync"]).code, Some(0));
+    let answer = |args: &&[&str]| {
+        let run = env.run(args);
+        (run.code, run.stdout.replace("\"state\": \"gone\"", "\"state\": \"live\""))
+    };
+    let before: Vec<_> = commands.iter().map(answer).collect();
+    let listed = env.json(&["sessions", "--all", "--json"]);
+    fs::remove_dir_all(env.home().join(".gemini")).unwrap();
+    let after: Vec<_> = commands.iter().map(answer).collect();
+    assert_eq!(before, after);
+    let gone = env.json(&["sessions", "--all", "--json"]);
+    let states = |value: &Value| -> Vec<Value> {
+        value["sessions"].as_array().unwrap().iter().map(|s| s["state"].clone()).collect()
+    };
+    assert_eq!(states(&listed).len(), states(&gone).len());
+    assert!(states(&gone).iter().all(|state| state == "gone"), "{gone}");
+    insta::assert_snapshot!(env.run(&["archive", "check"]).show(), @"
+    exit code 0
+    --- stdout
+    6 pieces in 6 files (1.8 kB): all whole.
+    ");
+}
+
+#[test]
+fn names_and_tags_survive_a_rebuild() {
+    let env = small_home();
+    insta::assert_snapshot!(env.run(&["name", SHOP, "the till"]).show(), @"
+    exit code 0
+    --- stderr
+    Session `11111111-0000-4000-8000-000000000001` is called `the till` now.
+    ");
+    insta::assert_snapshot!(env.run(&["tag", "the till", "money", "later"]).show(), @"
+    exit code 0
+    --- stderr
+    Session `11111111-0000-4000-8000-000000000001`: money, later.
+    ");
+    insta::assert_snapshot!(env.run(&["untag", "the till", "later", "never"]).show(), @"
+    exit code 1
+    --- stderr
+    warning: session `11111111-0000-4000-8000-000000000001` has no tag `never`
+    ");
+    insta::assert_snapshot!(env.run(&["sync", "--rebuild"]).show(), @"
+    exit code 0
+    --- stderr
+    6 sources were carried over.
+    Files: 6 unchanged. Captured: 0 B in 0 files.
+    ");
+    insta::assert_snapshot!(env.run(&["sessions", "--tag", "money"]).show(), @"
+    exit code 0
+    --- stdout
+          ID        UPDATED      PROJECT  PROMPTS  TOKENS  COST  TITLE
+      @3  11111111  25 days ago  shop           2       0     –  the till
+    --- stderr
+    2 faults while reading; `backstory doctor` tells more.
+    ");
+    insta::assert_snapshot!(env.run(&["name", "the till", " "]).show(), @"
+    exit code 2
+    --- stderr
+    error: a name cannot be empty
+      hint: `--clear` takes the name away
+    ");
+    insta::assert_snapshot!(env.run(&["tag", "the till", "two words"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `two words` cannot be a tag
+      hint: a tag is one word, without spaces and commas
+    ");
+    let listed = env.json(&["sessions", "--json", "--tag", "money"]);
+    assert_eq!(listed["sessions"][0]["title_from"], "name");
+}
+
+#[test]
+fn forgetting_asks_first_and_lasts() {
+    let env = small_home();
+    insta::assert_snapshot!(env.run(&["forget", SHOP, "--dry-run"]).show(), @"
+    exit code 0
+    --- stdout
+    11111111-0000-4000-8000-000000000001  2026-07-20 11:00  add a cart
+    --- stderr
+    1 session would be forgotten.
+    ");
+    insta::assert_snapshot!(env.run(&["forget", SHOP]).show(), @"
+    exit code 1
+    --- stdout
+    11111111-0000-4000-8000-000000000001  2026-07-20 11:00  add a cart
+    --- stderr
+    error: nothing was forgotten
+      hint: `--yes` says so without a question
+    ");
+    insta::assert_snapshot!(env.run(&["forget", "--project", "shop", "--before", "2026-08-01", "--yes"]).show(), @"
+    exit code 0
+    --- stdout
+    11111111-0000-4000-8000-000000000001  2026-07-20 11:00  add a cart
+    --- stderr
+    Forgotten: 1 session, 1 file and 0 B of captured text.
+    ");
+    insta::assert_snapshot!(env.run(&["show", SHOP]).show(), @"
+    exit code 1
+    --- stderr
+    error: no session is called `11111111-0000-4000-8000-000000000001`
+      hint: name it by its id, the beginning of its id, `latest`, `@N`, its name or a file
+      hint: `backstory sessions` lists them
+    ");
+    insta::assert_snapshot!(env.run(&["unforget", "--list"]).show(), @"
+    exit code 0
+    --- stdout
+    11111111-0000-4000-8000-000000000001
+    ");
+    insta::assert_snapshot!(env.run(&["unforget", SHOP]).show(), @"
+    exit code 0
+    --- stderr
+    1 session can come back with the next sync.
+    ");
+    assert_eq!(env.run(&["show", SHOP]).code, Some(0));
+    insta::assert_snapshot!(env.run(&["forget"]).show(), @"
+    exit code 2
+    --- stderr
+    error: forget what?
+      hint: name sessions, or use `--project` or `--before`
+    ");
+}
+
+#[test]
+fn excluded_projects_stay_out() {
+    let env = small_home();
+    env.write(".config/backstory/config.toml", "exclude = [\"/code/sh*\"]\n");
+    let listed = env.json(&["sessions", "--all", "--json"]);
+    let projects: Vec<&Value> =
+        listed["sessions"].as_array().unwrap().iter().map(|s| &s["project"]["name"]).collect();
+    assert!(!projects.is_empty() && projects.iter().all(|name| *name != "shop"), "{projects:?}");
+    // The patterns are changed, and what they kept out comes in.
+    env.write(".config/backstory/config.toml", "");
+    assert_eq!(env.run(&["show", SHOP]).code, Some(0));
+    env.write(".config/backstory/config.toml", "exclude = [\"[\"]\n");
+    insta::assert_snapshot!(env.run(&["sessions"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `exclude` in the config file
+      caused by: error parsing glob '[': unclosed character class; missing ']'
+      hint: write patterns for paths or names: `/home/me/private/**`, `secret-*`
+    ");
+}
+
+#[test]
+fn another_machines_sessions() {
+    let (here, there) = (small_home(), TestEnv::new());
+    let id = "99999999-0000-4000-8000-000000000009";
+    let log = session(id, "2026-08-01T10:00:00.000Z", "2026-08-01T11:00:00.000Z", &["far away"]);
+    there.write(".gemini/tmp/far/chats/session-2026-08-01T10-00-99999999.jsonl", log);
+    assert_eq!(there.run(&["sync", "--as", "laptop"]).code, Some(0));
+    let other = there.home().join(".local/share/backstory/archive.db");
+    let copy = here.home().join("laptop.db");
+    let run = there.run(&["archive", "backup", copy.to_str().unwrap()]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(other.exists());
+    assert_eq!(here.run(&["sync", "--as", "desk"]).code, Some(0));
+    for _ in 0..2 {
+        let run = here.run(&["archive", "merge", "laptop.db"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+    }
+    let listed = here.json(&["sessions", "--machine", "laptop", "--json", "--no-sync"]);
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(here.run(&["show", "9999", "--no-sync"]).code, Some(0));
+}
+
+#[test]
+fn what_cannot_be_used_is_said() {
+    let env = small_home();
+    assert_eq!(env.run(&["sync"]).code, Some(0));
+    let archive = env.home().join(".local/share/backstory/archive.db");
+    let bytes = fs::read(&archive).unwrap();
+    fs::write(&archive, [&b"garbage "[..], &bytes[8..]].concat()).unwrap();
+    insta::assert_snapshot!(env.run(&["usage"]).show(), @"
+    exit code 2
+    --- stderr
+    error: the archive does not answer
+      caused by: `[TEMP]/home/.local/share/backstory/archive.db` is damaged
+      hint: `backstory sync --rebuild` builds it anew from what it captured and from the files still there
+    ");
+    insta::assert_snapshot!(env.run(&["sync", "--rebuild"]).show(), @"
+    exit code 0
+    --- stderr
+    warning: the old archive is damaged and was set aside as `~/.local/share/backstory/archive.damaged`; what only it held is not in the new one
+    Files: 6 new. Captured: 1.8 kB in 6 files.
+    1 file has faults; `backstory doctor` tells more.
+    ");
+    assert_eq!(env.run(&["archive", "check"]).code, Some(0));
+    insta::assert_snapshot!(env.run(&["archive", "merge", "nowhere.db"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `nowhere.db` is no file
+    ");
+    insta::assert_snapshot!(env.run(&["--demo", "archive", "info"]).show(), @"
+    exit code 2
+    --- stderr
+    error: there is no archive here
+      hint: `--demo` has none that stays, and without a home folder `--archive` must name one
+    ");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_archive_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = small_home();
+    assert_eq!(env.run(&["sync"]).code, Some(0));
+    let file = env.home().join(".local/share/backstory/archive.db");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+}
