@@ -66,22 +66,26 @@ impl Collection {
             return Ok(exact);
         }
         let named = |session: &&Session| session.name.as_deref() == Some(wanted);
-        if let Some(one) = one_of(self.sessions.iter().filter(named).collect(), wanted)? {
+        if let Some(one) = one_of(&self.all(named), wanted)? {
             return Ok(one);
         }
-        let by_file = self.sessions.iter().filter(|session| has_file(session, wanted)).collect();
-        if let Some(one) = one_of(by_file, wanted)? {
+        let by_file = self.all(|session| has_file(session, wanted));
+        if let Some(one) = one_of(&by_file, wanted)? {
             return Ok(one);
         }
         // A session's own id begins so; one of a subagent's only if nothing else does.
         let starts = |s: &&Session| s.id.starts_with(wanted) && !wanted.is_empty();
-        let by_prefix: Vec<&Session> = self.sessions.iter().filter(starts).collect();
+        let by_prefix = self.all(starts);
         let mains: Vec<&Session> =
             by_prefix.iter().copied().filter(|s| s.kind == SessionKind::Main).collect();
         if let [one] = mains.as_slice() {
             return Ok(one);
         }
-        one_of(by_prefix, wanted)?.ok_or_else(|| NotOne::None(wanted.to_owned()))
+        one_of(&by_prefix, wanted)?.ok_or_else(|| NotOne::None(wanted.to_owned()))
+    }
+
+    fn all(&self, fits: impl Fn(&&Session) -> bool) -> Vec<&Session> {
+        self.sessions.iter().filter(fits).collect()
     }
 
     /// The session of the agent that a tool call names.
@@ -98,8 +102,8 @@ fn has_file(session: &Session, name: &str) -> bool {
     })
 }
 
-fn one_of<'a>(found: Vec<&'a Session>, wanted: &str) -> Result<Option<&'a Session>, NotOne> {
-    match found.as_slice() {
+fn one_of<'a>(found: &[&'a Session], wanted: &str) -> Result<Option<&'a Session>, NotOne> {
+    match found {
         [] => Ok(None),
         [one] => Ok(Some(one)),
         several => Err(NotOne::Several {

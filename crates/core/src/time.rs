@@ -46,6 +46,7 @@ pub(crate) mod stored {
     use jiff::Timestamp;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+    #[expect(clippy::ref_option, reason = "serde gives it so")]
     pub(crate) fn serialize<S: Serializer>(
         at: &Option<Timestamp>,
         serializer: S,

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use backstory_core::archive::{Archive, Info};
 use backstory_core::export::json::Time;
@@ -123,7 +123,7 @@ fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
     };
     let mut table = Table::new([Column::text(""), Column::long("")]);
     for (what, value) in [
-        ("archive", ctx.show(std::path::Path::new(&path))),
+        ("archive", ctx.show(Path::new(&path))),
         ("size", share(size)),
         ("ledger", bytes(ledger_bytes)),
         ("capture", share(capture_bytes)),
@@ -168,7 +168,7 @@ fn check(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<Exit
     Ok(Exit::Nothing)
 }
 
-fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &PathBuf) -> Result<()> {
+fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &Path) -> Result<()> {
     let shown = ctx.show(file);
     if file.exists() {
         return Err(Failure::new(format!("`{shown}` exists already")).hint("name a new file"));
@@ -181,12 +181,7 @@ fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &PathBu
     Ok(())
 }
 
-fn merge(
-    ctx: &Context,
-    printer: &mut Printer,
-    archive: &mut Archive,
-    file: &PathBuf,
-) -> Result<()> {
+fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Path) -> Result<()> {
     let shown = ctx.show(file);
     if !file.is_file() {
         return Err(Failure::new(format!("`{shown}` is no file")));

@@ -19,11 +19,11 @@ pub(crate) struct Name {
     session: OsString,
 
     /// What to call it
-    #[arg(required_unless_present = "clear")]
-    name: Option<String>,
+    #[arg(value_name = "NAME", required_unless_present = "clear")]
+    text: Option<String>,
 
     /// Take the name away
-    #[arg(long, conflicts_with = "name")]
+    #[arg(long, conflicts_with = "text")]
     clear: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Untag {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<Exit> {
     let (library, id) = named(ctx, printer, &args.session)?;
-    let name = args.name.as_deref().map(str::trim);
+    let name = args.text.as_deref().map(str::trim);
     if name.is_some_and(str::is_empty) {
         return Err(Failure::new("a name cannot be empty").hint("`--clear` takes the name away"));
     }

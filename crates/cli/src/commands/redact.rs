@@ -133,7 +133,9 @@ impl<'a> Censor<'a> {
         if let Some(redactor) = &self.redactor {
             let mut redactor = redactor.borrow_mut();
             redactor.session(session);
-            messages.iter_mut().for_each(|message| redactor.message(message));
+            for message in messages {
+                redactor.message(message);
+            }
         }
     }
 

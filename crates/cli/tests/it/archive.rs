@@ -48,7 +48,8 @@ fn a_sync_that_is_killed_again_and_again_ends_like_a_clean_one() {
             let name = format!("session-2026-07-20T10-00-{:08x}.jsonl", (round * 7 + n) % 40);
             let path = env.home().join(".gemini/tmp/shop/chats").join(name);
             let mut log = fs::read_to_string(&path).unwrap();
-            log += &format!(r#"{{"id":"more-{round}-{n}","type":"user","content":"more"}}"#);
+            let more = format!(r#"{{"id":"more-{round}-{n}","type":"user","content":"more"}}"#);
+            log.push_str(&more);
             fs::write(path, log + "\n").unwrap();
         }
         if round % 9 == 8 {

@@ -157,7 +157,7 @@ impl Archive {
                 files.push(source);
             }
         }
-        Ok(of_prompts(id.to_owned(), typed, files, projects))
+        Ok(of_prompts(id, typed, files, projects))
     }
 
     fn group_states(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {

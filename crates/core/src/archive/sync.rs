@@ -105,7 +105,9 @@ impl Archive {
     ) -> Result<Synced, ArchiveError> {
         let mut projects = self.projects(setup.candidates)?;
         let folders: BTreeSet<&Path> = found.sources.iter().filter_map(Source::folder).collect();
-        folders.iter().for_each(|folder| projects.learn_folder(folder));
+        for folder in folders {
+            projects.learn_folder(folder);
+        }
         if self.note("excluded")?.unwrap_or_default() != setup.excluded.as_bytes() {
             self.db.execute("DELETE FROM sources WHERE NOT kept", [])?;
             ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
@@ -368,11 +370,11 @@ impl<'a> Batch<'a> {
         if hashes.is_empty() {
             hashes.push(None);
         }
-        let is_out = |hash: &Option<&str>| {
-            let project = self.projects.resolve(source.folder(), *hash);
+        let is_out = |hash: Option<&str>| {
+            let project = self.projects.resolve(source.folder(), hash);
             self.setup.exclude.takes(&project)
         };
-        if hashes.iter().any(is_out) {
+        if hashes.into_iter().any(is_out) {
             return Ok(true);
         }
         Ok(match &scanned.holds {
@@ -553,7 +555,7 @@ impl<'a> Batch<'a> {
             }
         }
         for (id, (typed, files)) in sessions {
-            ledger::insert(db, &gemini::of_prompts(id, typed, files, &mut self.projects))?;
+            ledger::insert(db, &gemini::of_prompts(&id, typed, files, &mut self.projects))?;
         }
         Ok(())
     }

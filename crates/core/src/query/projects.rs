@@ -1,6 +1,6 @@
 //! The projects of a collection.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -10,6 +10,7 @@ use crate::collection::Collection;
 use crate::model::{SessionKind, Usage};
 use crate::money::Usd;
 use crate::project::{Project, Proof};
+use crate::query::usage::Costs;
 
 use super::Filter;
 
@@ -30,7 +31,7 @@ pub struct ProjectAnswer {
 pub fn projects(
     all: &Collection,
     files: &[FileRow],
-    costs: &HashMap<String, Usd>,
+    costs: &Costs,
     filter: &Filter,
 ) -> Vec<ProjectAnswer> {
     let mut by_key: BTreeMap<String, ProjectAnswer> = BTreeMap::new();

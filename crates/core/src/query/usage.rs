@@ -262,8 +262,11 @@ fn unpriced(archive: &Archive, from: &str, prices: &Table) -> Result<Vec<String>
     Ok(models.into_iter().filter(|model| prices.lookup(model, None).is_none()).collect())
 }
 
+/// What sessions cost, by their ids.
+pub type Costs = HashMap<String, Usd>;
+
 /// What each session cost, as far as its calls have prices.
-pub fn session_costs(archive: &Archive) -> Result<HashMap<String, Usd>, ArchiveError> {
+pub fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
     let mut statement = archive.db.prepare(
         "SELECT id, bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other)
          FROM rollup JOIN sessions ON number = session GROUP BY session",

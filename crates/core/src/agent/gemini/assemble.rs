@@ -29,9 +29,9 @@ use crate::project::{Project, Proof};
 #[derive(Debug)]
 pub struct Assembled {
     pub session: Session,
-    pub messages: Vec<Placed>,
     /// What its sources have in common; unmarked subagents share their parent's.
     pub group: String,
+    pub messages: Vec<Placed>,
     /// Which of the files Gemini CLI would load.
     pub true_file: Option<usize>,
     /// The files that hold any of it, which [`Place::file`] counts.
@@ -315,7 +315,7 @@ fn first_of(parts: &[Part]) -> usize {
 
 /// A session of which only what was typed is left, and the prompt logs that hold it.
 pub fn of_prompts(
-    id: String,
+    id: &str,
     mut typed: Vec<Typed>,
     mut files: Vec<Source>,
     projects: &mut Projects,
@@ -336,7 +336,7 @@ pub fn of_prompts(
 }
 
 impl Assembled {
-    fn of_log(id: String, typed: &[Typed], project: Arc<Project>, files: Vec<Source>) -> Self {
+    fn of_log(id: &str, typed: &[Typed], project: Arc<Project>, files: Vec<Source>) -> Self {
         let at = |typed: Option<&Typed>| typed.and_then(|typed| typed.at);
         let (started, updated) = (at(typed.first()), at(typed.last()));
         let part =
@@ -346,7 +346,7 @@ impl Assembled {
             updated,
             parts: files.iter().map(part).collect(),
             state: State::LogOnly,
-            ..Session::new(id.clone(), AgentKind::Gemini, project)
+            ..Session::new(id.to_owned(), AgentKind::Gemini, project)
         };
         let messages = typed.iter().enumerate().map(|(n, typed)| {
             let mut said = Said::typed(n, typed.at, &typed.text);

@@ -92,12 +92,10 @@ fn kept(source: Source, holds: io::Result<Holds>, log: Option<(Vec<u8>, u64)>) -
     let scanned = Scanned::new(source, holds);
     // The last line decides: what it undoes is no log to continue.
     let log = log.filter(|_| scanned.is_log());
-    let (stored, offset) = match log {
-        Some((stored, offset)) => (stored, Some(offset)),
-        None => {
-            let whole: Borrowed<'_> = Stored::Whole(&scanned.holds, scanned.faults.clone());
-            (postcard::to_stdvec(&whole).unwrap_or_default(), None)
-        }
-    };
-    Kept { scanned, stored, offset }
+    if let Some((stored, offset)) = log {
+        return Kept { scanned, stored, offset: Some(offset) };
+    }
+    let whole: Borrowed<'_> = Stored::Whole(&scanned.holds, scanned.faults.clone());
+    let stored = postcard::to_stdvec(&whole).unwrap_or_default();
+    Kept { scanned, stored, offset: None }
 }
