@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rustc_hash::FxHashSet;
 
 use super::fingerprint::{self, Look};
 use super::sources::{self, Known, New};
@@ -293,7 +294,7 @@ impl<'a> Batch<'a> {
         fresh: &mut HashMap<i64, Scanned>,
     ) -> Result<Option<i64>, ArchiveError> {
         let Incoming { machine, mut state, look, proof, kept, origin } = incoming;
-        let Kept { mut scanned, stored, offset } = kept;
+        let Kept { mut scanned, stored, offset, known_keys } = kept;
         let mut number = None;
         if state == SourceState::Replaced {
             if sources::has_replaced(db, &machine, &scanned.source.path, look)? {
@@ -351,7 +352,7 @@ impl<'a> Batch<'a> {
                 .execute(params![member.group, number, member.hash])?;
             self.logs_changed |= touched.insert(member.group.clone());
         }
-        hold(db, number, &scanned)?;
+        hold(db, number, &scanned, &known_keys)?;
         scanned.source.archived = Some(Archived { number, machine, state });
         fresh.insert(number, scanned);
         Ok(Some(number))
@@ -590,12 +591,28 @@ fn holds_more(old: &Scanned, new: &Scanned) -> bool {
     gemini::message_ids(old).any(|id| !new.contains(&id))
 }
 
-fn hold(db: &Connection, number: i64, scanned: &Scanned) -> rusqlite::Result<()> {
+/// Notes which calls a source holds, those left out that it is known to hold, and marks it and others
+/// that hold one of them too.
+fn hold(
+    db: &Connection,
+    number: i64,
+    scanned: &Scanned,
+    known: &FxHashSet<i64>,
+) -> rusqlite::Result<()> {
     let mut keys = keys(scanned);
+    keys.retain(|key| !known.contains(key));
     keys.sort_unstable();
     let mut insert = db.prepare_cached("INSERT OR IGNORE INTO held VALUES (?1, ?2)")?;
+    let mut others =
+        db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2")?;
+    let mut mark = db.prepare_cached("UPDATE sources SET shares = 1 WHERE number = ?1")?;
     for key in keys {
         insert.execute([key, number])?;
+        let others = others.query_map([key, number], |row| row.get::<_, i64>(0))?;
+        for other in others.collect::<Result<Vec<i64>, _>>()? {
+            mark.execute([other])?;
+            mark.execute([number])?;
+        }
     }
     Ok(())
 }

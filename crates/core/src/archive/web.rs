@@ -40,8 +40,10 @@ impl Web {
                     continue;
                 };
                 waiting.extend(groups(db, number)?);
-                for other in holders(db, number, &keys(&scanned))? {
-                    waiting.extend(groups(db, other)?);
+                if shares(db, number)? {
+                    for other in holders(db, number, &keys(&scanned))? {
+                        waiting.extend(groups(db, other)?);
+                    }
                 }
                 web.sources.insert(number, scanned);
             }
@@ -63,6 +65,12 @@ fn members(db: &Connection, group: &str) -> rusqlite::Result<Vec<i64>> {
 pub(super) fn groups(db: &Connection, source: i64) -> rusqlite::Result<Vec<String>> {
     let mut find = db.prepare_cached("SELECT grp FROM members WHERE source = ?1")?;
     find.query_map([source], |row| row.get(0))?.collect()
+}
+
+/// Whether another source holds a call of this one; few do.
+fn shares(db: &Connection, source: i64) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT shares FROM sources WHERE number = ?1")?
+        .query_row([source], |row| row.get(0))
 }
 
 /// The other sources that hold any of the keys.

@@ -247,6 +247,11 @@ impl History {
         self.said.insert_full(key.into(), Said::new(id, facts, span)).0
     }
 
+    /// The messages so far.
+    pub(super) fn said(&self) -> impl Iterator<Item = &Said> {
+        self.said.values()
+    }
+
     /// The messages with their last fates.
     pub(super) fn finish(mut self) -> Vec<Said> {
         self.mark_repeated_results();

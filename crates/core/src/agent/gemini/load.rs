@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::checkpoint;
+use super::history::Said;
 use super::log::{self, Base, Span, Tail};
 use super::normalize::View;
 use super::record::{self, Element, Listed, Set};
@@ -100,6 +101,11 @@ impl LogReader {
     /// Behind the last whole line that was read.
     pub fn offset(&self) -> u64 {
         self.position.offset
+    }
+
+    /// All messages so far.
+    pub(super) fn said(&self) -> impl Iterator<Item = &Said> {
+        self.segments.iter().flat_map(Segments::said)
     }
 
     /// Whether Gemini CLI's own loader takes the log so far.

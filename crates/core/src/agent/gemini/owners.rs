@@ -15,8 +15,11 @@ fn counts(said: &Said) -> bool {
 
 /// The ids of the messages of a source that other sessions could hold too, as numbers.
 pub fn keys(scanned: &Scanned) -> Vec<i64> {
-    let said = scanned.segments().iter().flat_map(|segment| &segment.said);
-    said.filter(|said| counts(said)).map(|said| key(&said.id)).collect()
+    keys_of(scanned.segments().iter().flat_map(|segment| &segment.said)).collect()
+}
+
+pub(super) fn keys_of<'a>(said: impl Iterator<Item = &'a Said>) -> impl Iterator<Item = i64> {
+    said.filter(|said| counts(said)).map(|said| key(&said.id))
 }
 
 /// The ids of all messages of a source.

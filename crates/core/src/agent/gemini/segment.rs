@@ -88,6 +88,11 @@ impl Segments {
         self.done.push(segment);
     }
 
+    /// All messages so far.
+    pub(super) fn said(&self) -> impl Iterator<Item = &Said> {
+        self.done.iter().flat_map(|segment| &segment.said).chain(self.history.said())
+    }
+
     pub(super) fn finish(mut self) -> Vec<Segment> {
         self.close();
         self.done

@@ -4,10 +4,12 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::load::LogReader;
 use super::log::Tail;
+use super::owners::keys_of;
 use super::scan::{self, Holds, Scanned};
 use crate::discover::Source;
 use crate::fault::Faults;
@@ -33,6 +35,8 @@ pub struct Kept {
     pub stored: Vec<u8>,
     /// Behind the last whole line of a log that can be continued.
     pub offset: Option<u64>,
+    /// Of a log that was read on: what [`super::keys`] gave before.
+    pub known_keys: FxHashSet<i64>,
 }
 
 /// Reads a source from its beginning.
@@ -50,11 +54,14 @@ pub fn scan_on(source: &Source, stored: &[u8]) -> Option<Kept> {
         file.seek(SeekFrom::Start(reader.offset()))?;
         reader.feed(file)
     };
+    let known_keys = keys_of(reader.said()).collect();
     let tail: io::Result<Option<Tail>> = read(&mut reader);
     let tail = tail.ok()?;
     let log = Some(state(&reader, tail.as_ref())).filter(|_| reader.is_accepted())?;
     let loaded = reader.finish(tail.as_ref());
-    loaded.accepted.then(|| kept(source.clone(), Ok(Holds::Sessions(Box::new(loaded))), Some(log)))
+    let is_still_one = loaded.accepted;
+    let kept = kept(source.clone(), Ok(Holds::Sessions(Box::new(loaded))), Some(log));
+    is_still_one.then_some(Kept { known_keys, ..kept })
 }
 
 /// A source that is only kept.
@@ -68,7 +75,8 @@ pub fn keep_stored(source: Source, stored: Vec<u8>) -> Option<Kept> {
         Owned::Log(reader, _) => Some(reader.offset()),
         Owned::Whole(..) => None,
     };
-    Some(Kept { scanned: recall(source, &stored)?, stored, offset })
+    let known_keys = FxHashSet::default();
+    Some(Kept { scanned: recall(source, &stored)?, stored, offset, known_keys })
 }
 
 /// What was stored of a source; none when it cannot be understood.
@@ -92,10 +100,11 @@ fn kept(source: Source, holds: io::Result<Holds>, log: Option<(Vec<u8>, u64)>) -
     let scanned = Scanned::new(source, holds);
     // The last line decides: what it undoes is no log to continue.
     let log = log.filter(|_| scanned.is_log());
+    let known_keys = FxHashSet::default();
     if let Some((stored, offset)) = log {
-        return Kept { scanned, stored, offset: Some(offset) };
+        return Kept { scanned, stored, offset: Some(offset), known_keys };
     }
     let whole: Borrowed<'_> = Stored::Whole(&scanned.holds, scanned.faults.clone());
     let stored = postcard::to_stdvec(&whole).unwrap_or_default();
-    Kept { scanned, stored, offset: None }
+    Kept { scanned, stored, offset: None, known_keys }
 }

@@ -21,6 +21,8 @@ CREATE TABLE sources (
     proof    BLOB,
     -- Whether only its name tells which session it belongs to.
     nameless INTEGER NOT NULL,
+    -- Whether another source holds one of its calls too.
+    shares   INTEGER NOT NULL DEFAULT 0,
     faults   INTEGER NOT NULL,
     -- Token counts in it that cannot be right.
     problems INTEGER NOT NULL,
