@@ -17,3 +17,5 @@ mod sessions;
 mod show;
 mod support;
 mod usage;
+#[cfg(unix)]
+mod watch;
