@@ -1,5 +1,7 @@
 use std::collections::HashMap;
+use std::fs::{File, TryLockError};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use backstory_core::archive::{ArchiveError, Captured, Synced};
@@ -96,6 +98,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
     if archive.is_read_only() {
         return Err(sync::not_writable(ctx, &path));
     }
+    let _sign = hang_out_sign(&path);
     let look = || survey::discover(&ctx.env, &ctx.from, &ctx.roots);
     let mut found = look();
     let mut watcher = Watcher::new(look, &found, args.poll.map(Duration::from_secs));
@@ -121,6 +124,25 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
             None => return Ok(Exit::Fine),
         }
     }
+}
+
+/// A file beside the archive that every `watch` holds a lock on.
+fn sign(archive: &Path) -> PathBuf {
+    archive.with_extension("watch")
+}
+
+/// Shows others that this archive is watched, for as long as the file is open. Where it cannot be, nothing
+/// else is lost.
+fn hang_out_sign(archive: &Path) -> Option<File> {
+    let file = File::options().create(true).append(true).open(sign(archive)).ok()?;
+    file.try_lock_shared().ok()?;
+    Some(file)
+}
+
+/// Whether somebody watches for this archive.
+pub(super) fn is_running(archive: &Path) -> bool {
+    let file = File::options().append(true).open(sign(archive));
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 type Marks = HashMap<String, Mark>;

@@ -164,7 +164,8 @@ fn doctor() {
 
     Lists every place that was looked at and why, the files by kind, what was passed over on purpose,
     every record that could not be used, the disk space of each project, how long Gemini CLI keeps
-    sessions by its settings files, and which sessions it will delete next.
+    sessions by its settings files, which sessions it will delete next, and whether the archive keeps
+    them.
 
     Usage: backstory doctor [OPTIONS]
 

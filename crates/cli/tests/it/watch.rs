@@ -171,7 +171,11 @@ fn a_home_that_is_empty_at_first() {
     live.said("Watching");
     env.write(&chat("shop", SHOP), session(SHOP, DAY.0, DAY.1, &["add a cart"]));
     live.line("first session", is(SHOP, "started"));
+    // The doctor knows that somebody watches.
+    let is_watched = || env.json(&["doctor", "--json"])["archive"]["watched"].take();
+    assert_eq!(is_watched(), true);
     assert_eq!(live.end("INT").0, Some(0));
+    assert_eq!(is_watched(), false);
 }
 
 #[test]
