@@ -180,8 +180,13 @@ fn welcome(
     captured: &Captured,
 ) {
     sync::tell(printer, synced, captured);
-    let places: Vec<String> =
-        library.all.found.looked.iter().map(|looked| format!("`{}`", ctx.show(&looked.path))).collect();
+    let places: Vec<String> = library
+        .all
+        .found
+        .looked
+        .iter()
+        .map(|looked| format!("`{}`", ctx.show(&looked.path)))
+        .collect();
     printer.note(format!("Watching {}. Ctrl-C ends it.", places.join(", ")));
 }
 

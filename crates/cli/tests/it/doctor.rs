@@ -270,7 +270,10 @@ fn advice_to_keep() {
     assert_eq!(first["advice"]["command"], "backstory watch");
     let settings = &first["advice"]["settings"];
     let hook = &settings["hooks"]["SessionEnd"][0]["hooks"][0];
-    assert_eq!((&hook["type"], &hook["command"]), (&"command".into(), &"backstory sync --quiet".into()));
+    assert_eq!(
+        (&hook["type"], &hook["command"]),
+        (&"command".into(), &"backstory sync --quiet".into())
+    );
     // What it says works.
     let file = first["advice"]["settings_file"].as_str().unwrap();
     assert!(file.ends_with("home/.gemini/settings.json"), "{file}");

@@ -36,7 +36,8 @@ impl Live {
     fn line(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
-        while let Ok(line) = self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        while let Ok(line) = self.lines.recv_timeout(end.saturating_duration_since(Instant::now()))
+        {
             let value: Value = serde_json::from_str(&line).unwrap();
             if fits(&value) {
                 return value;
@@ -222,7 +223,10 @@ fn events_as_they_happen() {
     env.write(&file, session(SHOP, DAY.0, DAY.1, &["add a cart"]));
     // What was before is told only when asked for.
     let live = Live::start(&env, &["events", "--follow", "--types", "all"]);
-    let all = Live::start(&env, &["events", "--follow", "--since", "2026-08-01", "--types", "user_prompt"]);
+    let all = Live::start(
+        &env,
+        &["events", "--follow", "--since", "2026-08-01", "--types", "user_prompt"],
+    );
     let first = all.line("what was", |_| true);
     assert_eq!((&first["text"], &first["seq"]), (&"add a cart".into(), &1.into()));
     live.said("Following");

@@ -104,8 +104,7 @@ impl Archive {
     }
 
     fn check_version(&self, path: &Path) -> Result<(), ArchiveError> {
-        let application: i32 =
-            self.db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+        let application: i32 = self.db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
         if application != APPLICATION {
             return Err(ArchiveError::NotOurs(path.to_owned()));
         }

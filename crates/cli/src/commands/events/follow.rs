@@ -30,7 +30,9 @@ pub(super) fn run(
     censor: &Censor<'_>,
 ) -> Result<()> {
     if ctx.no_sync {
-        return Err(Failure::new("`--follow` reads what changes: `--no-sync` makes no sense with it"));
+        return Err(Failure::new(
+            "`--follow` reads what changes: `--no-sync` makes no sense with it",
+        ));
     }
     // Nobody knows whether a session will go on.
     choice.types.retain(|kind| *kind != EventType::SessionEnd);

@@ -7,7 +7,9 @@ use super::retention::{Settings, strip_comments};
 
 /// Whether the file has a command run at the end of a session that `is_wanted`.
 pub fn at_session_end(file: &Settings, is_wanted: impl Fn(&str) -> bool) -> bool {
-    let Ok(value) = serde_json::from_str::<Value>(&strip_comments(&file.text)) else { return false };
+    let Ok(value) = serde_json::from_str::<Value>(&strip_comments(&file.text)) else {
+        return false;
+    };
     let config = &value["hooksConfig"];
     if config["enabled"] == false {
         return false;
@@ -32,7 +34,8 @@ mod tests {
             let file = Settings { name: String::new(), text: text.to_owned() };
             at_session_end(&file, |command| command.contains("keep"))
         };
-        let hook = r#""hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "keep it"}]}]}"#;
+        let hook =
+            r#""hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "keep it"}]}]}"#;
         assert!(runs(&format!("{{{hook}}} // mine")));
         assert!(!runs(&format!(r#"{{{hook}, "hooksConfig": {{"enabled": false}}}}"#)));
         assert!(!runs(&format!(r#"{{{hook}, "hooksConfig": {{"disabled": ["keep it"]}}}}"#)));
