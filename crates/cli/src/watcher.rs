@@ -180,7 +180,9 @@ fn places(found: &Found) -> BTreeMap<PathBuf, RecursiveMode> {
         let path = looked.path.as_path();
         if !path.is_dir() {
             let above = path.ancestors().skip(1).map(or_here).find(|above| above.is_dir());
-            above.into_iter().for_each(|above| add(above, RecursiveMode::NonRecursive));
+            if let Some(above) = above {
+                add(above, RecursiveMode::NonRecursive);
+            }
             continue;
         }
         let mut roots = found.roots.iter().filter(|root| root.starts_with(path)).peekable();

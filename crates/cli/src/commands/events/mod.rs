@@ -87,9 +87,8 @@ impl Events {
                 Types::One(one) => vec![*one],
             })
             .collect();
-        let usual = Choice::default();
-        let types = if types.is_empty() { usual.types } else { types };
-        Choice { types, period: filter.period, ..usual }
+        let types = if types.is_empty() { Choice::default().types } else { types };
+        Choice { types, period: filter.period }
     }
 }
 
