@@ -133,6 +133,11 @@ impl Context {
         })
     }
 
+    /// The time by now, for runs that last.
+    pub(crate) fn clock(&self) -> Timestamp {
+        now(&self.env).unwrap_or(self.now)
+    }
+
     /// What the zone is called.
     pub(crate) fn zone_name(&self) -> String {
         match self.zone.iana_name() {

@@ -1,4 +1,4 @@
-//! Ctrl-C: what is half done is taken away, and the exit code says what happened.
+//! Ctrl-C and the like: what is half done is taken away, and the exit code says what happened.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,10 +9,17 @@ use crate::error::Exit;
 /// Files and folders that must not outlive an interrupted run.
 static HALF_DONE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+/// What an interruption does instead of ending the run.
+static INSTEAD: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
 /// Starts to listen for an interruption. Where that is impossible the system's own way of ending a
 /// program remains.
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| {
+        let instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(instead) = instead {
+            return instead();
+        }
         // Held to the end, so that nothing new is begun meanwhile.
         let half_done = HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner);
         for path in half_done.iter() {
@@ -25,6 +32,12 @@ pub(crate) fn listen() {
 #[expect(clippy::exit, reason = "the handler runs on a thread of its own, which cannot return")]
 fn exit() {
     std::process::exit(Exit::Interrupted as i32);
+}
+
+/// For runs that last until somebody ends them: the first interruption does this, a second one ends the
+/// run as ever.
+pub(crate) fn instead(work: impl FnOnce() + Send + 'static) {
+    *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(work));
 }
 
 /// Makes something that is taken away if the run is interrupted. An interruption waits until it is

@@ -99,6 +99,25 @@ impl Library {
         Ok(Self { archive, all, prices, faults })
     }
 
+    /// Reads what changed since.
+    pub(crate) fn refresh(
+        &mut self,
+        ctx: &Context,
+        found: Found,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> std::result::Result<Synced, ArchiveError> {
+        // A rebuild by another run puts another file in its place.
+        if let Some(path) = self.archive.path() {
+            self.archive = Archive::open(path)?;
+            self.archive.prepare(&ctx.zone, &self.prices)?;
+        }
+        let candidates = candidates(ctx);
+        let synced = self.archive.sync(&found, &setup(ctx, &ctx.machine, &candidates), progress)?;
+        self.faults = self.archive.faults()?;
+        self.all = Collection::new(&self.archive, found)?;
+        Ok(synced)
+    }
+
     /// What each session cost, as far as its calls have prices.
     pub(crate) fn costs(&self) -> Result<HashMap<String, Usd>> {
         session_costs(&self.archive).map_err(cannot_open)

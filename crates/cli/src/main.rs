@@ -15,6 +15,7 @@ mod interrupt;
 mod library;
 mod output;
 mod survey;
+mod watcher;
 
 use std::process::ExitCode;
 

@@ -7,10 +7,11 @@ use backstory_core::agent::gemini::retention::short_id;
 
 use crate::context::Context;
 use crate::error::{Exit, Result};
-use crate::library::Library;
+use crate::library::{Library, cannot_open};
 use crate::output::number::{bytes, count, date, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 use crate::survey::Survey;
+use crate::survey::keeping::HOOK;
 use crate::survey::report::{Deletion, Fault, Report, Retention};
 
 const EXAMPLES: &str = "\
@@ -25,7 +26,7 @@ Examples:
 ///
 /// Lists every place that was looked at and why, the files by kind, what was passed over on purpose,
 /// every record that could not be used, the disk space of each project, how long Gemini CLI keeps
-/// sessions by its settings files, and which sessions it will delete next.
+/// sessions by its settings files, which sessions it will delete next, and whether the archive keeps them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}
@@ -36,7 +37,11 @@ const SHOWN: usize = 20;
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Exit> {
     let library = Library::open(ctx, printer, &[])?;
     let survey = Survey::new(&library)?;
-    let report = Report::new(&survey, &ctx.env, ctx.now);
+    let mut report = Report::new(&survey, &ctx.env, ctx.now);
+    if let Some(path) = library.archive.path() {
+        let info = library.archive.info().map_err(cannot_open)?;
+        report.keep(&ctx.env, path.display().to_string(), &info, super::watch::is_running(path));
+    }
     if ctx.json {
         printer.json(&report)?;
     } else {
@@ -50,6 +55,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Ex
         page.retention()?;
         page.deletions()?;
         page.at_risk()?;
+        page.archive()?;
     }
     let is_faulty = report.fault_count > 0;
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
@@ -313,12 +319,49 @@ impl Page<'_> {
         if at_risk.is_empty() {
             return Ok(());
         }
+        let help = match self.report.archive {
+            Some(_) => "`backstory sync` keeps them.",
+            None => "Copy these files away now.",
+        };
         self.printer.prose(
             Style::new(),
-            "Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for \
-             damage and deletes every file with the same id, the session included. Copy these files \
-             away now.",
+            &format!(
+                "Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for \
+                 damage and deletes every file with the same id, the session included. {help}"
+            ),
         )
+    }
+
+    fn archive(&mut self) -> io::Result<()> {
+        let Some(archive) = &self.report.archive else { return Ok(()) };
+        self.heading("Archive", None)?;
+        self.printer.line(format!(
+            "  {}: {} of {} captured",
+            self.path(&archive.path),
+            count(archive.captured_files),
+            plural(archive.files, "file", "files")
+        ))?;
+        if archive.gone > 0 {
+            let gone = plural(archive.gone, "session is", "sessions are");
+            self.printer.line(format!("  {gone} kept though the files are gone"))?;
+        }
+        let fresh = match (archive.watched, archive.hook) {
+            (true, _) => "`backstory watch` is running",
+            (false, true) => "Gemini CLI syncs it at the end of each session",
+            (false, false) => "nothing keeps it up to date but other commands in passing",
+        };
+        self.printer.line(format!("  {fresh}"))?;
+        let Some(advice) = &archive.advice else { return Ok(()) };
+        self.printer.prose(
+            style::WARNING,
+            &format!(
+                "Gemini CLI will delete sessions. Let `{}` run, or have Gemini CLI sync when a session \
+                 ends. For that, add this to {} yourself:",
+                advice.command,
+                self.path(&advice.settings_file)
+            ),
+        )?;
+        HOOK.lines().try_for_each(|line| self.printer.line(format!("    {line}")))
     }
 
     fn when(&self, deletion: &Deletion) -> (String, String) {

@@ -20,6 +20,7 @@ mod sync;
 mod tools;
 mod usage;
 mod verify;
+mod watch;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
     Sync(sync::Sync),
+    Watch(watch::Watch),
     Name(name::Name),
     Tag(name::Tag),
     Untag(name::Untag),
@@ -73,6 +75,7 @@ impl Command {
             Self::Completions(_)
                 | Self::Man(_)
                 | Self::Sync(_)
+                | Self::Watch(_)
                 | Self::Archive(_)
                 | Self::Forget(_)
                 | Self::Unforget(_)
@@ -94,6 +97,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Events(args)) => events::run(ctx, printer, args),
         Some(Command::Export(args)) => export::run(ctx, printer, args),
         Some(Command::Sync(args)) => sync::run(ctx, printer, args),
+        Some(Command::Watch(args)) => watch::run(ctx, printer, args),
         Some(Command::Name(args)) => name::run(ctx, printer, args),
         Some(Command::Tag(args)) => name::tag(ctx, printer, args),
         Some(Command::Untag(args)) => name::untag(ctx, printer, args),

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use backstory_core::archive::{Captured, Synced};
 use serde::Serialize;
 
@@ -67,10 +69,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     }
     let mut archive = library::open_archive_at(ctx, printer, &path)?;
     if archive.is_read_only() {
-        return Err(Failure::new(format!("the archive `{}` cannot be written", ctx.show(&path)))
-            .hint(
-                "check the rights of the file and its folder, or name another with `--archive`",
-            ));
+        return Err(not_writable(ctx, &path));
     }
     let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
     let machine = args.machine.as_deref().unwrap_or(&ctx.machine);
@@ -97,7 +96,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
 }
 
-fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured) {
+pub(super) fn not_writable(ctx: &Context, path: &Path) -> Failure {
+    Failure::new(format!("the archive `{}` cannot be written", ctx.show(path)))
+        .hint("check the rights of the file and its folder, or name another with `--archive`")
+}
+
+pub(super) fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured) {
     let Synced { new, changed, gone, unchanged, faulty, .. } = *synced;
     let mut parts = Vec::new();
     for (number, what) in

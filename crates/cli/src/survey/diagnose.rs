@@ -42,6 +42,7 @@ impl Report {
             deletions: Vec::new(),
             at_risk: Vec::new(),
             checks: Vec::new(),
+            archive: None,
         };
         for project in &survey.projects {
             report.judge(project, &survey.files, env, now);
@@ -177,6 +178,7 @@ impl Retention {
             decided_by: retention.from,
             invalid: retention.invalid,
             settings: decided.files.iter().map(|file| text(file)).collect(),
+            hook: decided.hook,
         }
     }
 }

@@ -6,6 +6,7 @@
 mod deletions;
 mod diagnose;
 pub(crate) mod file;
+pub(crate) mod keeping;
 mod projects;
 pub(crate) mod report;
 mod settings;

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+use super::keeping::Keeping;
 use crate::output::number::json_time;
 
 #[derive(Debug, Serialize)]
@@ -25,6 +26,8 @@ pub(crate) struct Report {
     /// The deletions that come too early, through the resume bug.
     pub(crate) at_risk: Vec<Deletion>,
     pub(crate) checks: Vec<Check>,
+    /// None where the run has no archive that stays.
+    pub(crate) archive: Option<Keeping>,
 }
 
 #[derive(Debug, Serialize)]
@@ -101,6 +104,8 @@ pub(crate) struct Retention {
     pub(crate) invalid: Option<String>,
     /// The settings files that were read, the weakest first.
     pub(crate) settings: Vec<String>,
+    /// Whether Gemini CLI syncs the archive at the end of each session.
+    pub(crate) hook: bool,
 }
 
 #[derive(Debug, Clone, Serialize)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use backstory_core::agent::gemini::hooks;
 use backstory_core::agent::gemini::retention::{Retention, Settings};
 use backstory_core::env::Env;
 
@@ -15,6 +16,8 @@ pub(crate) struct Decided {
     pub(crate) files: Vec<PathBuf>,
     /// Files that could not be used, and why.
     pub(crate) unusable: Vec<Problem>,
+    /// Whether they make Gemini CLI sync the archive at the end of a session.
+    pub(crate) hook: bool,
 }
 
 /// Asks the files that Gemini CLI would read when started in the project.
@@ -40,7 +43,9 @@ pub(crate) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> Decided 
         });
         unusable.push(named.unwrap_or(Problem { path: String::new(), what }));
     }
-    Decided { retention, files, unusable }
+    let syncs = |command: &str| command.contains("backstory") && command.contains("sync");
+    let hook = texts.iter().any(|file| hooks::at_session_end(file, syncs));
+    Decided { retention, files, unusable, hook }
 }
 
 fn is_absent(error: &io::Error) -> bool {
@@ -56,15 +61,19 @@ fn candidates(env: &Env, root: &Path, project: Option<&Path>) -> Vec<PathBuf> {
         || system.parent().unwrap_or(Path::new("")).join("system-defaults.json"),
         PathBuf::from,
     );
-    // The macOS sandbox moves the sessions, not the settings.
-    let user = match (&env.home, root.ends_with(".cache/.gemini")) {
-        (Some(home), true) if root.starts_with(home) => home.join(".gemini/settings.json"),
-        _ => root.join("settings.json"),
-    };
+    let user = users_own(env, root);
     let project = project.map(|path| path.join(".gemini/settings.json"));
     // In the home folder the project's file is the user's own.
     let project = project.filter(|file| *file != user);
     [Some(defaults), Some(user), project, Some(system)].into_iter().flatten().collect()
+}
+
+/// The user's settings file. The macOS sandbox moves the sessions, not the settings.
+pub(crate) fn users_own(env: &Env, root: &Path) -> PathBuf {
+    match (&env.home, root.ends_with(".cache/.gemini")) {
+        (Some(home), true) if root.starts_with(home) => home.join(".gemini/settings.json"),
+        _ => root.join("settings.json"),
+    }
 }
 
 fn system_folder() -> &'static Path {

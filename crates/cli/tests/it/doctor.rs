@@ -6,7 +6,7 @@ use crate::support::{TestEnv, session, small_home};
 
 #[test]
 fn small_tree() {
-    insta::assert_snapshot!(small_home().run(&["doctor"]).show(), @"
+    insta::assert_snapshot!(small_home().run(&["doctor"]).show(), @r#"
     exit code 0
     --- stdout
     Where it looked
@@ -52,8 +52,25 @@ fn small_tree() {
       ! ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
         goes at the next start; by its age: on 2026-09-11 09:30
       Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage and
-      deletes every file with the same id, the session included. Copy these files away now.
-    ");
+      deletes every file with the same id, the session included. `backstory sync` keeps them.
+
+    Archive
+      ~/.local/share/backstory/archive.db: 0 of 6 files captured
+      nothing keeps it up to date but other commands in passing
+      Gemini CLI will delete sessions. Let `backstory watch` run, or have Gemini CLI sync when a session
+      ends. For that, add this to ~/.gemini/settings.json yourself:
+        {
+          "hooks": {
+            "SessionEnd": [
+              {
+                "hooks": [
+                  { "name": "backstory", "type": "command", "command": "backstory sync --quiet" }
+                ]
+              }
+            ]
+          }
+        }
+    "#);
 }
 
 #[test]
@@ -84,6 +101,10 @@ fn nothing_there() {
     What it will delete: none
 
     At risk from the resume bug: none
+
+    Archive
+      ~/.local/share/backstory/archive.db: 0 of 0 files captured
+      nothing keeps it up to date but other commands in passing
     ");
 }
 
@@ -237,4 +258,38 @@ fn extra_files_by_their_content() {
         got["skipped"].as_array().unwrap().iter().map(|s| s["why"].as_str().unwrap()).collect();
     assert_eq!(why, ["Git LFS pointer, the content is not here", "JSON that is no session"]);
     assert_eq!(got["faults"][0]["what"], "Gemini CLI refuses this file: it is not JSON");
+}
+
+/// What keeps the archive fresh: nothing, a hook, a watch.
+#[test]
+fn advice_to_keep() {
+    let env = small_home();
+    let archive = |env: &TestEnv| env.json(&["doctor", "--json"])["archive"].take();
+    let first = archive(&env);
+    assert_eq!((&first["captured_files"], &first["hook"]), (&0.into(), &false.into()));
+    assert_eq!(first["advice"]["command"], "backstory watch");
+    let settings = &first["advice"]["settings"];
+    let hook = &settings["hooks"]["SessionEnd"][0]["hooks"][0];
+    assert_eq!(
+        (&hook["type"], &hook["command"]),
+        (&"command".into(), &"backstory sync --quiet".into())
+    );
+    // What it says works.
+    let file = first["advice"]["settings_file"].as_str().unwrap();
+    assert!(file.ends_with("home/.gemini/settings.json"), "{file}");
+    let file = ".gemini/settings.json";
+    assert!(!env.home().join(file).exists(), "the agent's settings are the user's");
+    env.write(file, settings.to_string());
+    env.run(&["sync", "--quiet"]);
+    let second = archive(&env);
+    assert_eq!(second["captured_files"], second["files"]);
+    assert_eq!((&second["hook"], &second["advice"]), (&true.into(), &Value::Null));
+    // Files that are not captured yet are worth a word all the same.
+    let log = session("55555555-0000-4000-8000-000000000005", NOW, NOW, &["hi"]);
+    env.write(".gemini/tmp/shop/chats/session-2026-08-14T10-00-55555555.jsonl", log);
+    assert_ne!(archive(&env)["advice"], Value::Null);
+    // Without an archive that stays there is nothing to say.
+    let home = env.home();
+    let elsewhere = env.json(&["doctor", "--json", "--from", home.to_str().unwrap()]);
+    assert_eq!(elsewhere["archive"], Value::Null);
 }

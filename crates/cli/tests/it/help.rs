@@ -186,7 +186,8 @@ fn doctor() {
 
     Lists every place that was looked at and why, the files by kind, what was passed over on purpose,
     every record that could not be used, the disk space of each project, how long Gemini CLI keeps
-    sessions by its settings files, and which sessions it will delete next.
+    sessions by its settings files, which sessions it will delete next, and whether the archive keeps
+    them.
 
     Usage: backstory doctor [OPTIONS]
 
@@ -414,4 +415,32 @@ fn wrong_usage() {
 fn version() {
     let run = TestEnv::new().run(&["--version"]);
     assert_eq!(run.stdout, format!("backstory {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn watch() {
+    insta::assert_snapshot!(own_help("watch"), @r#"
+    Keep the archive up to date as the agent writes, and tell what changed
+
+    Does what `sync` does, then again within a second of every change. Prints a line for each session
+    that started, grew, or whose files are gone; it keeps what it has seen of those.
+
+    Usage: backstory watch [OPTIONS]
+
+    Options:
+          --poll <SECONDS>
+              Look every so many seconds, instead of being told by the system
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Examples:
+      backstory watch                 keep the archive fresh, and tell what happens
+      backstory watch --quiet > /dev/null &
+                                      the same in the background
+      backstory watch --json | jq -r 'select(.what == "grew").session'
+      backstory watch --poll 30       look every half minute instead, for a network file system
+
+    It ends on Ctrl-C or SIGTERM, after what it is doing, with exit code 0.
+    "#);
 }

@@ -18,3 +18,5 @@ mod sessions;
 mod show;
 mod support;
 mod usage;
+#[cfg(unix)]
+mod watch;

@@ -27,7 +27,7 @@ const BATCH: u64 = 32 << 20;
 
 const LEVEL: i32 = 3;
 
-const UNCAPTURED: &str = "state = 'live' AND kept \
+pub(super) const UNCAPTURED: &str = "state = 'live' AND kept \
     AND (captured < size OR (size > 0 AND capture_modified IS NOT modified))";
 
 /// What a capture did, and what it left.

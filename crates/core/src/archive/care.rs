@@ -8,6 +8,7 @@ use rusqlite::backup::Backup;
 use rusqlite::{Connection, MAIN_DB};
 use sha2::{Digest, Sha256};
 
+use super::capture::UNCAPTURED;
 use super::{Archive, ArchiveError, sources};
 
 /// What there is.
@@ -22,6 +23,9 @@ pub struct Info {
     pub source_bytes: u64,
     pub captured_bytes: u64,
     pub sources: u64,
+    /// Files that are there and may be kept, and how many of them are captured as they are.
+    pub files: u64,
+    pub captured_files: u64,
     pub sessions: u64,
     /// Sessions whose files are gone.
     pub gone: u64,
@@ -47,6 +51,8 @@ impl Archive {
         };
         let pages = number("PRAGMA page_count")?;
         let page = number("PRAGMA page_size")?;
+        let files = number("SELECT count(*) FROM sources WHERE state = 'live' AND kept")?;
+        let open = number(&format!("SELECT count(*) FROM sources WHERE {UNCAPTURED}"))?;
         let capture_bytes = number("SELECT sum(length(data)) FROM captures")?;
         let bytes = pages * page;
         let sessions = self.sessions()?;
@@ -59,6 +65,8 @@ impl Archive {
             source_bytes: number("SELECT sum(size) FROM sources WHERE kept")?,
             captured_bytes: number("SELECT sum(captured) FROM sources")?,
             sources: number("SELECT count(*) FROM sources")?,
+            files,
+            captured_files: files.saturating_sub(open),
             sessions: sessions.len() as u64,
             gone: sessions.iter().filter(|s| s.state == crate::model::State::Gone).count() as u64,
             oldest: sessions.iter().filter_map(|session| session.started).min(),

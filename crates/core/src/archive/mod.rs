@@ -71,6 +71,21 @@ pub enum ArchiveError {
     Stored(String),
 }
 
+impl ArchiveError {
+    /// Whether it may go better in a while: somebody else is writing, or the disk is full.
+    pub fn passes(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};
+        match self {
+            Self::Busy(_) | Self::DiskFull(_) => true,
+            Self::Sql(error) => {
+                let code = error.sqlite_error_code();
+                matches!(code, Some(DatabaseBusy | DatabaseLocked | DiskFull))
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Archive {
     /// All that was found, in memory: for those who only want to read.
     pub fn of(found: &Found) -> Result<Self, ArchiveError> {

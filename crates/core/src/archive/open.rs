@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::gemini;
@@ -77,15 +77,19 @@ impl Archive {
     }
 
     fn create(&self) -> Result<(), ArchiveError> {
-        let version = current_version();
-        self.db.execute_batch(&format!("BEGIN; PRAGMA application_id = {APPLICATION};"))?;
-        for step in USER {
-            self.db.execute_batch(step)?;
+        let db = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        // Another run may have begun at the same time.
+        if !self.is_empty()? {
+            return Ok(());
         }
-        self.db.execute_batch(DERIVED)?;
-        ledger::set_note(&self.db, "version", version.as_bytes())?;
-        self.db.execute_batch(&format!("PRAGMA user_version = {}; COMMIT;", USER.len()))?;
-        Ok(())
+        db.execute_batch(&format!("PRAGMA application_id = {APPLICATION};"))?;
+        for step in USER {
+            db.execute_batch(step)?;
+        }
+        db.execute_batch(DERIVED)?;
+        ledger::set_note(&db, "version", current_version().as_bytes())?;
+        db.execute_batch(&format!("PRAGMA user_version = {};", USER.len()))?;
+        Ok(db.commit()?)
     }
 
     fn user_version(&self) -> Result<usize, ArchiveError> {
@@ -173,5 +177,26 @@ pub(super) fn explain(path: &Path, error: ArchiveError) -> ArchiveError {
             _ => error,
         },
         _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_begin_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 0..10 {
+            let path = folder.path().join(format!("{n}.db"));
+            let opened: Vec<_> = std::thread::scope(|scope| {
+                let open = || scope.spawn(|| Archive::open(&path).map(|_| ()));
+                let threads: Vec<_> = (0..6).map(|_| open()).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            for opened in opened {
+                opened.unwrap();
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{Assembled, View};
-use backstory_core::export::events::{Choice, write};
+use backstory_core::export::events::{Choice, Told, write, write_new};
 use backstory_core::model::{EventType, SessionKind};
 use backstory_core::pricing::Table;
 use backstory_core::query::tools::{Group, Question, tools};
@@ -63,8 +63,7 @@ fn check(home: &Home, assembled: &Assembled) -> Vec<Value> {
         assert_eq!(stream.last().unwrap()["type"], "session_end", "{id}");
         assert_eq!(count(stream, "session_start") + count(stream, "session_end"), 2, "{id}");
     }
-    let after = Choice { after: 3, ..all_types() };
-    assert_eq!(events(home, assembled, &after), all[3.min(all.len())..], "{id}");
+    told_in_steps(home, assembled, &all);
 
     assert_eq!(count(&all, "user_prompt"), session.prompts, "{id}: prompts");
     assert_eq!(count(&all, "model_call"), session.calls, "{id}: calls");
@@ -85,6 +84,38 @@ fn check(home: &Home, assembled: &Assembled) -> Vec<Value> {
         }
     }
     all
+}
+
+/// Whoever follows a session hears of everything once, wherever it was cut.
+fn told_in_steps(home: &Home, assembled: &Assembled, all: &[Value]) {
+    let id = &assembled.session.id;
+    let messages = home.messages(assembled, View::Full);
+    let mut told = Told::default();
+    let mut out = Vec::new();
+    for end in [messages.len() / 3, messages.len() / 2, messages.len(), messages.len()] {
+        let prices = Table::embedded();
+        write_new(assembled, &messages[..end], &prices, &all_types(), &mut told, &mut out).unwrap();
+    }
+    let stream: Vec<Value> =
+        String::from_utf8(out).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    for (seq, event) in (1..).zip(&stream) {
+        assert_eq!(event["seq"], seq, "{id}");
+    }
+    let times: Vec<Option<&str>> = stream.iter().map(|event| event["at"].as_str()).collect();
+    assert!(times.is_sorted(), "{id}: {times:?}");
+    // Where it is cut shows in what was taken out: a rewind is told when its first message goes.
+    let plain = |stream: &[Value]| -> Vec<Value> {
+        let is_plain = |event: &&Value| {
+            !["rewind", "compress", "session_end"].contains(&event["type"].as_str().unwrap())
+        };
+        let mut plain: Vec<Value> = stream.iter().filter(is_plain).cloned().collect();
+        for event in &mut plain {
+            event["seq"] = Value::Null;
+            event["at"] = Value::Null;
+        }
+        plain
+    };
+    assert_eq!(plain(&stream), plain(all), "{id}");
 }
 
 /// How often each tool ran and how that ended, as `tools` counts it.

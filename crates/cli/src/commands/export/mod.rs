@@ -167,6 +167,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
         (Format::Calls | Format::Csv, session) => rows::run(ctx, printer, args, session, &censor),
         (Format::Events, session) => {
             let events = Stream::open(ctx, printer, session, &args.filters, &[])?;
+            events.require_some(ctx)?;
             let period = args.filters.filter(ctx)?.period;
             let choice = Choice { period, ..Choice::default() };
             target::put(ctx, printer, args.output.as_deref(), args.force, |out| {

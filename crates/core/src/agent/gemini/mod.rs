@@ -21,6 +21,7 @@ mod prompt;
 mod prompts;
 mod record;
 mod replay;
+pub mod hooks;
 pub mod retention;
 mod scan;
 mod search;

@@ -185,7 +185,7 @@ fn shares_id(a: &str, b: &str) -> bool {
 }
 
 /// Blanks out `//` and `/* */` comments, which settings files may hold.
-fn strip_comments(text: &str) -> String {
+pub(super) fn strip_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.trim_start_matches('\u{FEFF}').chars().peekable();
     let mut in_string = false;

@@ -5,6 +5,7 @@
 
 mod clock;
 mod removed;
+mod told;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -14,6 +15,7 @@ use serde::Serialize;
 
 use self::clock::Clock;
 use self::removed::Removed;
+pub use self::told::Told;
 use super::write_line;
 use crate::agent::gemini::Assembled;
 use crate::model::{
@@ -27,25 +29,36 @@ use crate::time::{Period, Time};
 pub struct Choice {
     pub types: Vec<EventType>,
     pub period: Period,
-    /// Only what comes after this number: 0 for everything.
-    pub after: u64,
 }
 
 impl Default for Choice {
     fn default() -> Self {
-        Self { types: EventType::USUAL.to_vec(), period: Period::default(), after: 0 }
+        Self { types: EventType::USUAL.to_vec(), period: Period::default() }
     }
 }
 
 /// Writes the events of a session that are wanted. `messages` are those of its full view.
 ///
-/// Numbers count the wanted types from 1, without a gap, and do not depend on the period: whoever
-/// knows the last number he has seen can ask for what came after. Returns how many were written.
+/// Numbers count the wanted types from 1, without a gap, and do not depend on the period. Returns how
+/// many were written.
 pub fn write(
     assembled: &Assembled,
     messages: &[Message],
     prices: &Table,
     choice: &Choice,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<u64> {
+    write_new(assembled, messages, prices, choice, &mut Told::default(), out)
+}
+
+/// The same of a session that goes on: writes what was not told before, and takes note of it. The end of such
+/// a session is not known; whoever asks for it is told the first one that seemed to be.
+pub fn write_new(
+    assembled: &Assembled,
+    messages: &[Message],
+    prices: &Table,
+    choice: &Choice,
+    told: &mut Told,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<u64> {
     #[derive(Serialize)]
@@ -63,12 +76,12 @@ pub fn write(
     let mut written = 0;
     let all = events(assembled, messages, prices);
     let wanted = all.iter().filter(|event| choice.types.contains(&event.what.kind()));
-    for (seq, event) in (1..).zip(wanted) {
+    for (seq, event) in told.add(wanted) {
         let is_inside = match event.at {
             Some(Time(at)) => choice.period.contains(at),
             None => choice.period.is_everything(),
         };
-        if seq <= choice.after || !is_inside {
+        if !is_inside {
             continue;
         }
         let row = Row {
@@ -78,7 +91,7 @@ pub fn write(
             session: &session.id,
             source: event.source,
             project: session.project.key(),
-            event,
+            event: &event,
         };
         write_line(&row, out)?;
         written += 1;

@@ -1,8 +1,10 @@
+mod follow;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
 use backstory_core::agent::gemini::{self, View};
-use backstory_core::export::events::{Choice, write};
+use backstory_core::export::events::{Choice, Told, write_new};
 use backstory_core::model::{EventType, Session, SessionKind, State};
 use backstory_core::query::Filter;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -21,6 +23,8 @@ Examples:
                                             all of today, every session, replies and costs included
   backstory events --types tool_use | jq -r .canonical | sort | uniq -c
   backstory events ~/old/checkpoint-plan.json
+  backstory events --follow                 what happens from now on, in any session
+  backstory events --follow --since today   all of today first
 
 docs/events.md tells what each type holds.";
 
@@ -46,6 +50,10 @@ pub(crate) struct Events {
     /// Which events, or `all` [default: start, end, prompts, tools and their results]
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = types())]
     types: Vec<Types>,
+
+    /// Go on as sessions go on, until Ctrl-C; what was before is told only with `--since`
+    #[arg(long, short)]
+    follow: bool,
 
     /// Leave secrets in: without it they are taken out, and their number is told (docs/redaction.md)
     #[arg(long)]
@@ -79,9 +87,8 @@ impl Events {
                 Types::One(one) => vec![*one],
             })
             .collect();
-        let usual = Choice::default();
-        let types = if types.is_empty() { usual.types } else { types };
-        Choice { types, period: filter.period, ..usual }
+        let types = if types.is_empty() { Choice::default().types } else { types };
+        Choice { types, period: filter.period }
     }
 }
 
@@ -91,6 +98,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     let censor = Censor::new(rules.as_ref());
     let choice = args.choice(&args.filters.filter(ctx)?);
     let events = Stream::open(ctx, printer, args.session.as_deref(), &args.filters, &args.kind)?;
+    if args.follow {
+        follow::run(ctx, printer, args.session.as_deref(), choice, events, &censor)?;
+        censor.tell(printer);
+        return Ok(Exit::Fine);
+    }
+    events.require_some(ctx)?;
     let mut out = printer.data()?;
     let written = events
         .write(&choice, &censor, &mut out)
@@ -105,8 +118,13 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
 /// The sessions whose events are told.
 pub(super) struct Stream {
     library: Library,
-    /// Their ids, in order.
-    chosen: Vec<String>,
+    wanted: Wanted,
+}
+
+enum Wanted {
+    /// By its id.
+    One(String),
+    Fitting(Filter),
 }
 
 impl Stream {
@@ -120,7 +138,7 @@ impl Stream {
     ) -> Result<Self> {
         if let Some(session) = session {
             let (library, assembled) = super::open_session(ctx, printer, session)?;
-            return Ok(Self { library, chosen: vec![assembled.session.id] });
+            return Ok(Self { library, wanted: Wanted::One(assembled.session.id) });
         }
         let library = Library::open(ctx, printer, &filters.project)?;
         let mut filter = filters.filter(ctx)?;
@@ -129,16 +147,26 @@ impl Stream {
             [] => vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background],
             kinds => kinds.iter().map(|kind| (*kind).into()).collect(),
         };
-        let all = &library.all;
-        if all.sessions.is_empty() {
-            return Err(super::empty(ctx, &all.found));
-        }
+        Ok(Self { library, wanted: Wanted::Fitting(filter) })
+    }
+
+    /// Where there is no session at all, that is the answer.
+    pub(super) fn require_some(&self, ctx: &Context) -> Result<()> {
+        let all = &self.library.all;
+        if all.sessions.is_empty() { Err(super::empty(ctx, &all.found)) } else { Ok(()) }
+    }
+
+    /// Their ids, in order.
+    fn chosen(&self) -> Vec<String> {
+        let filter = match &self.wanted {
+            Wanted::One(id) => return vec![id.clone()],
+            Wanted::Fitting(filter) => filter,
+        };
         // Of some only the prompts are left, in a log of prompts: they are not listed either.
         let fits = |session: &&Session| session.state != State::LogOnly && filter.takes(session);
-        let mut fitting: Vec<&Session> = all.sessions.iter().filter(fits).collect();
+        let mut fitting: Vec<&Session> = self.library.all.sessions.iter().filter(fits).collect();
         fitting.sort_by_key(|session| (session.started.is_none(), session.started));
-        let chosen = fitting.into_iter().map(|session| session.id.clone()).collect();
-        Ok(Self { library, chosen })
+        fitting.into_iter().map(|session| session.id.clone()).collect()
     }
 
     /// Writes what is wanted of each session; returns how many events that were.
@@ -148,16 +176,27 @@ impl Stream {
         censor: &Censor<'_>,
         out: &mut dyn Write,
     ) -> io::Result<u64> {
+        let ids = self.chosen();
+        ids.iter().map(|id| self.write_new(id, choice, censor, &mut Told::default(), out)).sum()
+    }
+
+    /// Writes what is wanted of a session and was not told before.
+    fn write_new(
+        &self,
+        id: &String,
+        choice: &Choice,
+        censor: &Censor<'_>,
+        told: &mut Told,
+        out: &mut dyn Write,
+    ) -> io::Result<u64> {
         let mut written = 0;
         let Library { archive, prices, .. } = &self.library;
-        for id in &self.chosen {
-            self.library.each(std::slice::from_ref(id), |mut assembled| {
-                let mut messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
-                censor.clean(&mut assembled.session, &mut messages);
-                written += write(&assembled, &messages, prices, choice, out)?;
-                Ok(())
-            })?;
-        }
+        self.library.each(std::slice::from_ref(id), |mut assembled| {
+            let mut messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
+            censor.clean(&mut assembled.session, &mut messages);
+            written += write_new(&assembled, &messages, prices, choice, told, out)?;
+            Ok(())
+        })?;
         Ok(written)
     }
 

@@ -1,0 +1,110 @@
+//! Events as they happen.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use backstory_core::agent::gemini;
+use backstory_core::discover::{Found, Source};
+use backstory_core::export::events::{Choice, Told};
+use backstory_core::model::EventType;
+use backstory_core::time::Period;
+
+use super::{Censor, Stream};
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::library::cannot_open;
+use crate::output::Printer;
+use crate::survey;
+use crate::watcher::Watcher;
+
+/// Tells what happens until somebody ends it. Where the period begins in the past, what was since then is told
+/// first.
+pub(super) fn run(
+    ctx: &Context,
+    printer: &mut Printer,
+    session: Option<&OsStr>,
+    mut choice: Choice,
+    mut stream: Stream,
+    censor: &Censor<'_>,
+) -> Result<()> {
+    if ctx.no_sync {
+        return Err(Failure::new(
+            "`--follow` reads what changes: `--no-sync` makes no sense with it",
+        ));
+    }
+    // Nobody knows whether a session will go on.
+    choice.types.retain(|kind| *kind != EventType::SessionEnd);
+    if choice.types.is_empty() {
+        return Err(Failure::new("a session that is followed has no end"));
+    }
+    let file = session.map(Path::new).filter(|path| path.is_file());
+    let look = || match file {
+        Some(file) => gemini::discover_given(file),
+        None => survey::discover(&ctx.env, &ctx.from, &ctx.roots),
+    };
+    let mut watcher = Watcher::new(look, &stream.library.all.found, None);
+    let mut told: HashMap<String, Told> = HashMap::new();
+    if choice.period.since.is_some() {
+        for id in stream.chosen() {
+            tell(printer, &stream, &id, &choice, censor, &mut told)?;
+        }
+    } else {
+        let everything = Choice { period: Period::default(), ..choice.clone() };
+        let ids = stream.chosen();
+        let progress = printer.counter(("reading", "sessions"), ids.len());
+        for id in ids {
+            let told = told.entry(id.clone()).or_default();
+            // What cannot be read now is told when it can be.
+            let _ = stream.write_new(&id, &everything, &Censor::new(None), told, &mut io::sink());
+            progress.tick();
+        }
+    }
+    printer.note("Following. Ctrl-C ends it.");
+    while let Some(found) = watcher.next() {
+        let changed = changed(&stream.library.all.found, &found);
+        if let Err(error) = stream.library.refresh(ctx, found, &|_| {}) {
+            if !error.passes() {
+                return Err(cannot_open(error));
+            }
+            printer.warn(format!("{error}; it is tried again"));
+            watcher.again();
+            continue;
+        }
+        for id in stream.chosen() {
+            let session = stream.library.all.get(&id);
+            if session.is_some_and(|s| s.parts.iter().any(|part| changed.contains(&part.file))) {
+                tell(printer, &stream, &id, &choice, censor, &mut told)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tells what is new in a session. What cannot be read, for it is being deleted, ends nothing.
+fn tell(
+    printer: &mut Printer,
+    stream: &Stream,
+    id: &String,
+    choice: &Choice,
+    censor: &Censor<'_>,
+    told: &mut HashMap<String, Told>,
+) -> Result<()> {
+    let mut lines = Vec::new();
+    let told = told.entry(id.clone()).or_default();
+    if let Err(error) = stream.write_new(id, choice, censor, told, &mut lines) {
+        printer.warn(format!("cannot read session `{id}`: {error}"));
+    }
+    let mut out = printer.data()?;
+    out.write_all(&lines)?;
+    Ok(out.flush()?)
+}
+
+/// The files that are new, or not as they were.
+fn changed(before: &Found, after: &Found) -> HashSet<PathBuf> {
+    let known: HashMap<&Path, &Source> =
+        before.sources.iter().map(|source| (source.path.as_path(), source)).collect();
+    let is_new = |source: &&Source| known.get(source.path.as_path()) != Some(source);
+    after.sources.iter().filter(is_new).map(|source| source.path.clone()).collect()
+}

@@ -1,0 +1,264 @@
+use std::collections::HashMap;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use backstory_core::archive::{ArchiveError, Captured, Synced};
+use backstory_core::discover::Found;
+use backstory_core::model::{Session, State};
+use backstory_core::money::Usd;
+use backstory_core::query::usage::session_costs;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{short, sync};
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::library::{self, Library, cannot_open};
+use crate::output::number::{json_time, plural};
+use crate::output::{Line, Printer, style};
+use crate::survey;
+use crate::watcher::Watcher;
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory watch                 keep the archive fresh, and tell what happens
+  backstory watch --quiet > /dev/null &
+                                  the same in the background
+  backstory watch --json | jq -r 'select(.what == \"grew\").session'
+  backstory watch --poll 30       look every half minute instead, for a network file system
+
+It ends on Ctrl-C or SIGTERM, after what it is doing, with exit code 0.";
+
+/// Keep the archive up to date as the agent writes, and tell what changed
+///
+/// Does what `sync` does, then again within a second of every change. Prints a line for each session that
+/// started, grew, or whose files are gone; it keeps what it has seen of those.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Watch {
+    /// Look every so many seconds, instead of being told by the system
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    poll: Option<u64>,
+}
+
+/// `backstory.change/1`
+#[derive(Serialize)]
+struct Row<'a> {
+    schema: &'static str,
+    at: String,
+    session: &'a str,
+    kind: &'static str,
+    project: &'a str,
+    what: &'static str,
+    /// Of the session as it is now, like its cost.
+    calls: usize,
+    cost_usd: Option<String>,
+    /// How many calls of them are new.
+    new_calls: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Started,
+    Grew,
+    Gone,
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Grew => "grew",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+/// What a change of a session is told by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Mark {
+    is_live: bool,
+    updated: Option<Timestamp>,
+    messages: usize,
+    calls: usize,
+    tool_calls: usize,
+    tokens: u64,
+    cost: Option<Usd>,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<Exit> {
+    super::require_given(ctx)?;
+    if ctx.no_sync {
+        return Err(Failure::new("`watch` is there to sync: `--no-sync` makes no sense with it"));
+    }
+    let path = super::archive::path(ctx)?;
+    let archive = library::open_archive_at(ctx, printer, &path)?;
+    if archive.is_read_only() {
+        return Err(sync::not_writable(ctx, &path));
+    }
+    let _sign = hang_out_sign(&path);
+    let look = || survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+    let mut found = look();
+    let mut watcher = Watcher::new(look, &found, args.poll.map(Duration::from_secs));
+    let mut library = Library::of_archive(ctx, archive, Found::default())?;
+    let mut before = None;
+    loop {
+        match refresh(ctx, printer, &mut library, found) {
+            Ok((marks, synced, captured)) => {
+                match &before {
+                    Some(before) => tell(ctx, printer, &library, before, &marks)?,
+                    None => welcome(ctx, printer, &library, &synced, &captured),
+                }
+                before = Some(marks);
+            }
+            Err(error) if error.passes() => {
+                printer.warn(format!("{error}; it is tried again"));
+                watcher.again();
+            }
+            Err(error) => return Err(cannot_open(error)),
+        }
+        match watcher.next() {
+            Some(next) => found = next,
+            None => return Ok(Exit::Fine),
+        }
+    }
+}
+
+/// A file beside the archive that every `watch` holds a lock on.
+fn sign(archive: &Path) -> PathBuf {
+    archive.with_extension("watch")
+}
+
+/// Shows others that this archive is watched, for as long as the file is open. Where it cannot be, nothing
+/// else is lost.
+fn hang_out_sign(archive: &Path) -> Option<File> {
+    let file = File::options().create(true).append(true).open(sign(archive)).ok()?;
+    file.try_lock_shared().ok()?;
+    Some(file)
+}
+
+/// Whether somebody watches for this archive.
+pub(super) fn is_running(archive: &Path) -> bool {
+    let file = File::options().append(true).open(sign(archive));
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+type Marks = HashMap<String, Mark>;
+
+/// Reads and captures what changed.
+fn refresh(
+    ctx: &Context,
+    printer: &Printer,
+    library: &mut Library,
+    found: Found,
+) -> std::result::Result<(Marks, Synced, Captured), ArchiveError> {
+    let progress = printer.progress(found.sources.len());
+    let synced = library.refresh(ctx, found, &|_| progress.tick())?;
+    let captured = library.archive.capture(&[], None, &|_| {})?;
+    let costs = session_costs(&library.archive)?;
+    let mark = |session: &Session| Mark {
+        is_live: session.state == State::Live,
+        updated: session.updated,
+        messages: session.messages_full,
+        calls: session.calls,
+        tool_calls: session.tool_calls,
+        tokens: session.usage.total(),
+        cost: costs.get(&session.id).copied(),
+    };
+    let marks = library.all.sessions.iter().map(|s| (s.id.clone(), mark(s))).collect();
+    Ok((marks, synced, captured))
+}
+
+/// What there is at the start.
+fn welcome(
+    ctx: &Context,
+    printer: &mut Printer,
+    library: &Library,
+    synced: &Synced,
+    captured: &Captured,
+) {
+    sync::tell(printer, synced, captured);
+    let places: Vec<String> = library
+        .all
+        .found
+        .looked
+        .iter()
+        .map(|looked| format!("`{}`", ctx.show(&looked.path)))
+        .collect();
+    printer.note(format!("Watching {}. Ctrl-C ends it.", places.join(", ")));
+}
+
+/// A line for each session that is not as it was.
+fn tell(
+    ctx: &Context,
+    printer: &mut Printer,
+    library: &Library,
+    before: &Marks,
+    after: &Marks,
+) -> Result<()> {
+    let now = ctx.clock();
+    for session in &library.all.sessions {
+        let old = before.get(&session.id).copied().unwrap_or_default();
+        let new = after.get(&session.id).copied().unwrap_or_default();
+        let Some(what) = change(&old, &new) else { continue };
+        let calls = new.calls.saturating_sub(old.calls);
+        if ctx.json {
+            let row = Row {
+                schema: "backstory.change/1",
+                at: json_time(now),
+                session: &session.id,
+                kind: session.kind.name(),
+                project: session.project.key(),
+                what: what.name(),
+                calls: new.calls,
+                cost_usd: new.cost.map(|cost| cost.to_string()),
+                new_calls: calls,
+            };
+            printer.json_lines(std::iter::once(row))?;
+            continue;
+        }
+        let cost = match (new.cost, old.cost) {
+            (Some(new), Some(old)) => Some(Usd::from_pico(new.pico() - old.pico())),
+            (cost, _) => cost,
+        };
+        line(ctx, printer, library, session, (what, now, calls, cost))?;
+    }
+    Ok(())
+}
+
+fn change(old: &Mark, new: &Mark) -> Option<What> {
+    match (old.is_live, new.is_live) {
+        (false, true) => Some(What::Started),
+        (true, false) => Some(What::Gone),
+        (true, true) if old != new => Some(What::Grew),
+        _ => None,
+    }
+}
+
+fn line(
+    ctx: &Context,
+    printer: &mut Printer,
+    library: &Library,
+    session: &Session,
+    (what, at, calls, cost): (What, Timestamp, usize, Option<Usd>),
+) -> io::Result<()> {
+    let time = at.to_zoned(ctx.zone.clone()).strftime("%H:%M:%S").to_string();
+    let mut line = Line::new()
+        .styled(style::DIM, time)
+        .text("  ")
+        .styled(style::NAME, short(&library.all, session))
+        .text(format!("  {}  {:<7}", session.project.name, what.name()));
+    if what == What::Gone {
+        let kept = if session.captured { "kept" } else { "not captured before" };
+        line = line.text(format!("  {kept}"));
+    } else if calls > 0 {
+        line = line.text(format!("  +{}", plural(calls as u64, "call", "calls")));
+        if let Some(cost) = cost.filter(|cost| cost.pico() > 0) {
+            line = line.text(format!("  +{}", cost.short()));
+        }
+    }
+    printer.line(line.text("  ").styled(style::DIM, session.title().0))?;
+    printer.flush()
+}

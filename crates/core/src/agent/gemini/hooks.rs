@@ -1,0 +1,48 @@
+//! What Gemini CLI runs by itself: the hooks in its settings files (0.61: `hooks.SessionEnd`, a list of
+//! groups, each with a list of commands; `hooksConfig` switches all or some of them off).
+
+use serde_json::Value;
+
+use super::retention::{Settings, strip_comments};
+
+/// Whether the file has a command run at the end of a session that `is_wanted`.
+pub fn at_session_end(file: &Settings, is_wanted: impl Fn(&str) -> bool) -> bool {
+    let Ok(value) = serde_json::from_str::<Value>(&strip_comments(&file.text)) else {
+        return false;
+    };
+    let config = &value["hooksConfig"];
+    if config["enabled"] == false {
+        return false;
+    }
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let disabled = list(&config["disabled"]);
+    let groups = list(&value["hooks"]["SessionEnd"]);
+    groups.iter().flat_map(|group| list(&group["hooks"])).any(|hook| {
+        let command = hook["command"].as_str().unwrap_or_default();
+        let name = hook["name"].as_str().unwrap_or(command);
+        hook["type"] == "command" && is_wanted(command) && !disabled.iter().any(|off| off == name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_at_the_end() {
+        let runs = |text: &str| {
+            let file = Settings { name: String::new(), text: text.to_owned() };
+            at_session_end(&file, |command| command.contains("keep"))
+        };
+        let hook =
+            r#""hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "keep it"}]}]}"#;
+        assert!(runs(&format!("{{{hook}}} // mine")));
+        assert!(!runs(&format!(r#"{{{hook}, "hooksConfig": {{"enabled": false}}}}"#)));
+        assert!(!runs(&format!(r#"{{{hook}, "hooksConfig": {{"disabled": ["keep it"]}}}}"#)));
+        assert!(!runs(&format!("{{{}}}", hook.replace("SessionEnd", "SessionStart"))));
+        assert!(!runs(&format!("{{{}}}", hook.replace("keep", "drop"))));
+        for odd in ["", "[]", r#"{"hooks": {"SessionEnd": {"hooks": 5}}}"#] {
+            assert!(!runs(odd), "{odd}");
+        }
+    }
+}
