@@ -8,7 +8,7 @@ mod diagnose;
 pub(crate) mod file;
 mod projects;
 pub(crate) mod report;
-mod settings;
+pub(crate) mod settings;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
