@@ -50,7 +50,8 @@ pub(super) fn run(
         enter: None,
         left: Vec::new(),
     };
-    let writer = Writer { ctx, archive: &library.archive, rows: &rows, line: None, dry_run };
+    let archive = &library.archive;
+    let writer = Writer { ctx, archive, rows: &rows, line: None, dry_run, only_whole: false };
     let done = writer.write_all(&plan)?;
     if ctx.json {
         printer.json(&Document {
@@ -66,7 +67,7 @@ pub(super) fn run(
         print(ctx, printer, &done)?;
     }
     tell(printer, &done);
-    let is_bad = |done: &Done| matches!(done.how, How::Missing | How::Differs);
+    let is_bad = |done: &Done| matches!(done.how, How::InPart | How::Differs);
     Ok(if done.iter().any(is_bad) { Exit::Nothing } else { Exit::Fine })
 }
 
@@ -105,10 +106,10 @@ fn machine(source: &Source) -> Option<&str> {
 
 fn tell(printer: &mut Printer, done: &[Done]) {
     let count = |how: How| done.iter().filter(|done| done.how == how).count() as u64;
-    for (how, what) in [(How::Missing, "not captured whole"), (How::Differs, "not overwritten")] {
+    for (how, what) in [(How::InPart, "captured only in part"), (How::Differs, "not overwritten")] {
         if count(how) > 0 {
             printer.warn(format!("{} {what}", plural(count(how), "file was", "files were")));
         }
     }
-    printer.note(format!("{} written.", plural(count(How::Written), "file", "files")));
+    printer.note(format!("{} written.", plural(count(How::Written) + count(How::InPart), "file", "files")));
 }

@@ -165,13 +165,11 @@ impl Prepared {
             return Err(Failure::new(format!("`{}` is there already, and differs", ctx.show(&main.path)))
                 .hint("nothing was written; `--to DIR --all-files` gives the captured files elsewhere"));
         }
-        let done = if dry_run {
-            looked
-        } else {
-            let done = self.writer(ctx, fresh, false).write_all(&self.plan)?;
-            self.enter(ctx, printer);
-            done
-        };
+        let mut done = looked;
+        if !dry_run {
+            done = self.writer(ctx, fresh, false).write_all(&self.plan)?;
+        }
+        done.extend(self.enter(ctx, printer, dry_run));
         for file in done.iter().filter(|done| done.how == How::Differs) {
             printer.warn(format!("`{}` is there already, and differs: it stays", ctx.show(&file.path)));
         }
@@ -193,7 +191,7 @@ impl Prepared {
 
     fn writer<'a>(&'a self, ctx: &'a Context, fresh: bool, dry_run: bool) -> Writer<'a> {
         let line = fresh.then(|| restore::fresh_line(ctx.now));
-        Writer { ctx, archive: &self.library.archive, rows: &self.rows, line, dry_run }
+        Writer { ctx, archive: &self.library.archive, rows: &self.rows, line, dry_run, only_whole: true }
     }
 
     fn main(&self) -> Option<&Source> {
@@ -210,24 +208,31 @@ impl Prepared {
     fn require_captured(&self, ctx: &Context) -> Result<()> {
         let Some(source) = self.main() else { return Ok(()) };
         let Some((got, of)) = write::captured_part(source, &self.rows) else { return Ok(()) };
-        let how = if got == 0 {
-            "was not captured before it was deleted".to_owned()
+        let failure = Failure::new(format!("cannot restore session `{}`", self.assembled.session.id));
+        let file = ctx.show(&source.path);
+        Err(if got == 0 {
+            failure.because(format!("`{file}` was not captured before it was deleted"))
         } else {
-            format!("was captured only in part: {got} of {of} bytes")
-        };
-        Err(Failure::new(format!("cannot restore session `{}`", self.assembled.session.id))
-            .because(format!("`{}` {how}", ctx.show(&source.path)))
-            .hint("`--to DIR --all-files` gives back what there is"))
+            failure
+                .because(format!("`{file}` was captured only in part: {got} of {of} bytes"))
+                .hint("`--to DIR --all-files` gives back what there is")
+        })
     }
 
     /// The list is a convenience: Gemini CLI makes it anew from the notes in the folders.
-    fn enter(&self, ctx: &Context, printer: &mut Printer) {
-        let Plan { root: Some(root), project: Some(project), enter: Some(slug), .. } = &self.plan else {
-            return;
-        };
-        if let Err(error) = gemini::enter_project(root, project, slug) {
-            let file = ctx.show(&root.join("projects.json"));
-            printer.warn(format!("`{file}` was left as it is: {error}"));
+    fn enter(&self, ctx: &Context, printer: &mut Printer, dry_run: bool) -> Option<Done> {
+        let Plan { root, project, enter, .. } = &self.plan;
+        let (root, project, slug) = (root.as_ref()?, project.as_ref()?, enter.as_ref()?);
+        let file = root.join("projects.json");
+        if dry_run {
+            return Some(Done::registry(file, How::WouldWrite));
+        }
+        match gemini::enter_project(root, project, slug) {
+            Ok(()) => Some(Done::registry(file, How::Written)),
+            Err(error) => {
+                printer.warn(format!("`{}` was left as it is: {error}", ctx.show(&file)));
+                None
+            }
         }
     }
 
@@ -249,6 +254,12 @@ impl Prepared {
             })?;
         } else {
             print(ctx, printer, done)?;
+        }
+        if let Some(project) = self.plan.project.as_deref().filter(|path| !Path::new(path).is_dir()) {
+            let project = ctx.show(Path::new(project));
+            printer.note(format!(
+                "The project's folder `{project}` is not there; `--project DIR` restores to where it is now."
+            ));
         }
         if args.fresh && !args.dry_run {
             printer.note("One line was added that makes it new again.");

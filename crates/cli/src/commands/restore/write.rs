@@ -41,8 +41,10 @@ pub(super) enum How {
     WouldFreshen,
     /// Another file is there, which stays.
     Differs,
-    /// Not all of it was captured.
+    /// Not all of it was captured, so it is left out.
     Missing,
+    /// Not all of it was captured, but all there is was written.
+    InPart,
 }
 
 impl How {
@@ -55,11 +57,16 @@ impl How {
             Self::WouldFreshen => "would freshen",
             Self::Differs => "differs",
             Self::Missing => "missing",
+            Self::InPart => "in part",
         }
     }
 }
 
 impl Done {
+    pub(super) fn registry(path: PathBuf, how: How) -> Self {
+        Self { path, what: What::Registry, how, bytes: None, modified: None }
+    }
+
     pub(super) fn document(&self) -> FileDocument {
         FileDocument {
             path: self.path.display().to_string(),
@@ -78,6 +85,8 @@ pub(super) struct Writer<'a> {
     /// What the session's own file gets behind its end.
     pub(super) line: Option<String>,
     pub(super) dry_run: bool,
+    /// Whether files that were captured in part are left out.
+    pub(super) only_whole: bool,
 }
 
 impl Writer<'_> {
@@ -93,9 +102,8 @@ impl Writer<'_> {
             Content::Text(text) => (text.len() as u64, None),
         };
         let done = |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified };
-        if let Content::Source(source) = content
-            && captured_part(source, self.rows).is_some()
-        {
+        let is_part = matches!(content, Content::Source(source) if captured_part(source, self.rows).is_some());
+        if is_part && self.only_whole {
             return Ok(done(How::Missing));
         }
         let cannot = |error| cannot_write(self.ctx, path, error);
@@ -115,7 +123,7 @@ impl Writer<'_> {
                     // Some systems cannot; the content is what matters.
                     let _ = file.set_modified(modified);
                 }
-                How::Written
+                if is_part { How::InPart } else { How::Written }
             }
         };
         Ok(done(how))

@@ -64,6 +64,8 @@ pub enum Content {
 pub enum What {
     /// The note of whose folder it is.
     Marker,
+    /// The list of all projects.
+    Registry,
     /// The file that Gemini CLI loads.
     Session,
     /// A file that holds more of it.
@@ -76,6 +78,7 @@ impl What {
     pub fn name(self) -> &'static str {
         match self {
             Self::Marker => "marker",
+            Self::Registry => "registry",
             Self::Session => "session",
             Self::Part => "part",
             Self::Attached(kind) => kind.name(),
@@ -124,7 +127,7 @@ pub enum Refusal {
     LogOnly,
     #[error("it is a subagent's, which comes back with its parent `{0}`")]
     Subagent(String),
-    #[error("nothing was said in it, and Gemini CLI would delete it again")]
+    #[error("Gemini CLI finds nothing to resume in it, and would delete it again")]
     Empty,
     #[error("it stands in no folder of a project")]
     NoFolder,
