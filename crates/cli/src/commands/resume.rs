@@ -55,7 +55,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
     let session = &assembled.session;
     if session.kind != SessionKind::Main || !is_unique(&session.id) {
         return Err(Failure::new(format!("Gemini CLI cannot resume `{}`", session.id))
-            .because(format!("it is no session of its own with an own id, but: {}", session.kind.name()))
+            .because(format!(
+                "it is no session of its own with an own id, but: {}",
+                session.kind.name()
+            ))
             .hint("`backstory show` shows it"));
     }
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
@@ -115,7 +118,9 @@ fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
     };
     if !Path::new(project).is_dir() {
         let shown = ctx.show(Path::new(project));
-        return Err(Failure::new(format!("the project's folder `{shown}` is not there")).hint(moved));
+        return Err(
+            Failure::new(format!("the project's folder `{shown}` is not there")).hint(moved)
+        );
     }
     Ok(project.clone())
 }

@@ -124,7 +124,11 @@ fn every_session_comes_back_to_the_byte_and_without_stubs() {
                 // A file of a hash folder comes back in the project's new one.
                 let folders = fs::read_dir(kept.join("tmp")).unwrap();
                 let mut was = folders.map(|folder| folder.unwrap().path().join(&below));
-                assert!(was.any(|was| fs::read(was).ok() == Some(is.clone())), "{}", path.display());
+                assert!(
+                    was.any(|was| fs::read(was).ok() == Some(is.clone())),
+                    "{}",
+                    path.display()
+                );
             }
             for part in session["parts"].as_array().unwrap() {
                 let stub = real(&env, &part["file"]);
@@ -181,7 +185,12 @@ fn a_differing_file_stays() {
     let env = lost(small_home());
     let path = env.write(&format!("{CHATS}/{FILE}"), "mine");
     // The archive keeps what it captured as an older version of the file.
-    let old = session(RESUMED, "2026-08-10T09:00:00.000Z", "2026-08-12T09:30:00.000Z", &["sort the list"]);
+    let old = session(
+        RESUMED,
+        "2026-08-10T09:00:00.000Z",
+        "2026-08-12T09:30:00.000Z",
+        &["sort the list"],
+    );
     let out = env.home().join("out");
     let run = env.run(&["restore", "2222"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
@@ -248,6 +257,18 @@ fn a_moved_project() {
 }
 
 #[test]
+fn a_session_of_another_machine_goes_to_this_home() {
+    let other = small_home();
+    let env = TestEnv::new();
+    let from = other.home().join(".gemini");
+    let run = env.run(&["sync", "--from", from.to_str().unwrap(), "--as", "laptop"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(env.run(&["restore", "2222"]).code, Some(0));
+    let is = fs::read(env.home().join(CHATS).join(FILE)).unwrap();
+    assert_eq!(is, fs::read(other.home().join(CHATS).join(FILE)).unwrap());
+}
+
+#[test]
 fn what_belongs_to_a_session() {
     let env = small_home();
     let folder = ".gemini/tmp/shop";
@@ -273,7 +294,11 @@ fn what_belongs_to_a_session() {
     assert!(mine.iter().all(|file| env.home().join(file).exists()));
     assert!(others.iter().all(|file| !env.home().join(file).exists()));
     let run = env.run(&["restore", agent]);
-    assert!(run.stderr.contains(&format!("comes back with its parent `{RESUMED}`")), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(&format!("comes back with its parent `{RESUMED}`")),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

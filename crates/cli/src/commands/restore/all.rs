@@ -27,7 +27,9 @@ pub(super) fn run(
     let there = to.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     target::check_place(ctx, to, there)?;
     let (library, assembled) = match session {
-        Some(session) => commands::open_session(ctx, printer, session).map(|(l, a)| (l, Some(a)))?,
+        Some(session) => {
+            commands::open_session(ctx, printer, session).map(|(l, a)| (l, Some(a)))?
+        }
         None => (Library::open(ctx, printer, &[])?, None),
     };
     let rows = library.archive.files().map_err(cannot_open)?;
@@ -111,5 +113,8 @@ fn tell(printer: &mut Printer, done: &[Done]) {
             printer.warn(format!("{} {what}", plural(count(how), "file was", "files were")));
         }
     }
-    printer.note(format!("{} written.", plural(count(How::Written) + count(How::InPart), "file", "files")));
+    printer.note(format!(
+        "{} written.",
+        plural(count(How::Written) + count(How::InPart), "file", "files")
+    ));
 }

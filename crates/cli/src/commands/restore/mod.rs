@@ -93,7 +93,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
         return all::run(ctx, printer, args.session.as_deref(), to, args.dry_run);
     }
     let Some(session) = &args.session else {
-        return Err(Failure::new("restore what?").hint("name a session, or use `--to DIR --all-files`"));
+        return Err(
+            Failure::new("restore what?").hint("name a session, or use `--to DIR --all-files`")
+        );
     };
     let (library, assembled) = super::open_session(ctx, printer, session)?;
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
@@ -123,7 +125,8 @@ impl Prepared {
         project: Option<&Path>,
     ) -> Result<Self> {
         let rows = library.archive.files().map_err(cannot_open)?;
-        let files: Vec<(&Source, &About)> = rows.iter().map(|row| (&row.source, &row.about)).collect();
+        let files: Vec<(&Source, &About)> =
+            rows.iter().map(|row| (&row.source, &row.about)).collect();
         let target = Target {
             machine: &ctx.machine,
             root: gemini::usual_root(&ctx.env),
@@ -131,7 +134,9 @@ impl Prepared {
         };
         let plan = restore::plan(&assembled, &files, &target).map_err(|refusal| {
             let hint = match &refusal {
-                Refusal::NoFolder => Some("name the project's folder with `--project DIR`".to_owned()),
+                Refusal::NoFolder => {
+                    Some("name the project's folder with `--project DIR`".to_owned())
+                }
                 Refusal::NoRoot => Some("set `HOME` or `GEMINI_CLI_HOME`".to_owned()),
                 Refusal::Subagent(parent) => Some(format!("`backstory restore {parent}`")),
                 Refusal::Empty | Refusal::LogOnly => {
@@ -139,7 +144,8 @@ impl Prepared {
                 }
                 Refusal::Registry(_) => None,
             };
-            let failure = Failure::new(format!("cannot restore session `{}`", assembled.session.id));
+            let failure =
+                Failure::new(format!("cannot restore session `{}`", assembled.session.id));
             hint.into_iter().fold(failure.because(refusal), Failure::hint)
         })?;
         Ok(Self { library, assembled, rows, plan })
@@ -161,9 +167,15 @@ impl Prepared {
     ) -> Result<Vec<Done>> {
         self.require_captured(ctx)?;
         let looked = self.writer(ctx, fresh, true).write_all(&self.plan)?;
-        if let Some(main) = looked.iter().find(|d| d.what == What::Session && d.how == How::Differs) {
-            return Err(Failure::new(format!("`{}` is there already, and differs", ctx.show(&main.path)))
-                .hint("nothing was written; `--to DIR --all-files` gives the captured files elsewhere"));
+        if let Some(main) = looked.iter().find(|d| d.what == What::Session && d.how == How::Differs)
+        {
+            return Err(Failure::new(format!(
+                "`{}` is there already, and differs",
+                ctx.show(&main.path)
+            ))
+            .hint(
+                "nothing was written; `--to DIR --all-files` gives the captured files elsewhere",
+            ));
         }
         let mut done = looked;
         if !dry_run {
@@ -171,10 +183,14 @@ impl Prepared {
         }
         done.extend(self.enter(ctx, printer, dry_run));
         for file in done.iter().filter(|done| done.how == How::Differs) {
-            printer.warn(format!("`{}` is there already, and differs: it stays", ctx.show(&file.path)));
+            printer.warn(format!(
+                "`{}` is there already, and differs: it stays",
+                ctx.show(&file.path)
+            ));
         }
         for file in done.iter().filter(|done| done.how == How::Missing) {
-            printer.warn(format!("`{}` was not captured whole: it is left out", ctx.show(&file.path)));
+            printer
+                .warn(format!("`{}` was not captured whole: it is left out", ctx.show(&file.path)));
         }
         for left in self.plan.left.iter().filter(|left| left.why.loses()) {
             let why = match left.why {
@@ -191,7 +207,14 @@ impl Prepared {
 
     fn writer<'a>(&'a self, ctx: &'a Context, fresh: bool, dry_run: bool) -> Writer<'a> {
         let line = fresh.then(|| restore::fresh_line(ctx.now));
-        Writer { ctx, archive: &self.library.archive, rows: &self.rows, line, dry_run, only_whole: true }
+        Writer {
+            ctx,
+            archive: &self.library.archive,
+            rows: &self.rows,
+            line,
+            dry_run,
+            only_whole: true,
+        }
     }
 
     fn main(&self) -> Option<&Source> {
@@ -208,7 +231,8 @@ impl Prepared {
     fn require_captured(&self, ctx: &Context) -> Result<()> {
         let Some(source) = self.main() else { return Ok(()) };
         let Some((got, of)) = write::captured_part(source, &self.rows) else { return Ok(()) };
-        let failure = Failure::new(format!("cannot restore session `{}`", self.assembled.session.id));
+        let failure =
+            Failure::new(format!("cannot restore session `{}`", self.assembled.session.id));
         let file = ctx.show(&source.path);
         Err(if got == 0 {
             failure.because(format!("`{file}` was not captured before it was deleted"))
@@ -236,7 +260,13 @@ impl Prepared {
         }
     }
 
-    fn report(&self, ctx: &Context, printer: &mut Printer, done: &[Done], args: &Restore) -> Result<()> {
+    fn report(
+        &self,
+        ctx: &Context,
+        printer: &mut Printer,
+        done: &[Done],
+        args: &Restore,
+    ) -> Result<()> {
         let again = self.deleted_again(ctx, args.fresh);
         if ctx.json {
             let left = self.plan.left.iter();
@@ -246,16 +276,19 @@ impl Prepared {
                 project: self.plan.project.as_deref(),
                 dry_run: args.dry_run,
                 files: done.iter().map(Done::document).collect(),
-                left: left.map(|left| LeftDocument {
-                    path: left.source.path.display().to_string(),
-                    why: left.why.name(),
-                }).collect(),
+                left: left
+                    .map(|left| LeftDocument {
+                        path: left.source.path.display().to_string(),
+                        why: left.why.name(),
+                    })
+                    .collect(),
                 deleted_again: again.as_ref().map(|again| reason(&again.why)),
             })?;
         } else {
             print(ctx, printer, done)?;
         }
-        if let Some(project) = self.plan.project.as_deref().filter(|path| !Path::new(path).is_dir()) {
+        if let Some(project) = self.plan.project.as_deref().filter(|path| !Path::new(path).is_dir())
+        {
             let project = ctx.show(Path::new(project));
             printer.note(format!(
                 "The project's folder `{project}` is not there; `--project DIR` restores to where it is now."
@@ -286,7 +319,8 @@ impl Prepared {
         };
         let mut files: Vec<ChatFile> = Vec::new();
         let mut add = |row: &FileRow, since| {
-            let name = row.source.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name =
+                row.source.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with("session-") && files.iter().all(|file| file.name != name) {
                 files.push(ChatFile { name, resumable_since: since });
             }

@@ -101,7 +101,8 @@ impl Writer<'_> {
             Content::Source(source) => (source.size, source.modified),
             Content::Text(text) => (text.len() as u64, None),
         };
-        let done = |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified };
+        let done =
+            |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified };
         let is_part = matches!(content, Content::Source(source) if captured_part(source, self.rows).is_some());
         if is_part && self.only_whole {
             return Ok(done(How::Missing));
@@ -157,7 +158,8 @@ impl Writer<'_> {
     /// What stands where the file belongs.
     fn look(&self, path: &Path, content: &Content) -> Result<Found> {
         let Ok(about) = path.symlink_metadata() else { return Ok(Found::Nothing) };
-        if matches!(content, Content::Source(source) if source.path == path && !source.is_replaced()) {
+        if matches!(content, Content::Source(source) if source.path == path && !source.is_replaced())
+        {
             return Ok(Found::Same);
         }
         if about.is_dir() {
@@ -167,8 +169,10 @@ impl Writer<'_> {
         match begins {
             Ok(true) => Ok(Found::Same),
             Ok(false) => Ok(Found::Differs),
-            Err(error) => Err(Failure::new(format!("cannot compare `{}`", self.ctx.show(path)))
-                .because(error)),
+            Err(error) => {
+                Err(Failure::new(format!("cannot compare `{}`", self.ctx.show(path)))
+                    .because(error))
+            }
         }
     }
 }

@@ -45,7 +45,8 @@ pub(super) fn claim(root: &Path, project: &str) -> io::Result<Claim> {
     let listed = registry.projects.get(&project).filter(|slug| !is_foreign(root, slug, &project));
     let slug = listed.cloned().or_else(|| owned(root, &project)).unwrap_or_else(|| {
         let taken = |slug: &String| {
-            registry.projects.values().any(|other| other == slug) || is_foreign(root, slug, &project)
+            registry.projects.values().any(|other| other == slug)
+                || is_foreign(root, slug, &project)
         };
         let base = slugify(base_name(&project));
         let more = (1..).map(|n| format!("{base}-{n}"));
@@ -127,9 +128,8 @@ fn owned(root: &Path, project: &str) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
     for base in bases(root) {
         let entries = fs::read_dir(base).into_iter().flatten().flatten();
-        let ours = entries.filter(|entry| {
-            marker(&entry.path()).is_some_and(|owner| normal(&owner) == project)
-        });
+        let ours = entries
+            .filter(|entry| marker(&entry.path()).is_some_and(|owner| normal(&owner) == project));
         found.extend(ours.map(|entry| entry.file_name().to_string_lossy().into_owned()));
         if !found.is_empty() {
             break;

@@ -198,7 +198,10 @@ fn main_file(assembled: &Assembled, target: &Target<'_>) -> Option<usize> {
             && parts.get(*at).is_some_and(|part| part.why != PartWhy::Stub)
     };
     let twin = (0..assembled.files.len()).find(is_twin);
-    Some(twin.filter(|_| target.project.is_none() && !is_live(&assembled.files[main])).unwrap_or(main))
+    Some(
+        twin.filter(|_| target.project.is_none() && !is_live(&assembled.files[main]))
+            .unwrap_or(main),
+    )
 }
 
 fn is_live(source: &Source) -> bool {
@@ -287,9 +290,11 @@ fn parts(
         if chosen.iter().any(|file| holders.contains(file)) {
             continue;
         }
-        let is_free = |at: usize| chosen.iter().all(|other| below(&files[*other]) != below(&files[at]));
+        let is_free =
+            |at: usize| chosen.iter().all(|other| below(&files[*other]) != below(&files[at]));
         let fitting = holders.iter().copied().filter(|at| is_offered(*at) && is_free(*at));
-        match fitting.min_by_key(|at| (files[*at].is_replaced(), in_hash_folder(&files[*at]), *at)) {
+        match fitting.min_by_key(|at| (files[*at].is_replaced(), in_hash_folder(&files[*at]), *at))
+        {
             Some(file) => chosen.push(file),
             None => losing.extend(holders.iter().map(|at| {
                 (*at, if is_offered(*at) { LeftWhy::Version } else { LeftWhy::Corrupt })
@@ -321,7 +326,8 @@ pub fn attached<'a>(id: &str, files: &[(&'a Source, &About)]) -> Vec<&'a Source>
         let outputs = format!("session-{id}");
         for source in &sources {
             let Some(below) = below(source) else { continue };
-            let below: Vec<_> = below.iter().map(|part| part.to_str().unwrap_or_default()).collect();
+            let below: Vec<_> =
+                below.iter().map(|part| part.to_str().unwrap_or_default()).collect();
             match (source.kind, &below[..]) {
                 (SourceKind::Subagent, ["chats", parent, _]) if *parent == id => {
                     let stem = source.stem();
