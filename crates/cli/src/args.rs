@@ -27,8 +27,8 @@ Exit codes: 0 fine; 1 nothing matched, or faults with --strict; 2 wrong usage or
 
 /// The story behind your code: every session Gemini CLI left on your disk
 ///
-/// backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them.
-/// Without a command it prints an overview.
+/// backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them; only
+/// `restore` and `resume` write there, what was lost. Without a command it prints an overview.
 #[derive(Debug, Parser)]
 #[command(
     name = "backstory",

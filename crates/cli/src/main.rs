@@ -14,6 +14,7 @@ mod filters;
 mod interrupt;
 mod library;
 mod output;
+mod save;
 mod survey;
 mod watcher;
 

@@ -13,6 +13,8 @@ mod overview;
 mod pricing;
 pub(crate) mod projects;
 mod redact;
+mod restore;
+mod resume;
 mod sessions;
 mod shell;
 mod show;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Redact(redact::Redact),
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
+    Restore(restore::Restore),
+    Resume(resume::Resume),
     Sync(sync::Sync),
     Watch(watch::Watch),
     Name(name::Name),
@@ -96,6 +100,8 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Projects(args)) => projects::run(ctx, printer, args),
         Some(Command::Events(args)) => events::run(ctx, printer, args),
         Some(Command::Export(args)) => export::run(ctx, printer, args),
+        Some(Command::Restore(args)) => restore::run(ctx, printer, args),
+        Some(Command::Resume(args)) => resume::run(ctx, printer, args),
         Some(Command::Sync(args)) => sync::run(ctx, printer, args),
         Some(Command::Watch(args)) => watch::run(ctx, printer, args),
         Some(Command::Name(args)) => name::run(ctx, printer, args),

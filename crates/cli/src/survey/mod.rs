@@ -9,7 +9,7 @@ pub(crate) mod file;
 pub(crate) mod keeping;
 mod projects;
 pub(crate) mod report;
-mod settings;
+pub(crate) mod settings;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

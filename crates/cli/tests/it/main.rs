@@ -14,6 +14,7 @@ mod output;
 mod overview;
 mod projects;
 mod redact;
+mod restore;
 mod sessions;
 mod show;
 mod support;

@@ -7,7 +7,7 @@ use backstory_core::export::index::{self, Entry};
 use backstory_core::model::{Session, SessionKind};
 
 use super::name::names;
-use super::target::{cannot_write, check_folder, save};
+use super::target::{cannot_write, check_folder};
 use super::{Export, Format, Writer, gemini};
 use crate::commands::{self, redact::Censor};
 use crate::context::Context;
@@ -15,6 +15,7 @@ use crate::error::{Exit, Failure, Result};
 use crate::library::Library;
 use crate::output::Printer;
 use crate::output::number::plural;
+use crate::save::save;
 
 pub(super) fn run(
     ctx: &Context,
@@ -56,7 +57,7 @@ pub(super) fn run(
             }
             let file = folder.join(&names[&assembled.session.id]);
             match save(&file, args.force, |out| writer.session(&assembled, out)) {
-                Ok(()) => written += 1,
+                Ok(_) => written += 1,
                 Err(error) => failures.push(cannot_write(ctx, &file, error)),
             }
             Ok(())

@@ -3,7 +3,7 @@ mod gemini;
 mod many;
 mod name;
 mod rows;
-mod target;
+pub(super) mod target;
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

@@ -3,12 +3,10 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::interrupt;
 use crate::output::Printer;
+use crate::save::{folder_of, save};
 use crate::survey;
 
 /// Refuses a file that must not be written.
@@ -50,8 +48,8 @@ pub(super) fn check_folder<'a>(
     std::fs::create_dir_all(folder).map_err(|error| cannot_write(ctx, folder, error))
 }
 
-/// Towards the agent's own folders backstory only reads.
-fn check_place(ctx: &Context, output: &Path, folder: &Path) -> Result<()> {
+/// Below the agent's own folders only `restore` writes.
+pub(in crate::commands) fn check_place(ctx: &Context, output: &Path, folder: &Path) -> Result<()> {
     let folder = folder.canonicalize().unwrap_or_default();
     let found = survey::discover(&ctx.env, &[], &ctx.roots);
     let is_root = |root: &PathBuf| root.canonicalize().is_ok_and(|root| folder.starts_with(root));
@@ -86,42 +84,10 @@ pub(super) fn put(
     }
 }
 
-/// All of it or nothing: a file beside the target is written, then takes its place.
-pub(super) fn save(
-    output: &Path,
-    force: bool,
-    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut file = interrupt::make(|| new_file(folder_of(output)), NamedTempFile::path)?;
-    let mut out = io::BufWriter::with_capacity(64 * 1024, file.as_file_mut());
-    content(&mut out)?;
-    out.flush()?;
-    drop(out);
-    if force { file.persist(output) } else { file.persist_noclobber(output) }
-        .map(|_| ())
-        .map_err(|error| error.error)
-}
-
-/// A new file with the rights any new file has, not those of a private temporary one.
-fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".backstory-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
-}
-
-fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 pub(super) fn cannot_read(ctx: &Context, path: &Path, error: io::Error) -> Failure {
     Failure::new(format!("cannot read `{}`", ctx.show(path))).because(error)
 }
 
-pub(super) fn cannot_write(ctx: &Context, path: &Path, error: io::Error) -> Failure {
+pub(in crate::commands) fn cannot_write(ctx: &Context, path: &Path, error: io::Error) -> Failure {
     Failure::new(format!("cannot write `{}`", ctx.show(path))).because(error)
 }

@@ -45,6 +45,12 @@ pub fn discover_given(path: &Path) -> Found {
     found
 }
 
+/// The agent's folder that new sessions go to.
+pub fn usual_root(env: &Env) -> Option<PathBuf> {
+    let Place { path, is_tmp, .. } = places(env).into_iter().next()?;
+    if is_tmp { path.parent().map(Path::to_owned) } else { Some(path) }
+}
+
 struct Place {
     path: PathBuf,
     why: String,

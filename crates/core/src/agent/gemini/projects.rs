@@ -226,7 +226,7 @@ pub fn folder_project(folder: &Path) -> Project {
 }
 
 /// The path in the folder's `.project_root`.
-fn marker(folder: &Path) -> Option<String> {
+pub(super) fn marker(folder: &Path) -> Option<String> {
     let text = fs::read_to_string(folder.join(".project_root")).ok()?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|path| !path.is_empty())
 }
@@ -265,7 +265,7 @@ pub fn is_hash(text: &str) -> bool {
 }
 
 /// The last part of a path of either kind of system.
-fn base_name(path: &str) -> &str {
+pub(super) fn base_name(path: &str) -> &str {
     let trimmed = path.trim_end_matches(['/', '\\']);
     trimmed.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
 }

@@ -1,0 +1,120 @@
+//! Every captured file, below another folder: at its whole path, so that nothing meets.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use backstory_core::agent::gemini::restore::{self, Content, Plan, What, Write};
+use backstory_core::archive::FileRow;
+use backstory_core::discover::Source;
+
+use super::write::{Done, How, Writer};
+use super::{Document, print};
+use crate::commands::{self, export::target};
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::library::{Library, cannot_open};
+use crate::output::Printer;
+use crate::output::number::plural;
+
+pub(super) fn run(
+    ctx: &Context,
+    printer: &mut Printer,
+    session: Option<&OsStr>,
+    to: &Path,
+    dry_run: bool,
+) -> Result<Exit> {
+    let there = to.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    target::check_place(ctx, to, there)?;
+    let (library, assembled) = match session {
+        Some(session) => {
+            commands::open_session(ctx, printer, session).map(|(l, a)| (l, Some(a)))?
+        }
+        None => (Library::open(ctx, printer, &[])?, None),
+    };
+    let rows = library.archive.files().map_err(cannot_open)?;
+    let chosen: Vec<&Source> = match &assembled {
+        None => rows.iter().filter(|row| is_kept(row)).map(|row| &row.source).collect(),
+        Some(assembled) => {
+            let files: Vec<_> = rows.iter().map(|row| (&row.source, &row.about)).collect();
+            let beside = restore::attached(&assembled.session.id, &files);
+            assembled.files.iter().chain(beside).collect()
+        }
+    };
+    if chosen.is_empty() {
+        return Err(Failure::nothing("there are no files to give back"));
+    }
+    let plan = Plan {
+        folder: to.to_owned(),
+        root: None,
+        project: None,
+        writes: writes(to, &chosen),
+        enter: None,
+        left: Vec::new(),
+    };
+    let archive = &library.archive;
+    let writer = Writer { ctx, archive, rows: &rows, line: None, dry_run, only_whole: false };
+    let done = writer.write_all(&plan)?;
+    if ctx.json {
+        printer.json(&Document {
+            schema: "backstory.restore/1",
+            session: assembled.as_ref().map(|assembled| assembled.session.id.as_str()),
+            project: None,
+            dry_run,
+            files: done.iter().map(Done::document).collect(),
+            left: Vec::new(),
+            deleted_again: None,
+        })?;
+    } else {
+        print(ctx, printer, &done)?;
+    }
+    tell(printer, &done);
+    let is_bad = |done: &Done| matches!(done.how, How::InPart | How::Differs);
+    Ok(if done.iter().any(is_bad) { Exit::Nothing } else { Exit::Fine })
+}
+
+/// Not those that were never to be captured: excluded and forgotten ones.
+fn is_kept(row: &FileRow) -> bool {
+    row.captured > 0 || row.source.size == 0 || row.source.path.exists()
+}
+
+/// Each source at its whole path; versions of one file are numbered, the newest without a number.
+fn writes(to: &Path, sources: &[&Source]) -> Vec<Write> {
+    let machines: BTreeSet<&str> = sources.iter().filter_map(|source| machine(source)).collect();
+    let mut versions: HashMap<PathBuf, usize> = HashMap::new();
+    let mut out = Vec::new();
+    for source in sources {
+        let mut path = to.to_owned();
+        if machines.len() > 1 {
+            path.extend(machine(source).map(|name| name.replace(['/', '\\', ':'], "_")));
+        }
+        path.extend(source.path.components().filter(|part| matches!(part, Component::Normal(_))));
+        if source.is_replaced() {
+            let version = versions.entry(path.clone()).or_default();
+            *version += 1;
+            let mut name = path.into_os_string();
+            name.push(format!(".replaced-{version}"));
+            path = name.into();
+        }
+        let what = What::Attached(source.kind);
+        out.push(Write { path, content: Content::Source((*source).clone()), what });
+    }
+    out
+}
+
+fn machine(source: &Source) -> Option<&str> {
+    source.archived.as_ref().map(|archived| &*archived.machine)
+}
+
+fn tell(printer: &mut Printer, done: &[Done]) {
+    let count = |how: How| done.iter().filter(|done| done.how == how).count() as u64;
+    for (how, what) in [(How::InPart, "captured only in part"), (How::Differs, "not overwritten")] {
+        if count(how) > 0 {
+            printer.warn(format!("{} {what}", plural(count(how), "file was", "files were")));
+        }
+    }
+    printer.note(format!(
+        "{} written.",
+        plural(count(How::Written) + count(How::InPart), "file", "files")
+    ));
+}

@@ -1,0 +1,227 @@
+//! The files of a plan, written or looked at.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use backstory_core::agent::gemini::restore::{Content, Plan, What, Write as Planned};
+use backstory_core::archive::{Archive, FileRow};
+use backstory_core::discover::Source;
+use backstory_core::read::bytes::Bytes;
+use backstory_core::time::Time;
+use jiff::Timestamp;
+
+use super::FileDocument;
+use crate::commands::export::target::cannot_write;
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::save::{folder_of, save};
+
+/// How much is read at a time.
+const PIECE: usize = 64 * 1024;
+
+/// What became of one file.
+pub(in crate::commands) struct Done {
+    pub(super) path: PathBuf,
+    pub(super) what: What,
+    pub(super) how: How,
+    bytes: Option<u64>,
+    modified: Option<SystemTime>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Written,
+    WouldWrite,
+    /// It is there, as it was or with more behind it.
+    There,
+    /// It was there; the line that makes it new was added.
+    Freshened,
+    WouldFreshen,
+    /// Another file is there, which stays.
+    Differs,
+    /// Not all of it was captured, so it is left out.
+    Missing,
+    /// Not all of it was captured, but all there is was written.
+    InPart,
+}
+
+impl How {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::WouldWrite => "would write",
+            Self::There => "there",
+            Self::Freshened => "freshened",
+            Self::WouldFreshen => "would freshen",
+            Self::Differs => "differs",
+            Self::Missing => "missing",
+            Self::InPart => "in part",
+        }
+    }
+}
+
+impl Done {
+    pub(super) fn registry(path: PathBuf, how: How) -> Self {
+        Self { path, what: What::Registry, how, bytes: None, modified: None }
+    }
+
+    pub(super) fn document(&self) -> FileDocument {
+        FileDocument {
+            path: self.path.display().to_string(),
+            what: self.what.name(),
+            done: self.how.name(),
+            bytes: self.bytes,
+            modified: self.modified.and_then(|at| Timestamp::try_from(at).ok()).map(Time),
+        }
+    }
+}
+
+pub(super) struct Writer<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) archive: &'a Archive,
+    pub(super) rows: &'a [FileRow],
+    /// What the session's own file gets behind its end.
+    pub(super) line: Option<String>,
+    pub(super) dry_run: bool,
+    /// Whether files that were captured in part are left out.
+    pub(super) only_whole: bool,
+}
+
+impl Writer<'_> {
+    pub(super) fn write_all(&self, plan: &Plan) -> Result<Vec<Done>> {
+        plan.writes.iter().map(|write| self.write(write)).collect()
+    }
+
+    fn write(&self, planned: &Planned) -> Result<Done> {
+        let Planned { path, content, what } = planned;
+        let line = self.line.as_deref().filter(|_| *what == What::Session);
+        let (bytes, modified) = match content {
+            Content::Source(source) => (source.size, source.modified),
+            Content::Text(text) => (text.len() as u64, None),
+        };
+        let done =
+            |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified };
+        let is_part = matches!(content, Content::Source(source) if captured_part(source, self.rows).is_some());
+        if is_part && self.only_whole {
+            return Ok(done(How::Missing));
+        }
+        let cannot = |error| cannot_write(self.ctx, path, error);
+        let how = match self.look(path, content)? {
+            Found::Differs => How::Differs,
+            Found::Same => match line {
+                None => How::There,
+                Some(_) if self.dry_run => How::WouldFreshen,
+                Some(line) => append(path, line).map(|()| How::Freshened).map_err(cannot)?,
+            },
+            Found::Nothing if self.dry_run => How::WouldWrite,
+            Found::Nothing => {
+                fs::create_dir_all(folder_of(path)).map_err(cannot)?;
+                let written = save(path, false, |out| self.copy(content, line, out));
+                let file = written.map_err(cannot)?;
+                if let Some(modified) = modified.filter(|_| line.is_none()) {
+                    // Some systems cannot; the content is what matters.
+                    let _ = file.set_modified(modified);
+                }
+                if is_part { How::InPart } else { How::Written }
+            }
+        };
+        Ok(done(how))
+    }
+
+    fn open<'a>(&'a self, content: &'a Content) -> io::Result<Box<dyn Read + 'a>> {
+        Ok(match content {
+            Content::Source(source) => Box::new(self.archive.open(source)?),
+            Content::Text(text) => Box::new(text.as_bytes()),
+        })
+    }
+
+    fn copy(&self, content: &Content, line: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+        let mut input = self.open(content)?;
+        let mut buffer = vec![0; PIECE];
+        let mut last = b'\n';
+        loop {
+            let length = input.read(&mut buffer)?;
+            if length == 0 {
+                break;
+            }
+            last = buffer[length - 1];
+            out.write_all(&buffer[..length])?;
+        }
+        if let Some(line) = line {
+            out.write_all(behind(last, line).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// What stands where the file belongs.
+    fn look(&self, path: &Path, content: &Content) -> Result<Found> {
+        let Ok(about) = path.symlink_metadata() else { return Ok(Found::Nothing) };
+        if matches!(content, Content::Source(source) if source.path == path && !source.is_replaced())
+        {
+            return Ok(Found::Same);
+        }
+        if about.is_dir() {
+            return Ok(Found::Differs);
+        }
+        let begins = self.open(content).and_then(|ours| begins_with(File::open(path)?, ours));
+        match begins {
+            Ok(true) => Ok(Found::Same),
+            Ok(false) => Ok(Found::Differs),
+            Err(error) => {
+                Err(Failure::new(format!("cannot compare `{}`", self.ctx.show(path)))
+                    .because(error))
+            }
+        }
+    }
+}
+
+enum Found {
+    Nothing,
+    /// All of it is there; a log may go on behind it.
+    Same,
+    Differs,
+}
+
+/// Whether all of `ours` stands at the beginning of `theirs`.
+fn begins_with(mut theirs: impl Read, mut ours: impl Read) -> io::Result<bool> {
+    let (mut a, mut b) = (vec![0; PIECE], vec![0; PIECE]);
+    loop {
+        let length = ours.read(&mut a)?;
+        if length == 0 {
+            return Ok(true);
+        }
+        match theirs.read_exact(&mut b[..length]) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            other => other?,
+        }
+        if a[..length] != b[..length] {
+            return Ok(false);
+        }
+    }
+}
+
+/// A line begins behind the end of another, also where that was cut off.
+fn behind(last: u8, line: &str) -> String {
+    if last == b'\n' { line.to_owned() } else { format!("\n{line}") }
+}
+
+fn append(path: &Path, line: &str) -> io::Result<()> {
+    let mut file = File::options().read(true).append(true).open(path)?;
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(-1)).is_ok() {
+        file.read_exact(&mut last)?;
+    }
+    file.write_all(behind(last[0], line).as_bytes())
+}
+
+/// Of a file that is gone and was not captured whole: how much there is, of how much.
+pub(super) fn captured_part(source: &Source, rows: &[FileRow]) -> Option<(u64, u64)> {
+    let archived = source.archived.as_ref()?;
+    if !source.is_replaced() && source.path.exists() {
+        return None;
+    }
+    let row = rows.iter().find(|row| row.source.archived.as_ref() == Some(archived))?;
+    (row.captured < source.size).then_some((row.captured, source.size))
+}

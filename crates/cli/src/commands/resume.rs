@@ -1,0 +1,171 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use backstory_core::agent::gemini::is_unique;
+use backstory_core::model::SessionKind;
+use serde::Serialize;
+
+use super::restore::Prepared;
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::output::Printer;
+
+const PROGRAM: &str = "gemini";
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory resume latest                go on where you left off, wherever that was
+  backstory resume 3f2a --print          only say how
+  backstory resume 3f2a --project ~/new  its folder was moved there";
+
+/// Go on with a session in the agent itself
+///
+/// Changes to the project's folder and runs `gemini --resume`. Files that Gemini CLI deleted are
+/// restored first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Resume {
+    /// The session: its id, the beginning of it, `latest`, `@N`, its name, or a file's name
+    session: OsString,
+
+    /// Say what would be run, and run nothing
+    #[arg(long)]
+    print: bool,
+
+    /// The folder of the project, if it is not where it was
+    #[arg(long, short, value_name = "DIR")]
+    project: Option<PathBuf>,
+}
+
+/// `backstory.resume/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    session: &'a str,
+    folder: &'a str,
+    command: [&'a str; 3],
+    gemini_cli_home: Option<&'a Path>,
+    /// Whether its files must be restored first.
+    restore: bool,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result<Exit> {
+    let (library, assembled) = super::open_session(ctx, printer, &args.session)?;
+    let session = &assembled.session;
+    if session.kind != SessionKind::Main || !is_unique(&session.id) {
+        return Err(Failure::new(format!("Gemini CLI cannot resume `{}`", session.id))
+            .because(format!(
+                "it is no session of its own with an own id, but: {}",
+                session.kind.name()
+            ))
+            .hint("`backstory show` shows it"));
+    }
+    let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
+    let id = prepared.assembled.session.id.clone();
+    let folder = folder(ctx, &prepared)?;
+    let home = home(ctx, &prepared)?;
+    let is_there = prepared.is_there(ctx)?;
+    if args.print {
+        let command = [PROGRAM, "--resume", &id];
+        if ctx.json {
+            return printer
+                .json(&Document {
+                    schema: "backstory.resume/1",
+                    session: &id,
+                    folder: &folder,
+                    command,
+                    gemini_cli_home: home.as_deref(),
+                    restore: !is_there,
+                })
+                .map(|()| Exit::Fine)
+                .map_err(Failure::from);
+        }
+        let mut steps = Vec::new();
+        if !is_there {
+            let moved = args.project.as_ref().map(|_| format!(" --project {}", quote(&folder)));
+            steps.push(format!("backstory restore {id}{}", moved.unwrap_or_default()));
+        }
+        steps.push(format!("cd {}", quote(&folder)));
+        let home = home.map(|home| format!("GEMINI_CLI_HOME={} ", quote(&home.to_string_lossy())));
+        steps.push(home.unwrap_or_default() + &command.join(" "));
+        printer.line(steps.join(" && "))?;
+        return Ok(Exit::Fine);
+    }
+    if !is_there {
+        prepared.write(ctx, printer, false, false)?;
+        printer.note("Its files were restored first.");
+    }
+    let mut command = Command::new(PROGRAM);
+    command.args(["--resume", &id]).current_dir(&folder);
+    if let Some(home) = home {
+        command.env("GEMINI_CLI_HOME", home);
+    }
+    printer.flush()?;
+    start(&mut command).map_err(|error| {
+        Failure::new(format!("cannot run `{PROGRAM}`"))
+            .because(error)
+            .hint("Gemini CLI must be installed: `npm install -g @google/gemini-cli`")
+    })
+}
+
+/// Where the project is.
+fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
+    let moved = "`--project DIR` names the folder that the project is in now";
+    let id = &prepared.assembled.session.id;
+    let Some(project) = &prepared.plan.project else {
+        return Err(Failure::new(format!("the project of session `{id}` is not known")).hint(moved));
+    };
+    if !Path::new(project).is_dir() {
+        let shown = ctx.show(Path::new(project));
+        return Err(
+            Failure::new(format!("the project's folder `{shown}` is not there")).hint(moved)
+        );
+    }
+    Ok(project.clone())
+}
+
+/// The home that Gemini CLI must be told to find the session; none where it is the usual one.
+fn home(ctx: &Context, prepared: &Prepared) -> Result<Option<PathBuf>> {
+    let usual = ctx.env.var("GEMINI_CLI_HOME").map(PathBuf::from).or_else(|| ctx.env.home.clone());
+    match prepared.plan.root.as_deref() {
+        Some(root) if usual.is_some_and(|home| home.join(".gemini") == root) => Ok(None),
+        Some(root) if root.ends_with(".gemini") => Ok(root.parent().map(Path::to_owned)),
+        _ => Err(Failure::new("Gemini CLI would not find the session where it is")
+            .because(format!("`{}` is in no `.gemini` folder", ctx.show(&prepared.plan.folder)))),
+    }
+}
+
+#[cfg(unix)]
+fn start(command: &mut Command) -> std::io::Result<Exit> {
+    // It takes the place of this program, terminal and all.
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+#[cfg(not(unix))]
+fn start(command: &mut Command) -> std::io::Result<Exit> {
+    let status = command.status()?;
+    Ok(if status.success() { Exit::Fine } else { Exit::Failed })
+}
+
+/// A word for a POSIX shell.
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quote;
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(quote("/home/dev/a-b_c.d"), "/home/dev/a-b_c.d");
+        assert_eq!(quote("/a b/$x"), "'/a b/$x'");
+        assert_eq!(quote("it's"), r"'it'\''s'");
+        assert_eq!(quote(""), "''");
+    }
+}

@@ -1,0 +1,358 @@
+//! What Gemini CLI needs to list and resume a session again, as a plan: which files, where to.
+//!
+//! Less is more here. A file with nothing to resume in it counts as corrupt at the next start, and with
+//! it go all that share the 8 characters of its id: so no stubs, and no copies of what is written anyway.
+//! The hash of the project in a file's first line is never compared with anything, so files go into
+//! another project's folder as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::about::{About, Holding};
+use super::assemble::Assembled;
+use super::projects::{hash_of, is_hash, marker};
+use super::registry::{self, claim};
+use super::segment::is_uuid;
+use crate::discover::{Source, SourceKind, SourceState};
+use crate::model::{MessageKind, PartWhy, SessionKind, State};
+use crate::project::Proof;
+
+/// Where to restore to.
+#[derive(Debug, Clone, Default)]
+pub struct Target<'a> {
+    /// This machine; sessions of others go to the usual place.
+    pub machine: &'a str,
+    /// The agent's folder that is usual here.
+    pub root: Option<PathBuf>,
+    /// Another folder of the project than the one the session knows.
+    pub project: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Plan {
+    /// The agent's folder for the project.
+    pub folder: PathBuf,
+    /// The folder that holds it and all others; none where it stands alone.
+    pub root: Option<PathBuf>,
+    /// The project, if it is known.
+    pub project: Option<String>,
+    /// Notes of whose folder it is, then the session itself, then what belongs to it.
+    pub writes: Vec<Write>,
+    /// The name under which the project goes into the agent's list, if it has to.
+    pub enter: Option<String>,
+    pub left: Vec<Left>,
+}
+
+#[derive(Debug)]
+pub struct Write {
+    pub path: PathBuf,
+    pub content: Content,
+    pub what: What,
+}
+
+#[derive(Debug)]
+pub enum Content {
+    Source(Source),
+    Text(String),
+}
+
+/// What a file is to the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// The note of whose folder it is.
+    Marker,
+    /// The list of all projects.
+    Registry,
+    /// The file that Gemini CLI loads.
+    Session,
+    /// A file that holds more of it.
+    Part,
+    /// What it refers to.
+    Attached(SourceKind),
+}
+
+impl What {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Marker => "marker",
+            Self::Registry => "registry",
+            Self::Session => "session",
+            Self::Part => "part",
+            Self::Attached(kind) => kind.name(),
+        }
+    }
+}
+
+/// A file that is not written.
+#[derive(Debug)]
+pub struct Left {
+    pub source: Source,
+    pub why: LeftWhy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftWhy {
+    Stub,
+    /// All it holds is in the files that are written.
+    Copy,
+    /// It holds messages that no file that is written has, but would be taken for corrupt.
+    Corrupt,
+    /// It holds such messages, but another version of the same file is written.
+    Version,
+}
+
+impl LeftWhy {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stub => "stub",
+            Self::Copy => "copy",
+            Self::Corrupt => "corrupt",
+            Self::Version => "version",
+        }
+    }
+
+    /// Whether messages are left behind with it.
+    pub fn loses(self) -> bool {
+        matches!(self, Self::Corrupt | Self::Version)
+    }
+}
+
+/// Why there is nothing to restore.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("all that is left of it is what was typed, in `logs.json`")]
+    LogOnly,
+    #[error("it is a subagent's, which comes back with its parent `{0}`")]
+    Subagent(String),
+    #[error("Gemini CLI finds nothing to resume in it, and would delete it again")]
+    Empty,
+    #[error("it stands in no folder of a project")]
+    NoFolder,
+    #[error("the folder of Gemini CLI is not known")]
+    NoRoot,
+    #[error("the list of projects cannot be read")]
+    Registry(#[source] io::Error),
+}
+
+/// Decides what to write. `files` is all that is known, whatever became of it.
+pub fn plan(
+    assembled: &Assembled,
+    files: &[(&Source, &About)],
+    target: &Target<'_>,
+) -> Result<Plan, Refusal> {
+    let session = &assembled.session;
+    if session.state == State::LogOnly {
+        return Err(Refusal::LogOnly);
+    }
+    if session.kind == SessionKind::Subagent {
+        return Err(Refusal::Subagent(session.parent.clone().unwrap_or_default()));
+    }
+    let is_offered = |at: usize| {
+        session.kind != SessionKind::Main
+            || files.iter().any(|(source, about)| {
+                source.archived == assembled.files[at].archived
+                    && source.path == assembled.files[at].path
+                    && matches!(&about.what, Holding::Session(file) if file.is_offered())
+            })
+    };
+    let main = main_file(assembled, target).filter(|at| is_offered(*at)).ok_or(Refusal::Empty)?;
+    let source = &assembled.files[main];
+    let mut out = place(assembled, source, target)?;
+    let (parts, left) = parts(assembled, main, &is_offered);
+    out.left = left;
+    let mut writes: BTreeMap<PathBuf, Write> = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut put = |source: &Source, what| {
+        let Some(below) = below(source) else { return };
+        let path = out.folder.join(below);
+        if !writes.contains_key(&path) {
+            order.push(path.clone());
+            let content = Content::Source(source.clone());
+            writes.insert(path.clone(), Write { path, content, what });
+        }
+    };
+    put(source, What::Session);
+    for part in parts {
+        put(&assembled.files[part], What::Part);
+    }
+    if session.kind == SessionKind::Main && is_uuid(&session.id) {
+        for source in attached(&session.id, files) {
+            put(source, What::Attached(source.kind));
+        }
+    }
+    out.writes.extend(order.iter().filter_map(|path| writes.remove(path)));
+    Ok(out)
+}
+
+/// The file that Gemini CLI loads; of two that are equally new, the one that is still there.
+fn main_file(assembled: &Assembled, target: &Target<'_>) -> Option<usize> {
+    let main = assembled.true_file?;
+    let parts = &assembled.session.parts;
+    let updated = |at: usize| parts.get(at).map(|part| part.updated);
+    let is_twin = |at: &usize| {
+        is_live(&assembled.files[*at])
+            && updated(*at) == updated(main)
+            && parts.get(*at).is_some_and(|part| part.why != PartWhy::Stub)
+    };
+    let twin = (0..assembled.files.len()).find(is_twin);
+    Some(
+        twin.filter(|_| target.project.is_none() && !is_live(&assembled.files[main]))
+            .unwrap_or(main),
+    )
+}
+
+fn is_live(source: &Source) -> bool {
+    source.archived.as_ref().is_none_or(|archived| archived.state == SourceState::Live)
+}
+
+fn in_hash_folder(source: &Source) -> bool {
+    let name = source.folder().and_then(Path::file_name);
+    name.is_some_and(|name| is_hash(&name.to_string_lossy()))
+}
+
+fn below(source: &Source) -> Option<&Path> {
+    source.path.strip_prefix(source.folder()?).ok()
+}
+
+/// The folder that the session goes to, and what tells whose it is.
+fn place(assembled: &Assembled, source: &Source, target: &Target<'_>) -> Result<Plan, Refusal> {
+    let known = &assembled.session.project;
+    let guessed = matches!(known.proof, Proof::ToolPaths | Proof::None);
+    let own = || known.path.clone().filter(|_| !guessed);
+    let project = target.project.clone().or_else(own);
+    let from = source.folder();
+    let is_here =
+        source.archived.as_ref().is_none_or(|archived| *archived.machine == *target.machine);
+    let in_tmp = |folder: &Path| folder.parent().is_some_and(|tmp| tmp.ends_with("tmp"));
+    let root = match from {
+        Some(folder) if is_here && in_tmp(folder) => folder.ancestors().nth(2).map(Path::to_owned),
+        Some(_) if is_here && target.project.is_none() => None,
+        Some(_) => Some(target.root.clone().ok_or(Refusal::NoRoot)?),
+        None => return Err(Refusal::NoFolder),
+    };
+    let mut out = Plan {
+        folder: from.map(Path::to_owned).unwrap_or_default(),
+        root,
+        project,
+        writes: Vec::new(),
+        enter: None,
+        left: Vec::new(),
+    };
+    // What is there stays where it is, unless another folder is asked for or Gemini CLI looks elsewhere.
+    if is_here && is_live(source) && !in_hash_folder(source) && target.project.is_none() {
+        out.project = from.and_then(marker).or(out.project);
+        return Ok(out);
+    }
+    let Some(root) = &out.root else { return Ok(out) };
+    let Some(project) = &out.project else {
+        out.folder = root.join("tmp").join(out.folder.file_name().unwrap_or_default());
+        return Ok(out);
+    };
+    let claim = claim(root, project).map_err(Refusal::Registry)?;
+    let tmp = root.join("tmp");
+    let (slug, hash) = (tmp.join(&claim.slug), tmp.join(hash_of(project)));
+    if hash.is_dir() && is_fresh(&slug) {
+        // At its next start Gemini CLI copies the old folder to the new one, but only while that is empty.
+        out.folder = hash;
+        return Ok(out);
+    }
+    let note = registry::normal(project);
+    out.writes.extend(claim.markers.into_iter().map(|path| Write {
+        path,
+        content: Content::Text(note.clone()),
+        what: What::Marker,
+    }));
+    out.enter = (!claim.is_listed).then_some(claim.slug);
+    out.folder = slug;
+    Ok(out)
+}
+
+/// Whether a folder holds nothing but the note of whose it is.
+fn is_fresh(folder: &Path) -> bool {
+    let Ok(mut entries) = std::fs::read_dir(folder) else { return true };
+    entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == registry::MARKER))
+}
+
+/// The files that hold messages which the main one lacks, and what is not written.
+fn parts(
+    assembled: &Assembled,
+    main: usize,
+    is_offered: &dyn Fn(usize) -> bool,
+) -> (Vec<usize>, Vec<Left>) {
+    let files = &assembled.files;
+    let mut chosen = vec![main];
+    let mut losing: BTreeMap<usize, LeftWhy> = BTreeMap::new();
+    for placed in assembled.listed().filter(|placed| placed.said.kind != MessageKind::Injected) {
+        let holders: BTreeSet<usize> = placed.places.iter().map(|place| place.file).collect();
+        if chosen.iter().any(|file| holders.contains(file)) {
+            continue;
+        }
+        let is_free =
+            |at: usize| chosen.iter().all(|other| below(&files[*other]) != below(&files[at]));
+        let fitting = holders.iter().copied().filter(|at| is_offered(*at) && is_free(*at));
+        match fitting.min_by_key(|at| (files[*at].is_replaced(), in_hash_folder(&files[*at]), *at))
+        {
+            Some(file) => chosen.push(file),
+            None => losing.extend(holders.iter().map(|at| {
+                (*at, if is_offered(*at) { LeftWhy::Version } else { LeftWhy::Corrupt })
+            })),
+        }
+    }
+    let why = |at: usize| {
+        let is_stub = assembled.session.parts.get(at).is_some_and(|part| part.why == PartWhy::Stub);
+        losing.get(&at).copied().unwrap_or(if is_stub { LeftWhy::Stub } else { LeftWhy::Copy })
+    };
+    let left = (0..files.len()).filter(|at| !chosen.contains(at));
+    let left = left.map(|at| Left { source: files[at].clone(), why: why(at) }).collect();
+    chosen.remove(0);
+    (chosen, left)
+}
+
+/// Subagents, and theirs; long tool outputs, plans and tasks of all of them. Of several versions of a
+/// file the one comes first that Gemini CLI would see.
+pub fn attached<'a>(id: &str, files: &[(&'a Source, &About)]) -> Vec<&'a Source> {
+    let mut sources: Vec<&Source> = files.iter().map(|(source, _)| *source).collect();
+    sources.sort_by_key(|source| {
+        (source.is_replaced(), in_hash_folder(source), !is_live(source), source.path.clone())
+    });
+    let mut ids = vec![id.to_owned()];
+    let mut out: Vec<&Source> = Vec::new();
+    let mut next = 0;
+    while let Some(id) = ids.get(next).cloned() {
+        next += 1;
+        let outputs = format!("session-{id}");
+        for source in &sources {
+            let Some(below) = below(source) else { continue };
+            let below: Vec<_> =
+                below.iter().map(|part| part.to_str().unwrap_or_default()).collect();
+            match (source.kind, &below[..]) {
+                (SourceKind::Subagent, ["chats", parent, _]) if *parent == id => {
+                    let stem = source.stem();
+                    if !ids.contains(&stem) {
+                        ids.push(stem);
+                    }
+                }
+                (SourceKind::ToolOutput, ["tool-outputs", folder, ..]) if *folder == outputs => {}
+                (SourceKind::Plan | SourceKind::Task, [folder, _, ..]) if *folder == id => {}
+                _ => continue,
+            }
+            out.push(source);
+        }
+    }
+    out
+}
+
+/// The line that makes a session as new as `now` to Gemini CLI.
+pub fn fresh_line(now: Timestamp) -> String {
+    format!("{{\"$set\":{{\"lastUpdated\":\"{now:.3}\"}}}}\n")
+}
+
+/// Whether the session's file takes such a line: a log does, a document does not.
+pub fn takes_line(assembled: &Assembled, source: &Source) -> bool {
+    let at = assembled.files.iter().position(|file| file == source);
+    let is_document = at.and_then(|at| assembled.documents.get(at)).copied().unwrap_or(true);
+    source.path.extension().is_some_and(|ending| ending == "jsonl") && !is_document
+}
