@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
-use backstory_core::archive::{Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced};
+use backstory_core::archive::{Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced, Texted};
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
 use backstory_core::pricing::Table;
@@ -87,6 +87,15 @@ impl Library {
         let faults = archive.faults().map_err(cannot_open)?;
         let all = Collection::new(&archive, found).map_err(cannot_open)?;
         Ok(Self { archive, all, prices, faults })
+    }
+
+    /// Brings the text index up to date.
+    pub(crate) fn index(&mut self, ctx: &Context, printer: &mut Printer) -> Result<()> {
+        if self.archive.is_read_only() || ctx.no_sync {
+            return Ok(());
+        }
+        index(printer, &mut self.archive)?;
+        Ok(())
     }
 
     /// What each session cost, as far as its calls have prices.
@@ -218,6 +227,13 @@ pub(crate) fn sync(
     archive
         .sync(found, &setup(ctx, machine, &candidates), &|_| progress.tick())
         .map_err(cannot_open)
+}
+
+/// Brings the text index up to date, with a counter where somebody waits.
+pub(crate) fn index(printer: &mut Printer, archive: &mut Archive) -> Result<Texted> {
+    let left = archive.left_to_index().map_err(cannot_open)?;
+    let progress = printer.counter(("indexing", "sessions"), left);
+    archive.index(&|| progress.tick()).map_err(cannot_open)
 }
 
 /// After the answer: captures what changed, for a moment, what will be deleted soonest first.

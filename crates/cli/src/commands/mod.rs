@@ -13,6 +13,7 @@ mod overview;
 mod pricing;
 pub(crate) mod projects;
 mod redact;
+mod search;
 mod sessions;
 mod shell;
 mod show;
@@ -44,6 +45,7 @@ use crate::output::number::plural;
 pub(crate) enum Command {
     Sessions(sessions::Sessions),
     Show(show::Show),
+    Search(search::Search),
     Usage(usage::Usage),
     Tools(tools::Tools),
     Commands(shell::Commands),
@@ -85,6 +87,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         None => overview::run(ctx, printer),
         Some(Command::Sessions(args)) => sessions::run(ctx, printer, args),
         Some(Command::Show(args)) => show::run(ctx, printer, args),
+        Some(Command::Search(args)) => search::run(ctx, printer, args),
         Some(Command::Usage(args)) => usage::run(ctx, printer, args),
         Some(Command::Tools(args)) => tools::run(ctx, printer, args),
         Some(Command::Commands(args)) => shell::run(ctx, printer, args),

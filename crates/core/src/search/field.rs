@@ -168,7 +168,9 @@ impl<'a> Fields<'a> {
             return self.push(Where::Output, text);
         }
         self.capped = true;
-        let (head, tail) = (text.floor_char_boundary(END), text.ceil_char_boundary(text.len() - END));
+        let is_boundary = |at: &usize| text.is_char_boundary(*at);
+        let head = (0..=END).rev().find(is_boundary).unwrap_or(0);
+        let tail = (text.len() - END..text.len()).find(is_boundary).unwrap_or(text.len());
         self.push(Where::Output, &text[..head]);
         self.push(Where::Output, &text[tail..]);
     }

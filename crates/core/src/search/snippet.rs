@@ -134,8 +134,9 @@ mod tests {
             let mut places = places;
             places.sort_unstable();
             for (start, length) in places {
-                let start = text.floor_char_boundary(start.max(marks.last().map_or(0, |mark| mark.end + 1)));
-                let end = text.ceil_char_boundary(start + length);
+                let boundary = |at: usize| (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+                let start = boundary(start.max(marks.last().map_or(0, |mark| mark.end + 4)));
+                let end = boundary(start + length);
                 if start < end && marks.last().is_none_or(|mark| mark.end < start) {
                     marks.push(start..end);
                 }

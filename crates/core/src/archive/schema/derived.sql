@@ -78,11 +78,13 @@ CREATE TABLE sessions (
     -- The times of its first and last call.
     first   INTEGER,
     last    INTEGER,
+    -- Whether its text is indexed as it is now.
+    texted  INTEGER NOT NULL DEFAULT 0,
     -- The session, its calls and tool calls, as the library stores them.
     body    BLOB NOT NULL,
     detail  BLOB NOT NULL
 );
-CREATE INDEX sessions_id ON sessions (id);
+CREATE INDEX sessions_id ON sessions (id, texted);
 CREATE INDEX sessions_grp ON sessions (grp);
 
 -- Calls by session, quarter of an hour, model and size of prompt: what most reports ask for.
@@ -124,3 +126,42 @@ CREATE TABLE notes (
     key   TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) WITHOUT ROWID;
+
+-- The text index. A session that is in it has a number, which its row here keeps while the one in
+-- `sessions` comes and goes; its messages have the rows from that number times 2^24 on.
+CREATE TABLE texted (
+    number  INTEGER PRIMARY KEY,
+    session TEXT NOT NULL UNIQUE,
+    -- A hash of the user's name and tags for it.
+    label   INTEGER NOT NULL
+);
+
+-- What is known of a message without its text.
+CREATE TABLE texts (
+    number  INTEGER PRIMARY KEY,
+    -- Empty for what is said of the session as a whole.
+    message TEXT NOT NULL,
+    -- Of where its records stand: while it is the same, so is the text.
+    look    INTEGER NOT NULL,
+    -- Of what it says: copies of a message say the same.
+    content INTEGER NOT NULL,
+    -- Milliseconds since 1970, UTC.
+    at      INTEGER,
+    kind    TEXT NOT NULL,
+    fate    TEXT NOT NULL,
+    model   TEXT,
+    -- The names of the tools it called.
+    tools   TEXT NOT NULL,
+    -- Whether the middle of an output was left out.
+    capped  INTEGER NOT NULL
+);
+CREATE INDEX texts_content ON texts (content);
+
+-- Messages that repeat one of another session.
+CREATE TABLE copies (number INTEGER PRIMARY KEY);
+
+-- Our own tokens, separated by spaces (search/token.rs).
+CREATE VIRTUAL TABLE words USING fts5 (
+    prompt, reference, reply, thought, tool, output, summary, name,
+    content = '', contentless_delete = 1, tokenize = 'ascii'
+);
