@@ -12,6 +12,7 @@ mod name;
 mod overview;
 mod pricing;
 pub(crate) mod projects;
+mod prompts;
 mod redact;
 mod search;
 mod sessions;
@@ -46,6 +47,7 @@ pub(crate) enum Command {
     Sessions(sessions::Sessions),
     Show(show::Show),
     Search(search::Search),
+    Prompts(prompts::Prompts),
     Usage(usage::Usage),
     Tools(tools::Tools),
     Commands(shell::Commands),
@@ -88,6 +90,7 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Sessions(args)) => sessions::run(ctx, printer, args),
         Some(Command::Show(args)) => show::run(ctx, printer, args),
         Some(Command::Search(args)) => search::run(ctx, printer, args),
+        Some(Command::Prompts(args)) => prompts::run(ctx, printer, args),
         Some(Command::Usage(args)) => usage::run(ctx, printer, args),
         Some(Command::Tools(args)) => tools::run(ctx, printer, args),
         Some(Command::Commands(args)) => shell::run(ctx, printer, args),

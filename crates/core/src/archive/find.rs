@@ -215,7 +215,7 @@ impl Archive {
     }
 
     /// The messages of a session that only repeat another one.
-    fn copies_of(&self, session: &str) -> Result<HashSet<String>, ArchiveError> {
+    pub fn copies_of(&self, session: &str) -> Result<HashSet<String>, ArchiveError> {
         let mut find = self.db.prepare_cached(&format!(
             "SELECT message FROM copies JOIN texts ON texts.number = copies.number
              WHERE copies.number >> {BITS} = (SELECT number FROM texted WHERE session = ?1)"

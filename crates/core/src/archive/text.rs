@@ -469,3 +469,24 @@ fn span_length(span: &Span) -> u64 {
         Span::File { length, .. } => *length,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What SQLite makes of our tokens is our tokens.
+    #[test]
+    fn the_index_holds_exactly_our_tokens() {
+        let archive = Archive::in_memory().unwrap();
+        let text = "Fix parseHttpHeader in src/main_loop.rs! 日本語 Straße ΣΊΣΥΦΟΣ i\u{307} 1,5 'it''s' \0 \u{1b}[1mé\u{ad}e\u{1b}[0m x\u{a0}y ½ ª ﬁn Ⅷ नमस्ते שָׁלוֹם 🥛";
+        let columns = columns(&Fields::of_text(Where::Reply, text));
+        let want: Vec<String> = columns[Where::Reply as usize].split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect();
+        let row = Row { number: 1 << BITS, content: 0, capped: false, tools: String::new(), columns };
+        insert(&archive.db, &row, &About { message: "m", look: 0, at: None, kind: "reply", fate: "kept", model: None }).unwrap();
+        archive.db.execute_batch("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, words, instance)").unwrap();
+        let mut seen = archive.db.prepare("SELECT term FROM seen WHERE col = 'reply' ORDER BY offset").unwrap();
+        let got: Vec<String> = seen.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(got, want);
+        assert!(got.len() > 30, "{got:?}");
+    }
+}

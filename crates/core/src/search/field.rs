@@ -117,6 +117,13 @@ impl<'a> Fields<'a> {
         fields
     }
 
+    /// A text by itself.
+    pub fn of_text(field: Where, text: &'a str) -> Self {
+        let mut fields = Self::default();
+        fields.push(field, text);
+        fields
+    }
+
     /// What is said of a session as a whole.
     pub fn of_session(session: &'a Session) -> Self {
         let mut fields = Self::default();
