@@ -13,6 +13,7 @@ mod output;
 mod overview;
 mod projects;
 mod redact;
+mod search;
 mod sessions;
 mod show;
 mod support;

@@ -60,8 +60,11 @@ impl TextRow {
     }
 }
 
+/// How many hits are weighed against each other.
+const WEIGHED: usize = 3000;
+
 /// Among how many of the best ties are broken.
-const TIES: usize = 1000;
+const TIES: usize = 200;
 
 const COLUMNS: &str = "message, at, kind, fate, model, tools, capped";
 
@@ -81,25 +84,18 @@ impl Archive {
         if fields.is_empty() {
             return Ok(Vec::new());
         }
-        let mut sql = String::from("SELECT ");
-        match &query.words {
-            Some(_) => {
-                let weights: Vec<String> = Where::ALL.iter().map(|field| field.weight().to_string()).collect();
-                sql += &format!("words.rowid, -bm25(words, {})", weights.join(", "));
-            }
-            None => sql += "texts.number, 0.0",
-        }
+        let expression = query.words.as_ref().map(|words| words.expression(&names(&fields)));
+        let mut sql = String::from(if expression.is_some() { "SELECT words.rowid" } else { "SELECT texts.number" });
         if asks {
             sql += &format!(", {COLUMNS}");
         }
-        sql += match (&query.words, asks) {
+        sql += match (&expression, asks) {
             (Some(_), true) => " FROM words JOIN texts ON texts.number = words.rowid WHERE words MATCH ?1",
             (Some(_), false) => " FROM words WHERE words MATCH ?1",
-            (None, _) => " FROM texts WHERE ?1 = ''",
+            (None, _) => " FROM texts WHERE ?1 IS NULL",
         };
-        let expression = query.words.as_ref().map(|words| words.expression(&names(&fields)));
-        let mut statement = self.db.prepare(&sql)?;
-        let mut rows = statement.query([expression.unwrap_or_default()])?;
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query([&expression])?;
         let mut out: Vec<(Match<'_>, Option<Timestamp>)> = Vec::new();
         while let Some(row) = rows.next()? {
             let number: i64 = row.get(0)?;
@@ -109,22 +105,47 @@ impl Archive {
             }
             let mut at = None;
             if asks {
-                let about = text_row(row, 2)?;
+                let about = text_row(row, 1)?;
                 if !query.filters.takes(&about.about(), session) {
                     continue;
                 }
                 at = about.at;
             }
-            out.push((Match { session, row: number, score: row.get(1)? }, at));
+            out.push((Match { session, row: number, score: 0.0 }, at));
         }
-        match order {
-            Order::Date => out.sort_by_key(|(hit, at)| (Reverse(*at), hit.row)),
-            Order::Relevance => {
-                out.sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
+        match (order, &expression) {
+            (Order::Relevance, Some(expression)) => {
+                self.rank(expression, &mut out)?;
                 self.break_ties(&mut out)?;
             }
+            (Order::Relevance, None) if !asks => out.sort_by_key(|(hit, _)| (Reverse(hit.session.updated), hit.row)),
+            _ => out.sort_by_key(|(hit, at)| (Reverse(*at), hit.row)),
         }
         Ok(out.into_iter().map(|(hit, _)| hit).collect())
+    }
+
+    /// Puts what fits best first. Rows are numbered by age, more or less; of a word that stands in very
+    /// many messages only the newest are weighed, and the rest follow.
+    fn rank(
+        &self,
+        expression: &str,
+        hits: &mut [(Match<'_>, Option<Timestamp>)],
+    ) -> Result<(), ArchiveError> {
+        hits.sort_unstable_by_key(|(hit, _)| Reverse(hit.row));
+        let weighed = hits.len().min(WEIGHED);
+        let Some((oldest, _)) = weighed.checked_sub(1).map(|last| hits[last]) else { return Ok(()) };
+        let weights: Vec<String> = Where::ALL.iter().map(|field| field.weight().to_string()).collect();
+        let mut find = self.db.prepare_cached(&format!(
+            "SELECT rowid, -bm25(words, {}) FROM words WHERE words MATCH ?1 AND rowid >= ?2",
+            weights.join(", ")
+        ))?;
+        let scores = find.query_map(params![expression, oldest.row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let scores: HashMap<i64, f64> = scores.collect::<Result<_, _>>()?;
+        for (hit, _) in &mut hits[..weighed] {
+            hit.score = scores.get(&hit.row).copied().unwrap_or_default();
+        }
+        hits[..weighed].sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
+        Ok(())
     }
 
     fn break_ties(&self, hits: &mut [(Match<'_>, Option<Timestamp>)]) -> Result<(), ArchiveError> {
@@ -238,7 +259,11 @@ impl Archive {
     }
 }
 
+/// The columns of fields; empty for all.
 fn names(fields: &[Where]) -> String {
+    if fields.len() == Where::ALL.len() {
+        return String::new();
+    }
     fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(" ")
 }
 

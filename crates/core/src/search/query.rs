@@ -81,17 +81,16 @@ impl Node {
     }
 
     /// The same question to the index. It is made of our own tokens alone, so that nothing that was
-    /// typed is syntax there.
+    /// typed is syntax there. `columns` are those to look into; empty for all.
     pub fn expression(&self, columns: &str) -> String {
+        let only = if columns.is_empty() { String::new() } else { format!("{{{columns}}} : ") };
         let join = |nodes: &[Self], with: &str| {
             nodes.iter().map(|node| node.expression(columns)).collect::<Vec<_>>().join(with)
         };
         match self {
             Self::Term(term) => {
                 let star = if term.prefix { " *" } else { "" };
-                let phrase = |tokens: &Vec<String>| {
-                    format!("{{{columns}}} : \"{}\"{star}", tokens.join(" "))
-                };
+                let phrase = |tokens: &Vec<String>| format!("{only}\"{}\"{star}", tokens.join(" "));
                 let phrases: Vec<String> = term.phrases.iter().map(phrase).collect();
                 format!("({})", phrases.join(" OR "))
             }
@@ -357,7 +356,7 @@ mod tests {
 
     fn parsed(text: &str) -> String {
         let query = Query::parse(text, &now()).unwrap();
-        query.words.map(|words| words.expression("a").replace("{a} : ", "")).unwrap_or_default()
+        query.words.map(|words| words.expression("")).unwrap_or_default()
     }
 
     fn error(text: &str) -> (String, String) {
@@ -376,6 +375,13 @@ mod tests {
         assert_eq!(parsed("日本語 語 \"語 a\""), r#"(("日本 本語") AND ("語" *) AND ("語 a"))"#);
         assert_eq!(parsed("https://example.org/a-b"), r#"("https example org a b")"#);
         assert_eq!(parsed("a AND b"), r#"(("a") AND ("b"))"#);
+    }
+
+    #[test]
+    fn only_some_columns() {
+        let query = Query::parse("ab -c", &now()).unwrap();
+        let got = query.words.unwrap().expression("prompt reply");
+        assert_eq!(got, r#"((({prompt reply} : "ab")) NOT (({prompt reply} : "c")))"#);
     }
 
     #[test]

@@ -44,7 +44,15 @@ pub struct Token<'a> {
 
 /// Gives the tokens of a text in order: the text, then for each word `likeThis` a gap and its parts.
 pub fn each_token(text: &str, sink: &mut dyn FnMut(Token<'_>)) {
-    let mut state = State { sink, word: String::new(), from: 0, humps: false, before: None, spaceless: None, camels: Vec::new() };
+    let mut state = State {
+        sink,
+        word: String::new(),
+        from: 0,
+        humps: false,
+        before: None,
+        spaceless: None,
+        camels: Vec::new(),
+    };
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
@@ -102,13 +110,17 @@ struct State<'a> {
 
 impl State<'_> {
     /// Another letter or digit of a word stands at `at`.
+    #[inline]
     fn letter(&mut self, at: usize, upper: bool, lower: bool) {
-        self.end_run();
-        if self.word.is_empty() && self.before.is_none() {
+        if self.spaceless.is_some() {
+            self.end_run();
+        }
+        if self.before.is_none() {
             self.from = at;
             self.humps = false;
         } else {
-            self.humps |= upper && self.before != Some(true) || lower && self.before == Some(true) && at > self.from + 1;
+            let was_upper = self.before == Some(true);
+            self.humps |= (upper && !was_upper) || (lower && was_upper && at > self.from + 1);
         }
         self.before = Some(upper);
     }
@@ -121,9 +133,11 @@ impl State<'_> {
         if is_letter && is_spaceless(c) {
             self.end_word(at);
             if let Some((before, start)) = self.spaceless {
-                let pair: String = [before, c].iter().collect();
-                let end = at + c.len_utf8();
-                (self.sink)(Token { text: &pair, form: Form::Pair, start, end });
+                let mut pair = [0; 8];
+                let split = before.encode_utf8(&mut pair).len();
+                let length = split + c.encode_utf8(&mut pair[split..]).len();
+                let text = std::str::from_utf8(&pair[..length]).unwrap_or_default();
+                (self.sink)(Token { text, form: Form::Pair, start, end: at + c.len_utf8() });
             }
             self.spaceless = Some((c, at));
         } else if is_letter {
@@ -160,8 +174,7 @@ impl State<'_> {
     fn end_run(&mut self) {
         if let Some((last, start)) = self.spaceless.take() {
             let end = start + last.len_utf8();
-            let text = last.encode_utf8(&mut [0; 4]).to_owned();
-            (self.sink)(Token { text: &text, form: Form::Last, start, end });
+            (self.sink)(Token { text: last.encode_utf8(&mut [0; 4]), form: Form::Last, start, end });
         }
     }
 }

@@ -2,7 +2,7 @@ mod ask;
 mod hit;
 mod page;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use backstory_core::archive::{Match, Order};
@@ -175,6 +175,21 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     page::print(ctx, printer, &library.all, &hits, &more)?;
     page::tell(printer, &hits, total, args.offset, pattern.is_some());
     Ok(Exit::Fine)
+}
+
+/// The ids of the sessions in which some words were said.
+pub(super) fn sessions_with(
+    ctx: &Context,
+    printer: &mut Printer,
+    library: &mut Library,
+    words: &str,
+) -> Result<HashSet<String>> {
+    let ask = Ask::default();
+    let query = ask.query(ctx, words, &Filters::default())?;
+    library.index(ctx, printer)?;
+    let takes = ask.sessions(library, &query, &Filters::default().filter(ctx)?)?;
+    let found = library.archive.matches(&query, &library.all, Order::Date, &takes).map_err(cannot_open)?;
+    Ok(found.iter().map(|hit| hit.session.id.clone()).collect())
 }
 
 /// Which of the hits to show. People see the best of each session together, in the order of sessions.
