@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
 use backstory_core::archive::{
-    Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced,
+    Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced, Texted,
 };
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
@@ -116,6 +116,15 @@ impl Library {
         self.faults = self.archive.faults()?;
         self.all = Collection::new(&self.archive, found)?;
         Ok(synced)
+    }
+
+    /// Brings the text index up to date.
+    pub(crate) fn index(&mut self, ctx: &Context, printer: &mut Printer) -> Result<()> {
+        if self.archive.is_read_only() || ctx.no_sync {
+            return Ok(());
+        }
+        index(printer, &mut self.archive)?;
+        Ok(())
     }
 
     /// What each session cost, as far as its calls have prices.
@@ -273,6 +282,13 @@ pub(crate) fn sync(
     archive
         .sync(found, &setup(ctx, machine, &candidates), &|_| progress.tick())
         .map_err(cannot_open)
+}
+
+/// Brings the text index up to date, with a counter where somebody waits.
+pub(crate) fn index(printer: &mut Printer, archive: &mut Archive) -> Result<Texted> {
+    let left = archive.left_to_index().map_err(cannot_open)?;
+    let progress = printer.counter(("indexing", "sessions"), left);
+    archive.index(&|| progress.tick()).map_err(cannot_open)
 }
 
 /// After the answer: captures what changed, for a moment, what will be deleted soonest first.

@@ -16,6 +16,7 @@ pub mod project;
 pub mod query;
 pub mod read;
 pub mod redact;
+pub mod search;
 pub mod shell;
 pub mod time;
 pub mod transcript;

@@ -52,6 +52,7 @@ struct Document<'a> {
     bytes: u64,
     ledger_bytes: u64,
     capture_bytes: u64,
+    text_bytes: u64,
     source_bytes: u64,
     captured_bytes: u64,
     sources: u64,
@@ -99,7 +100,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &ArchiveArgs) -> R
 fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
     let info = archive.info().map_err(cannot_open)?;
     let path = archive.path().map(|path| path.display().to_string()).unwrap_or_default();
-    let Info { bytes: size, ledger_bytes, capture_bytes, source_bytes, captured_bytes, .. } = info;
+    let Info { bytes: size, ledger_bytes, capture_bytes, text_bytes, source_bytes, captured_bytes, .. } = info;
     if ctx.json {
         return Ok(printer.json(&Document {
             schema: "backstory.archive/1",
@@ -107,6 +108,7 @@ fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
             bytes: size,
             ledger_bytes,
             capture_bytes,
+            text_bytes,
             source_bytes,
             captured_bytes,
             sources: info.sources,
@@ -127,6 +129,7 @@ fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
         ("size", share(size)),
         ("ledger", bytes(ledger_bytes)),
         ("capture", share(capture_bytes)),
+        ("text index", share(text_bytes)),
         ("captured", format!("{} of {}", bytes(captured_bytes), bytes(source_bytes))),
         ("files", count(info.sources)),
         ("sessions", format!("{}, the oldest of {oldest}", count(info.sessions))),

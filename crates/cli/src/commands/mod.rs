@@ -12,9 +12,11 @@ mod name;
 mod overview;
 mod pricing;
 pub(crate) mod projects;
+mod prompts;
 mod redact;
 mod restore;
 mod resume;
+mod search;
 mod sessions;
 mod shell;
 mod show;
@@ -47,6 +49,8 @@ use crate::output::number::plural;
 pub(crate) enum Command {
     Sessions(sessions::Sessions),
     Show(show::Show),
+    Search(search::Search),
+    Prompts(prompts::Prompts),
     Usage(usage::Usage),
     Tools(tools::Tools),
     Commands(shell::Commands),
@@ -92,6 +96,8 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         None => overview::run(ctx, printer),
         Some(Command::Sessions(args)) => sessions::run(ctx, printer, args),
         Some(Command::Show(args)) => show::run(ctx, printer, args),
+        Some(Command::Search(args)) => search::run(ctx, printer, args),
+        Some(Command::Prompts(args)) => prompts::run(ctx, printer, args),
         Some(Command::Usage(args)) => usage::run(ctx, printer, args),
         Some(Command::Tools(args)) => tools::run(ctx, printer, args),
         Some(Command::Commands(args)) => shell::run(ctx, printer, args),

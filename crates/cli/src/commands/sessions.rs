@@ -19,6 +19,8 @@ const EXAMPLES: &str = "\
 Examples:
   backstory sessions                       the latest conversations, the newest first
   backstory sessions --since 7d -p harbor  last week's, in the project called harbor
+  backstory sessions --grep 'berth calendar'
+                                           those in which both words were said in one message
   backstory sessions --sort tokens --limit 5
   backstory sessions --kind subagent       what agents started agents for
   backstory sessions --json | jq -r '.sessions[].title'
@@ -39,6 +41,10 @@ pub(crate) struct Sessions {
     /// Only these kinds of session
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
     kind: Vec<Kind>,
+
+    /// Only sessions in which these words were said; as `search` takes them
+    #[arg(long, value_name = "WORDS", help_heading = "Filters")]
+    grep: Option<String>,
 
     /// Everything: every kind, empty sessions, and those known only from the log of prompts
     #[arg(long, help_heading = "Filters")]
@@ -81,12 +87,19 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Result<Exit> {
     super::require_given(ctx)?;
-    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let mut library = Library::open(ctx, printer, &args.filters.project)?;
+    let said = match &args.grep {
+        Some(words) => Some(super::search::sessions_with(ctx, printer, &mut library, words)?),
+        None => None,
+    };
     let all = &library.all;
     let mut filter = args.filters.filter(ctx)?;
     filter.kinds = args.kind.iter().map(|kind| SessionKind::from(*kind)).collect();
     filter.all = args.all;
     let mut sessions: Vec<&Session> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
+    if let Some(said) = said {
+        sessions.retain(|session| said.contains(&session.id));
+    }
     sort(&mut sessions, args.sort);
     if args.reverse {
         sessions.reverse();

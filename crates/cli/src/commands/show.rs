@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -5,11 +6,14 @@ use anstyle::Style;
 use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::export::json;
 use backstory_core::model::{Fate, Message, Session, ToolStatus};
+use backstory_core::search::{Extent, Fields, Finder, Query, Where};
 use backstory_core::transcript::{Block, Only, Options, What, blocks};
 use clap::ValueEnum;
 
+use super::search::Ask;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
+use crate::filters::Filters;
 use crate::output::number::{bytes, count, date, plural};
 use crate::output::{Line, Printer, markdown, style};
 
@@ -18,6 +22,8 @@ Examples:
   backstory show latest                 the newest conversation
   backstory show @3 --thoughts          the third of `backstory sessions`, with the model's thoughts
   backstory show 3f2a --only prompt     only what was typed
+  backstory show 3f2a --grep tide --pager
+                                        from where that word was said first
   backstory show 3f2a --view current    what Gemini CLI itself would load, nothing that was removed
   backstory show ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl
   backstory show latest | less -R       long ones, page by page";
@@ -61,6 +67,10 @@ pub(crate) struct Show {
     /// Only this file of a session that is spread over several, counted from 1
     #[arg(long, value_name = "N")]
     part: Option<usize>,
+
+    /// Mark these words, as `search` takes them, and with `--pager` begin at the first
+    #[arg(long, value_name = "WORDS")]
+    grep: Option<String>,
 
     /// Page by page, with the program that `PAGER` names
     #[arg(long)]
@@ -111,11 +121,19 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
     if let Some(part) = args.part {
         keep_part(&mut messages, assembled, part)?;
     }
-    let options = Options {
+    let mut options = Options {
         thoughts: args.thoughts,
         tool_output: args.tool_output,
         info: args.info,
         only: args.only.iter().map(|only| Only::from(*only)).collect(),
+    };
+    let query = match &args.grep {
+        Some(words) => Some(Ask::default().query(ctx, words, &Filters::default())?),
+        None => None,
+    };
+    let marks = match &query {
+        Some(query) => Some(Marks::new(query, &messages, &mut options)?),
+        None => None,
     };
     if ctx.json {
         let wanted = blocks_messages(messages, &options);
@@ -124,13 +142,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         out.flush()?;
     } else {
         if args.pager {
-            printer.page(&ctx.pager).map_err(|error| {
+            let jump = marks.as_ref().map(|_| Marks::SIGN);
+            printer.page(&ctx.pager, jump).map_err(|error| {
                 Failure::new(format!("cannot start the pager `{}`", ctx.pager))
                     .because(error)
                     .hint("`PAGER` names the program to use")
             })?;
         }
-        Page { ctx, printer, args }.session(&assembled.session, &messages, &options)?;
+        Page { ctx, printer, args, marks }.session(&assembled.session, &messages, &options)?;
     }
     super::tell_faults(printer, &library);
     Ok(super::strictly(ctx, &library))
@@ -156,11 +175,57 @@ fn blocks_messages(messages: Vec<Message>, options: &Options) -> Vec<Message> {
     messages.into_iter().filter(|message| kept.contains(&message.id)).collect()
 }
 
+/// What `--grep` marks.
+struct Marks<'a> {
+    finder: Finder<'a>,
+    /// The messages that hold it.
+    messages: HashSet<String>,
+}
+
+impl<'a> Marks<'a> {
+    /// Stands before a message that holds it.
+    const SIGN: &'static str = "▸";
+
+    /// Finds the messages, and shows what is otherwise left out where it stands there.
+    fn new(query: &'a Query, messages: &[Message], options: &mut Options) -> Result<Self> {
+        let finder = Finder::Words(query);
+        let fields = query.filters.fields();
+        let mut found = HashSet::new();
+        for message in messages {
+            let Some(places) = finder.find(&Fields::of(message, Extent::All), &fields) else { continue };
+            found.insert(message.id.clone());
+            for place in places {
+                match place.field {
+                    Where::Thought => options.thoughts = true,
+                    Where::Output => options.tool_output = true,
+                    Where::Reference | Where::Summary => options.info = true,
+                    _ => options.info |= message.kind.is_notice(),
+                }
+            }
+        }
+        if found.is_empty() {
+            return Err(Failure::nothing("nobody said that in this session")
+                .hint("`backstory search` looks in all of them"));
+        }
+        Ok(Self { finder, messages: found })
+    }
+
+    fn mark(&self, mut line: Line, text: &str) -> Line {
+        let mut at = 0;
+        for mark in self.finder.marks(text) {
+            line = line.text(&text[at..mark.start]).styled(style::FOUND, &text[mark.clone()]);
+            at = mark.end;
+        }
+        line.text(&text[at..])
+    }
+}
+
 /// Prints a session for people.
 struct Page<'a> {
     ctx: &'a Context,
     printer: &'a mut Printer,
     args: &'a Show,
+    marks: Option<Marks<'a>>,
 }
 
 impl Page<'_> {
@@ -303,7 +368,9 @@ impl Page<'_> {
             What::Error(_) => ("error", style::ERROR),
             _ => (message.model.as_deref().unwrap_or("agent"), style::NAME),
         };
-        let mut line = Line::new().styled(style.bold(), who);
+        let holds = |marks: &Marks<'_>| marks.messages.contains(&message.id);
+        let sign = self.marks.as_ref().filter(|marks| holds(marks)).map(|_| format!("{} ", Marks::SIGN));
+        let mut line = Line::new().styled(style::FOUND, sign.unwrap_or_default()).styled(style.bold(), who);
         if let Some(at) = message.at {
             line = line.styled(style::DIM, format!("  {}", date(at, &self.ctx.zone)));
         }
@@ -331,7 +398,7 @@ impl Page<'_> {
 
     /// Markdown where somebody looks, the text itself in a pipe.
     fn words(&mut self, text: &str, margin: &str) -> Result<()> {
-        match self.printer.width() {
+        match self.printer.width().filter(|_| self.marks.is_none()) {
             Some(width) => {
                 for line in markdown::render(text, width.min(100), margin) {
                     self.printer.line(line)?;
@@ -344,7 +411,12 @@ impl Page<'_> {
 
     fn indented(&mut self, text: &str, margin: &str) -> Result<()> {
         for line in text.trim_end().lines() {
-            self.printer.line(Line::new().text(margin).text(line))?;
+            let start = Line::new().text(margin);
+            let line = match &self.marks {
+                Some(marks) => marks.mark(start, line),
+                None => start.text(line),
+            };
+            self.printer.line(line)?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use backstory_core::archive::{Captured, Synced};
+use backstory_core::archive::{Captured, Synced, Texted};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -20,8 +20,9 @@ Examples:
 
 /// Bring the archive up to date, and keep the agent's own files in it
 ///
-/// Reads the files that are new or have changed, and captures their bytes, so that every command
-/// works for a session whose files are gone. Other commands do the same in passing, for a moment.
+/// Reads the files that are new or have changed, captures their bytes, so that every command works
+/// for a session whose files are gone, and indexes what they say. Other commands do the same in
+/// passing, for a moment; `search` indexes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
@@ -47,6 +48,8 @@ struct Document {
     read_bytes: u64,
     captured_files: u64,
     captured_bytes: u64,
+    indexed_sessions: u64,
+    indexed_messages: u64,
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<Exit> {
@@ -77,6 +80,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     let progress = printer.progress(usize::try_from(synced.new + synced.changed).unwrap_or(0));
     let captured = archive.capture(&[], None, &|_| progress.tick()).map_err(cannot_open)?;
     drop(progress);
+    let texted = library::index(printer, &mut archive)?;
     if ctx.json {
         printer.json(&Document {
             schema: "backstory.sync/1",
@@ -89,9 +93,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
             read_bytes: synced.bytes,
             captured_files: captured.files,
             captured_bytes: captured.bytes,
+            indexed_sessions: texted.sessions,
+            indexed_messages: texted.messages,
         })?;
     } else {
-        tell(printer, &synced, &captured);
+        tell(printer, &synced, &captured, &texted);
     }
     Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
 }
@@ -101,7 +107,7 @@ pub(super) fn not_writable(ctx: &Context, path: &Path) -> Failure {
         .hint("check the rights of the file and its folder, or name another with `--archive`")
 }
 
-pub(super) fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured) {
+pub(super) fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured, texted: &Texted) {
     let Synced { new, changed, gone, unchanged, faulty, .. } = *synced;
     let mut parts = Vec::new();
     for (number, what) in
@@ -113,9 +119,10 @@ pub(super) fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured) 
     }
     let parts = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
     printer.note(format!(
-        "Files: {parts}. Captured: {} in {}.",
+        "Files: {parts}. Captured: {} in {}. Indexed: {}.",
         bytes(captured.bytes),
-        plural(captured.files, "file", "files")
+        plural(captured.files, "file", "files"),
+        plural(texted.messages, "message", "messages")
     ));
     if faulty > 0 {
         let files = plural(faulty, "file has", "files have");

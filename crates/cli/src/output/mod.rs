@@ -18,4 +18,4 @@ pub(crate) use backstory_core::{clean, number};
 pub(crate) use line::Line;
 pub(crate) use printer::{Printer, Verbosity};
 pub(crate) use progress::Progress;
-pub(crate) use table::{Cell, Column, Table};
+pub(crate) use table::{Cell, Column, Table, cut};

@@ -184,8 +184,9 @@ impl Printer {
         Progress::new(shown, words, total)
     }
 
-    /// Sends what follows through a pager, where somebody looks. `command` is for the shell.
-    pub(crate) fn page(&mut self, command: &str) -> io::Result<()> {
+    /// Sends what follows through a pager, where somebody looks. `command` is for the shell; `jump` is
+    /// a text to begin at.
+    pub(crate) fn page(&mut self, command: &str, jump: Option<&str>) -> io::Result<()> {
         if !self.terminal.stdout {
             return Ok(());
         }
@@ -194,7 +195,7 @@ impl Printer {
         let mut pager = Command::new(shell)
             .args([flag, command])
             // `less` shows colours only when told to.
-            .env("LESS", "-R")
+            .env("LESS", jump.map_or_else(|| "-R".to_owned(), |text| format!("-R +/{text}")))
             .stdin(Stdio::piped())
             .spawn()?;
         if let Some(input) = pager.stdin.take() {

@@ -7,6 +7,7 @@ pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 pub(crate) const YOU: Style = AnsiColor::Magenta.on_default();
 pub(crate) const CODE: Style = AnsiColor::Yellow.on_default();
+pub(crate) const FOUND: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();

@@ -15,6 +15,7 @@ mod overview;
 mod projects;
 mod redact;
 mod restore;
+mod search;
 mod sessions;
 mod show;
 mod support;

@@ -19,6 +19,7 @@ pub struct Info {
     /// What each part takes up in it.
     pub ledger_bytes: u64,
     pub capture_bytes: u64,
+    pub text_bytes: u64,
     /// How many bytes the agents' files have, and how many of them are captured.
     pub source_bytes: u64,
     pub captured_bytes: u64,
@@ -54,14 +55,17 @@ impl Archive {
         let files = number("SELECT count(*) FROM sources WHERE state = 'live' AND kept")?;
         let open = number(&format!("SELECT count(*) FROM sources WHERE {UNCAPTURED}"))?;
         let capture_bytes = number("SELECT sum(length(data)) FROM captures")?;
+        let text_bytes = number("SELECT sum(length(block)) FROM words_data")?
+            + number("SELECT sum(length(sz)) FROM words_docsize")?;
         let bytes = pages * page;
         let sessions = self.sessions()?;
         let mut machines =
             self.db.prepare("SELECT DISTINCT machine FROM sources ORDER BY machine")?;
         Ok(Info {
             bytes,
-            ledger_bytes: bytes.saturating_sub(capture_bytes),
+            ledger_bytes: bytes.saturating_sub(capture_bytes + text_bytes),
             capture_bytes,
+            text_bytes,
             source_bytes: number("SELECT sum(size) FROM sources WHERE kept")?,
             captured_bytes: number("SELECT sum(captured) FROM sources")?,
             sources: number("SELECT count(*) FROM sources")?,
@@ -152,6 +156,10 @@ impl Archive {
                 "sums of no session",
                 "SELECT count(*) FROM rollup WHERE session NOT IN (SELECT number FROM sessions)",
             ),
+            ("texts of no session", "SELECT count(*) FROM texts WHERE number >> 24 NOT IN (SELECT number FROM texted)"),
+            ("texts without words", "SELECT count(*) FROM texts WHERE number NOT IN (SELECT id FROM words_docsize)"),
+            ("words of no text", "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT number FROM texts)"),
+            ("copies of no text", "SELECT count(*) FROM copies WHERE number NOT IN (SELECT number FROM texts)"),
             (
                 "sessions of no source",
                 "SELECT count(*) FROM sessions WHERE grp NOT LIKE 'log:%' AND grp NOT IN (SELECT grp FROM members)",

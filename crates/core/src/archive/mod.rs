@@ -8,6 +8,7 @@ mod absorb;
 mod capture;
 mod care;
 mod detail;
+mod find;
 mod fingerprint;
 mod functions;
 mod ledger;
@@ -15,6 +16,7 @@ mod open;
 mod sessions;
 mod sources;
 mod sync;
+mod text;
 mod web;
 mod words;
 
@@ -27,10 +29,12 @@ pub use absorb::{Absorbed, Rebuild};
 pub use capture::Captured;
 pub use care::{Checked, Info};
 pub use detail::{Detail, StoredCall, StoredTool, TokenProblem, token_problems};
+pub use find::{Match, Order, TextRow};
 pub use functions::Billed;
 pub(crate) use ledger::rollup_answers;
 pub use sessions::{FaultCount, FileRow};
 pub use sync::{Exclude, Setup, Synced};
+pub use text::Texted;
 pub use words::Forgotten;
 
 use crate::agent::gemini::Candidates;

@@ -125,7 +125,7 @@ impl Archive {
 }
 
 /// Changes with the derived tables.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 fn current_version() -> String {
     format!("{VERSION}.{}", gemini::VERSION)

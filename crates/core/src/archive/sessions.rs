@@ -181,13 +181,13 @@ impl Archive {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn names(&self) -> Result<HashMap<String, String>, ArchiveError> {
+    pub(super) fn names(&self) -> Result<HashMap<String, String>, ArchiveError> {
         let mut statement = self.db.prepare("SELECT session, name FROM names")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn tags(&self) -> Result<HashMap<String, Vec<String>>, ArchiveError> {
+    pub(super) fn tags(&self) -> Result<HashMap<String, Vec<String>>, ArchiveError> {
         let mut statement = self.db.prepare("SELECT session, tag FROM tags ORDER BY tag")?;
         let mut out: HashMap<String, Vec<String>> = HashMap::new();
         for row in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {

@@ -105,6 +105,7 @@ impl Archive {
         batch.reweave(&db, touched)?;
         db.commit()?;
         batch.settle(self)?;
+        self.purge_index()?;
         // What was deleted must not survive in free pages or in the log.
         self.db.execute_batch(
             "PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);",

@@ -6,6 +6,7 @@ pub mod failures;
 pub mod filter;
 pub mod overview;
 pub mod projects;
+pub mod prompts;
 mod reading;
 pub mod tools;
 pub mod usage;

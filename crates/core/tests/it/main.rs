@@ -9,6 +9,7 @@ mod expected;
 mod properties;
 mod redact;
 mod round_trip;
+mod search;
 mod shapes;
 mod support;
 mod table;

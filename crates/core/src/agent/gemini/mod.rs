@@ -42,7 +42,7 @@ pub use facts::{Tokens, ToolFact};
 pub use history::Said;
 pub use load::{Form, Loaded, LogReader, load, load_current};
 pub use log::{Span, Tail};
-pub use normalize::{View, some_messages, transcript};
+pub use normalize::{View, excerpt, some_messages, transcript};
 pub use owners::{keys, message_ids, token_problems};
 pub use paths::{discover, discover_given, usual_root};
 pub use projects::{Candidates, Projects, folder_project, hash_of, is_hash};

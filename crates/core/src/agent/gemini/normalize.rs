@@ -56,19 +56,49 @@ pub fn some_messages(
     bytes: &dyn Bytes,
     agent_session: &dyn Fn(&str) -> Option<String>,
 ) -> io::Result<Vec<Message>> {
+    read(assembled, wanted, wanted, bytes, agent_session)
+}
+
+/// Reads the messages of the full view that are wanted, with all they say in it.
+pub fn excerpt(
+    assembled: &Assembled,
+    wanted: &[&Placed],
+    bytes: &dyn Bytes,
+) -> io::Result<Vec<Message>> {
+    let listed: Vec<&Placed> = assembled.listed().collect();
+    // What a tool gave back may stand in another message than its call.
+    if listed.iter().any(|placed| placed.said.kind == MessageKind::ToolResult) {
+        let mut all = transcript(assembled, View::Full, bytes, &|_| None)?;
+        let ids: HashSet<&str> = wanted.iter().map(|placed| placed.said.id.as_str()).collect();
+        all.retain(|message| ids.contains(message.id.as_str()));
+        return Ok(all);
+    }
+    let mut out = read(assembled, wanted, &listed, bytes, &|_| None)?;
+    follow_outputs(assembled, bytes, &mut out);
+    Ok(out)
+}
+
+/// Reads messages; `among` are those that may record a call which another only repeats.
+fn read(
+    assembled: &Assembled,
+    wanted: &[&Placed],
+    among: &[&Placed],
+    bytes: &dyn Bytes,
+    agent_session: &dyn Fn(&str) -> Option<String>,
+) -> io::Result<Vec<Message>> {
     let mut files =
         Files { sources: &assembled.files, bytes, open: HashMap::new(), buffer: Vec::new() };
     let messages = wanted.iter().map(|placed| message(placed, &mut files, agent_session));
     let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
     answer_calls(&mut out);
-    tell_calls_once(wanted, &mut out);
+    tell_calls_once(wanted, among, &mut out);
     Ok(out)
 }
 
 /// A call that one message records is only repeated where the content of another requests it: after
 /// a cancel the model's history joins the two.
-fn tell_calls_once(wanted: &[&Placed], messages: &mut [Message]) {
-    let recorded: HashSet<String> = wanted
+fn tell_calls_once(wanted: &[&Placed], among: &[&Placed], messages: &mut [Message]) {
+    let recorded: HashSet<String> = among
         .iter()
         .flat_map(|placed| &placed.said.tools)
         .filter_map(|tool| tool.id.as_deref().map(str::to_owned))

@@ -80,10 +80,12 @@ CREATE TABLE sessions (
     -- The times of its first and last call.
     first   INTEGER,
     last    INTEGER,
+    -- Whether its text is indexed as it is now.
+    texted  INTEGER NOT NULL DEFAULT 0,
     -- The session as the library stores it.
     body    BLOB NOT NULL
 );
-CREATE INDEX sessions_id ON sessions (id);
+CREATE INDEX sessions_id ON sessions (id, texted);
 CREATE INDEX sessions_grp ON sessions (grp);
 
 -- Calls and tool calls one by one, for the questions that sums do not answer.
@@ -131,3 +133,44 @@ CREATE TABLE notes (
     key   TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) WITHOUT ROWID;
+
+-- The text index. A session that is in it has a number, which its row here keeps while the one in
+-- `sessions` comes and goes; its messages have the rows from that number times 2^24 on.
+CREATE TABLE texted (
+    number  INTEGER PRIMARY KEY,
+    session TEXT NOT NULL UNIQUE,
+    -- A hash of the user's name and tags for it.
+    label   INTEGER NOT NULL
+);
+
+-- What is known of a message without its text.
+CREATE TABLE texts (
+    number  INTEGER PRIMARY KEY,
+    -- Empty for what is said of the session as a whole.
+    message TEXT NOT NULL,
+    -- Of where its records stand: while it is the same, so is the text.
+    look    INTEGER NOT NULL,
+    -- Of what it says: copies of a message say the same.
+    content INTEGER NOT NULL,
+    -- Milliseconds since 1970, UTC.
+    at      INTEGER,
+    kind    TEXT NOT NULL,
+    fate    TEXT NOT NULL,
+    model   TEXT,
+    -- The names of the tools it called.
+    tools   TEXT NOT NULL,
+    -- Whether the middle of an output was left out.
+    capped  INTEGER NOT NULL
+);
+CREATE INDEX texts_content ON texts (content);
+
+-- Messages that repeat one of another session.
+CREATE TABLE copies (number INTEGER PRIMARY KEY);
+
+-- Our own tokens, separated by spaces (search/token.rs).
+CREATE VIRTUAL TABLE words USING fts5 (
+    prompt, reference, reply, thought, tool, output, summary, name,
+    content = '', contentless_delete = 1, tokenize = 'ascii'
+);
+-- Larger pieces, merged less often: half the work of a first sync.
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8);

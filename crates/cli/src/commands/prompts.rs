@@ -1,0 +1,157 @@
+use std::collections::BTreeSet;
+
+use backstory_core::export::json::Time;
+use backstory_core::query::prompts::{Prompt, prompts};
+use backstory_core::search::{Fields, Finder, Query, Where};
+use serde::Serialize;
+
+use super::search::Ask;
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::Filters;
+use crate::library::{Library, cannot_open};
+use crate::output::number::{count, date, plural};
+use crate::output::{Cell, Column, Line, Printer, Table, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory prompts --since 30d            what you asked last month, the newest last
+  backstory prompts | fzf --tac            pick one
+  backstory prompts --project harbor --long
+  backstory prompts --grep 'tide -test'    those that hold a word, and not another";
+
+/// List everything you typed, across projects: one a line, the newest last
+///
+/// Prompts, commands and shell escapes, from sessions and from Gemini CLI's own logs of what was typed
+/// (`logs.json`, `shell_history`), which outlive sessions. Each once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Prompts {
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Only prompts with these words; as `search` takes them
+    #[arg(long, value_name = "WORDS", help_heading = "Filters")]
+    grep: Option<String>,
+
+    /// Show when and where each was typed
+    #[arg(long, short)]
+    long: bool,
+
+    /// Only the last so many
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// `backstory.prompts/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    prompts: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    at: Option<Time>,
+    session: Option<&'a str>,
+    project: &'a str,
+    text: &'a str,
+    from: &'static str,
+    /// Nothing but prompts is left of its session.
+    log_only: bool,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let filter = args.filters.filter(ctx)?;
+    let words = args.grep.as_deref().map(|words| Ask::default().query(ctx, words, &Filters::default())).transpose()?;
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let mut found = prompts(&library.archive, &library.all).map_err(cannot_open)?;
+    found.retain(|prompt| {
+        let owner = match prompt.session.as_deref().and_then(|id| library.all.get(id)) {
+            Some(session) => filter.takes_owner(session),
+            None => filter.takes_project(&prompt.project) && filter.tags.is_empty(),
+        };
+        let time = prompt.at.map_or(filter.period.is_everything(), |at| filter.period.contains(at));
+        owner && time && words.as_ref().is_none_or(|query| holds(query, &prompt.text))
+    });
+    let more = args.limit.map_or(0, |limit| found.len().saturating_sub(limit));
+    let found = &found[more..];
+    if ctx.json {
+        let prompts = found.iter().map(row).collect();
+        printer.json(&Document { schema: "backstory.prompts/1", prompts })?;
+        return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Fine });
+    }
+    if found.is_empty() {
+        return Err(match library.all.sessions.is_empty() {
+            true => super::empty(ctx, &library.all.found),
+            false => Failure::nothing("no prompt fits"),
+        });
+    }
+    if args.long {
+        printer.table(&table(ctx, found))?;
+    } else {
+        for prompt in found {
+            printer.line(Line::new().text(one_line(&prompt.text)))?;
+        }
+    }
+    tell(printer, found);
+    Ok(super::strictly(ctx, &library))
+}
+
+fn holds(query: &Query, text: &str) -> bool {
+    Finder::Words(query).find(&Fields::of_text(Where::Prompt, text), &[Where::Prompt]).is_some()
+}
+
+fn row(prompt: &Prompt) -> Row<'_> {
+    Row {
+        at: prompt.at.map(Time),
+        session: prompt.session.as_deref(),
+        project: prompt.project.key(),
+        text: &prompt.text,
+        from: prompt.from.name(),
+        log_only: prompt.log_only,
+    }
+}
+
+fn table(ctx: &Context, prompts: &[Prompt]) -> Table {
+    let mut table = Table::new([
+        Column::text("TYPED"),
+        Column::text("PROJECT"),
+        Column::text("SESSION"),
+        Column::text("FROM"),
+        Column::long("TEXT"),
+    ]);
+    for prompt in prompts {
+        let from = if prompt.log_only { "logs only" } else { prompt.from.name() };
+        let session: String = prompt.session.as_deref().unwrap_or_default().chars().take(8).collect();
+        table.row([
+            Cell::styled(style::DIM, prompt.at.map(|at| date(at, &ctx.zone)).unwrap_or_default()),
+            prompt.project.name.as_str().into(),
+            Cell::styled(style::NAME, session),
+            Cell::styled(style::DIM, from),
+            one_line(&prompt.text).into(),
+        ]);
+    }
+    table
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Names the sessions of which nothing else is left.
+fn tell(printer: &mut Printer, prompts: &[Prompt]) {
+    let left: BTreeSet<&str> =
+        prompts.iter().filter(|prompt| prompt.log_only).filter_map(|prompt| prompt.session.as_deref()).collect();
+    if left.is_empty() {
+        return;
+    }
+    let lines = prompts.iter().filter(|prompt| prompt.log_only).count();
+    printer.note(format!(
+        "{} of them are all that is left of {}, in `logs.json`: {}.",
+        count(lines as u64),
+        plural(left.len() as u64, "session", "sessions"),
+        left.into_iter().collect::<Vec<_>>().join(", ")
+    ));
+}

@@ -1,0 +1,132 @@
+//! From flags and words to a question.
+
+use backstory_core::collection::NotOne;
+use backstory_core::model::Session;
+use backstory_core::query::Filter;
+use backstory_core::search::{Query, QueryError};
+use clap::builder::PossibleValuesParser;
+use regex::Regex;
+use unicode_width::UnicodeWidthStr;
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::filters::Filters;
+use crate::library::{Library, cannot_open};
+
+/// The conditions that only messages have.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct Ask {
+    /// Only messages that called this tool: its name, `Bash`, `file_edit` (repeatable)
+    #[arg(long, value_name = "NAME")]
+    tool: Vec<String>,
+
+    /// Only what this side said
+    #[arg(long, value_name = "ROLE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["user", "assistant", "tool", "system"]))]
+    role: Vec<String>,
+
+    /// Only messages of this kind (`prompt`, `reply`, `error`, …) or of sessions of this kind (`subagent`, …)
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kind: Vec<String>,
+
+    /// Only here in a message
+    #[arg(long = "where", value_name = "WHERE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["prompt", "reference", "reply", "thought", "tool", "output", "summary", "name"]))]
+    field: Vec<String>,
+
+    /// Only this session (repeatable)
+    #[arg(long, value_name = "SESSION")]
+    session: Vec<String>,
+
+    /// Only what this became of
+    #[arg(long, value_name = "FATE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["kept", "rewound", "compressed", "failed"]))]
+    fate: Vec<String>,
+}
+
+impl Ask {
+    /// The whole question: what was typed, and the flags.
+    pub(crate) fn query(&self, ctx: &Context, text: &str, filters: &Filters) -> Result<Query> {
+        let now = ctx.now.to_zoned(ctx.zone.clone());
+        let mut query = Query::parse(text, &now).map_err(|error| unclear(text, &error))?;
+        let filter = filters.filter(ctx)?;
+        for (key, values) in [
+            ("tool", &self.tool),
+            ("role", &self.role),
+            ("kind", &self.kind),
+            ("where", &self.field),
+            ("session", &self.session),
+            ("fate", &self.fate),
+            ("model", &filter.models),
+        ] {
+            for value in values {
+                let bad = |what| Failure::new(format!("`--{key} {value}`")).because(what);
+                query.filters.add(key, value, false, &now).map_err(|what: String| bad(what))?;
+            }
+        }
+        query.filters.period.since = filter.period.since.or(query.filters.period.since);
+        query.filters.period.until = filter.period.until.or(query.filters.period.until);
+        Ok(query)
+    }
+
+    /// Which sessions are meant.
+    pub(crate) fn sessions<'a>(
+        &self,
+        library: &Library,
+        query: &'a Query,
+        filter: &Filter,
+    ) -> Result<impl Fn(&Session) -> bool + use<'a>> {
+        let mut named: Vec<(String, bool)> = Vec::new();
+        for condition in query.filters.sessions() {
+            let session = library.all.find(&condition.value).map_err(|error| match error {
+                NotOne::Several { wanted, candidates } => super::super::ambiguous(&library.all, &wanted, &candidates),
+                none @ NotOne::None(_) => Failure::nothing(none.to_string()).hint("`backstory sessions` lists them"),
+            })?;
+            named.push((session.id.clone(), condition.negated));
+        }
+        let filter = filter.clone();
+        Ok(move |session: &Session| {
+            let is = |negated: bool| named.iter().any(|(id, not)| *not == negated && *id == session.id);
+            let wanted = named.iter().all(|(_, negated)| *negated) || is(false);
+            wanted && !is(true) && filter.takes_owner(session) && query.filters.takes_session(session)
+        })
+    }
+}
+
+/// What is wrong with the query, with a mark below it.
+pub(super) fn unclear(text: &str, error: &QueryError) -> Failure {
+    let before = text.get(..error.at.start).unwrap_or_default();
+    let bad = text.get(error.at.clone()).unwrap_or_default();
+    let mark = format!("{}{}", " ".repeat(before.width()), "^".repeat(bad.width().max(1)));
+    Failure::new(format!("{}\n{text}\n{mark}", error.what)).hint("`backstory search --help` shows what a query can be")
+}
+
+pub(super) fn pattern(text: &str, exact: bool) -> Result<Regex> {
+    let escaped = if exact { regex::escape(text) } else { text.to_owned() };
+    Regex::new(&escaped).map_err(|error| {
+        Failure::new(format!("`{text}` is no regular expression")).because(error).hint("`--exact` takes every character as it is")
+    })
+}
+
+/// Nothing fits: say which word it is that stands nowhere.
+pub(super) fn nothing(ctx: &Context, library: &Library, query: &Query, text: &str, is_pattern: bool) -> Result<Failure> {
+    if library.all.sessions.is_empty() {
+        return Ok(super::super::empty(ctx, &library.all.found));
+    }
+    let mut failure = Failure::nothing(format!("nothing found for `{text}`"));
+    if is_pattern {
+        return Ok(failure);
+    }
+    let mut missing = Vec::new();
+    for term in query.terms() {
+        if !library.archive.has_term(term).map_err(cannot_open)? {
+            missing.push(format!("`{}`", term.text));
+        }
+    }
+    if !missing.is_empty() {
+        failure = failure.hint(format!("nobody ever said {}", missing.join(" or ")));
+    } else if !query.filters.is_empty() {
+        failure = failure.hint("each word is there, but not where the conditions allow it");
+    } else if query.terms().len() > 1 {
+        failure = failure.hint("each word is there, but no message holds all of them; `OR` finds any");
+    }
+    Ok(failure.hint("`--exact` also looks into the middle of long tool output"))
+}

@@ -1,0 +1,160 @@
+//! Hits with their text, read again from where it is kept.
+
+use std::collections::HashMap;
+
+use backstory_core::archive::{ArchiveError, Match, TextRow};
+use backstory_core::model::{Message, MessageKind, Session};
+use backstory_core::search::{Bit, Extent, Fields, Finder, Found, Query, Where, snippet};
+use jiff::Timestamp;
+
+use crate::error::Result;
+use crate::library::{Library, cannot_open};
+
+/// A message that fits, as it is shown.
+pub(super) struct Hit<'a> {
+    pub(super) session: &'a Session,
+    /// None for what is said of the session as a whole.
+    pub(super) message: Option<String>,
+    pub(super) at: Option<Timestamp>,
+    pub(super) role: String,
+    pub(super) kind: String,
+    pub(super) fate: String,
+    pub(super) field: Where,
+    pub(super) snippet: Vec<Bit>,
+    pub(super) score: f64,
+    /// Whether some of its text is not in the index.
+    pub(super) capped: bool,
+    pub(super) context: Vec<Message>,
+}
+
+/// How hits are read.
+pub(super) struct Read<'a> {
+    pub(super) library: &'a Library,
+    pub(super) query: &'a Query,
+    pub(super) finder: &'a Finder<'a>,
+    /// How many neighbours to read with each.
+    pub(super) context: usize,
+}
+
+impl<'a> Read<'a> {
+    /// Reads what the index found.
+    pub(super) fn matches(&self, chosen: &[Match<'a>]) -> Result<Vec<Hit<'a>>> {
+        let mut rows: Vec<Option<TextRow>> = Vec::new();
+        let mut wanted: HashMap<&str, Vec<&str>> = HashMap::new();
+        for hit in chosen {
+            rows.push(self.library.archive.text_row(hit.row).map_err(cannot_open)?);
+        }
+        for (hit, row) in chosen.iter().zip(&rows) {
+            let message = row.as_ref().and_then(|row| row.message.as_deref());
+            wanted.entry(&hit.session.id).or_default().extend(message);
+        }
+        let mut read: HashMap<&str, Vec<Message>> = HashMap::new();
+        for (session, ids) in wanted.iter().filter(|(_, ids)| !ids.is_empty()) {
+            read.insert(*session, self.read(session, ids)?);
+        }
+        let none = Vec::new();
+        let mut out = Vec::new();
+        for (hit, row) in chosen.iter().zip(rows) {
+            let Some(row) = row else { continue };
+            let messages = read.get(hit.session.id.as_str()).unwrap_or(&none);
+            out.push(self.hit(hit, row, messages));
+        }
+        Ok(out)
+    }
+
+    /// What cannot be read any more is found all the same, only not shown.
+    fn read(&self, session: &str, ids: &[&str]) -> Result<Vec<Message>> {
+        match self.library.archive.read_around(session, ids, self.context) {
+            Err(ArchiveError::Read(..)) => Ok(Vec::new()),
+            other => other.map_err(cannot_open),
+        }
+    }
+
+    fn hit(&self, hit: &Match<'a>, row: TextRow, messages: &[Message]) -> Hit<'a> {
+        let place = row.message.as_ref().and_then(|id| messages.iter().position(|message| message.id == *id));
+        let message = place.map(|place| &messages[place]);
+        let fields = match (message, &row.message) {
+            (Some(message), _) => Fields::of(message, Extent::Capped),
+            (None, None) => Fields::of_session(hit.session),
+            (None, Some(_)) => Fields::default(),
+        };
+        let found = self.finder.find(&fields, &self.query.filters.fields()).unwrap_or_default();
+        let (field, snippet) = best(&fields, &found);
+        let role = MessageKind::ALL.into_iter().find(|kind| kind.name() == row.kind).map(MessageKind::role);
+        Hit {
+            session: hit.session,
+            message: row.message,
+            at: row.at,
+            role: role.map_or("user", |role| role.name()).to_owned(),
+            kind: row.kind,
+            fate: row.fate,
+            field,
+            snippet,
+            score: hit.score,
+            capped: row.capped,
+            context: place.map(|place| self.neighbours(messages, place)).unwrap_or_default(),
+        }
+    }
+
+    fn neighbours(&self, messages: &[Message], place: usize) -> Vec<Message> {
+        let range = place.saturating_sub(self.context)..(place + self.context + 1).min(messages.len());
+        range.filter(|at| *at != place).map(|at| messages[at].clone()).collect()
+    }
+
+    /// Reads all sessions that are meant, without the index; the newest first.
+    pub(super) fn scan(&self, takes: &dyn Fn(&Session) -> bool) -> Result<Vec<Hit<'a>>> {
+        let mut out: Vec<Hit<'a>> = Vec::new();
+        for session in self.library.all.sessions.iter().filter(|session| takes(session)) {
+            let from = out.len();
+            let mut each = |message: &Message, found: Vec<Found>| {
+                let fields = Fields::of(message, Extent::All);
+                let (field, snippet) = best(&fields, &found);
+                out.push(Hit {
+                    session,
+                    message: Some(message.id.clone()),
+                    at: message.at,
+                    role: message.role.name().to_owned(),
+                    kind: message.kind.name().to_owned(),
+                    fate: message.fate.name().to_owned(),
+                    field,
+                    snippet,
+                    score: 0.0,
+                    capped: false,
+                    context: Vec::new(),
+                });
+            };
+            match self.library.archive.scan(session, &self.query.filters, self.finder, &mut each) {
+                Ok(()) | Err(ArchiveError::Read(..)) => {}
+                Err(error) => return Err(cannot_open(error)),
+            }
+            if self.context > 0 && out.len() > from {
+                self.surround(session, &mut out[from..])?;
+            }
+        }
+        out.sort_by_key(|hit| std::cmp::Reverse(hit.at));
+        Ok(out)
+    }
+
+    fn surround(&self, session: &Session, hits: &mut [Hit<'_>]) -> Result<()> {
+        let ids: Vec<String> = hits.iter().filter_map(|hit| hit.message.clone()).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let messages = self.read(&session.id, &ids)?;
+        for hit in hits {
+            let place = messages.iter().position(|message| Some(&message.id) == hit.message.as_ref());
+            hit.context = place.map(|place| self.neighbours(&messages, place)).unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+/// The text that says most of what was found: most terms, then the better place.
+fn best(fields: &Fields<'_>, found: &[Found]) -> (Where, Vec<Bit>) {
+    let best = found.iter().rev().max_by(|a, b| {
+        a.terms.cmp(&b.terms).then(a.field.weight().total_cmp(&b.field.weight()))
+    });
+    match (best, fields.pieces.first()) {
+        (Some(found), _) => (found.field, snippet(&fields.pieces[found.piece].text, &found.marks)),
+        (None, Some(piece)) => (piece.field, snippet(&piece.text, &[])),
+        (None, None) => (Where::Reply, Vec::new()),
+    }
+}

@@ -1,0 +1,249 @@
+mod ask;
+mod hit;
+mod page;
+
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+use backstory_core::archive::{Match, Order};
+use backstory_core::export::json::Time;
+use backstory_core::model::Session;
+use backstory_core::search::Finder;
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::Filters;
+use crate::library::{Library, cannot_open};
+use crate::output::Printer;
+use hit::{Hit, Read};
+
+pub(super) use ask::Ask;
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory search cart price              messages that hold both words
+  backstory search '\"add a cart\" -draft'   a phrase, and what must not stand beside it
+  backstory search 'pars* (json OR toml)'  beginnings of words, alternatives
+  backstory search 'parseHttpHeader where:tool since:30d'
+  backstory search --project harbor --role user berth
+  backstory search --exact 'Ok(())'        those characters, in all text ever captured
+  backstory search cart --json | jq -r '.hits[].session'
+
+Conditions, in the query or as flags: project: model: tool: role: kind: where: session: tag: since:
+until: fate:. Words are found whatever their case and accents; docs/search.md tells more.";
+
+/// Search all that was ever said: prompts, replies, thoughts, tools and their output
+///
+/// Every word must stand in the message, in any order. What fits best comes first, by session. Sessions
+/// whose files are gone are searched like any other.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Search {
+    /// What to look for: words, "phrases", begin*, -without, OR, (…), conditions
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+
+    #[command(flatten)]
+    ask: Ask,
+
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Look for these very characters, in all text and without the index
+    #[arg(long, conflicts_with = "regex")]
+    exact: bool,
+
+    /// Look for a regular expression, in all text and without the index
+    #[arg(long)]
+    regex: bool,
+
+    /// What comes first
+    #[arg(long, value_enum, default_value = "relevance")]
+    sort: Sort,
+
+    /// Show so many messages before and after each hit
+    #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
+    context: usize,
+
+    /// How many hits to show [default: 20; no limit with --json]
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+
+    /// How many hits to pass over first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// What fits best, the newest of those that fit the same
+    Relevance,
+    /// The newest
+    Date,
+}
+
+/// How many hits of one session are shown to people.
+const BEST: usize = 3;
+
+/// `backstory.search/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    query: &'a str,
+    total: usize,
+    took_ms: u64,
+    hits: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    session: &'a str,
+    message: Option<&'a str>,
+    at: Option<Time>,
+    project: &'a str,
+    role: &'a str,
+    kind: &'a str,
+    fate: &'a str,
+    #[serde(rename = "where")]
+    field: &'a str,
+    snippet: &'a [(String, bool)],
+    score: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    context: Vec<Neighbour<'a>>,
+}
+
+#[derive(Serialize)]
+struct Neighbour<'a> {
+    message: &'a str,
+    role: &'a str,
+    kind: &'a str,
+    text: &'a str,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let text = args.query.join(" ");
+    let mut library = Library::open(ctx, printer, &args.filters.project)?;
+    let start = Instant::now();
+    let pattern = match (args.exact, args.regex) {
+        (false, false) => None,
+        (exact, _) => Some(ask::pattern(&text, exact)?),
+    };
+    if pattern.is_none() {
+        library.index(ctx, printer)?;
+    }
+    let words = if pattern.is_some() { "" } else { &text };
+    let query = args.ask.query(ctx, words, &args.filters)?;
+    if pattern.is_none() && query.words.is_none() && query.filters.is_empty() {
+        return Err(Failure::new(format!("there is no word in `{text}`"))
+            .hint("`--exact` looks for characters that are no words"));
+    }
+    let finder = pattern.as_ref().map_or(Finder::Words(&query), Finder::Pattern);
+    let takes = args.ask.sessions(&library, &query, &args.filters.filter(ctx)?)?;
+    let read = Read { library: &library, query: &query, finder: &finder, context: args.context };
+    let limit = args.limit.or((!ctx.json).then_some(20)).unwrap_or(usize::MAX);
+    let order = if args.sort == Sort::Date { Order::Date } else { Order::Relevance };
+    let (hits, total, more) = if pattern.is_some() {
+        let mut hits = read.scan(&takes)?;
+        let total = hits.len();
+        let shown: Vec<usize> = page(hits.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
+        let more = left(hits.iter().map(|hit| hit.session));
+        let mut n = 0;
+        hits.retain(|_| {
+            n += 1;
+            shown.contains(&(n - 1))
+        });
+        (hits, total, more)
+    } else {
+        let found = library.archive.matches(&query, &library.all, order, &takes).map_err(cannot_open)?;
+        let shown = page(found.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
+        let more = left(found.iter().map(|hit| hit.session));
+        let chosen: Vec<Match<'_>> = shown.into_iter().map(|n| found[n]).collect();
+        (read.matches(&chosen)?, found.len(), more)
+    };
+    let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if ctx.json {
+        let hits = hits.iter().map(row).collect();
+        printer.json(&Document { schema: "backstory.search/1", query: &text, total, took_ms, hits })?;
+        return Ok(if total == 0 { Exit::Nothing } else { Exit::Fine });
+    }
+    if total == 0 {
+        return Err(ask::nothing(ctx, &library, &query, &text, pattern.is_some())?);
+    }
+    page::print(ctx, printer, &library.all, &hits, &more)?;
+    page::tell(printer, &hits, total, args.offset, pattern.is_some());
+    Ok(Exit::Fine)
+}
+
+/// The ids of the sessions in which some words were said.
+pub(super) fn sessions_with(
+    ctx: &Context,
+    printer: &mut Printer,
+    library: &mut Library,
+    words: &str,
+) -> Result<HashSet<String>> {
+    let ask = Ask::default();
+    let query = ask.query(ctx, words, &Filters::default())?;
+    library.index(ctx, printer)?;
+    let takes = ask.sessions(library, &query, &Filters::default().filter(ctx)?)?;
+    let found = library.archive.matches(&query, &library.all, Order::Date, &takes).map_err(cannot_open)?;
+    Ok(found.iter().map(|hit| hit.session.id.clone()).collect())
+}
+
+/// Which of the hits to show. People see the best of each session together, in the order of sessions.
+fn page<'a>(sessions: impl Iterator<Item = &'a Session>, all: bool, offset: usize, limit: usize) -> Vec<usize> {
+    if all {
+        return sessions.enumerate().map(|(n, _)| n).skip(offset).take(limit).collect();
+    }
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (n, session) in sessions.enumerate() {
+        let place = *places.entry(&session.id).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        if groups[place].len() < BEST {
+            groups[place].push(n);
+        }
+    }
+    groups.into_iter().flatten().skip(offset).take(limit).collect()
+}
+
+/// How many hits each session has.
+fn left<'a>(sessions: impl Iterator<Item = &'a Session>) -> HashMap<String, usize> {
+    let mut out: HashMap<String, usize> = HashMap::new();
+    for session in sessions {
+        match out.get_mut(&session.id) {
+            Some(count) => *count += 1,
+            None => _ = out.insert(session.id.clone(), 1),
+        }
+    }
+    out
+}
+
+fn row<'a>(hit: &'a Hit<'a>) -> Row<'a> {
+    Row {
+        session: &hit.session.id,
+        message: hit.message.as_deref(),
+        at: hit.at.map(Time),
+        project: hit.session.project.key(),
+        role: &hit.role,
+        kind: &hit.kind,
+        fate: &hit.fate,
+        field: hit.field.name(),
+        snippet: &hit.snippet,
+        score: (hit.score * 1000.0).round() / 1000.0,
+        context: hit
+            .context
+            .iter()
+            .map(|message| Neighbour {
+                message: &message.id,
+                role: message.role.name(),
+                kind: message.kind.name(),
+                text: message.words(),
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,95 @@
+//! Hits for people: session by session.
+
+use std::collections::HashMap;
+
+use backstory_core::collection::Collection;
+use backstory_core::model::{Fate, Message, State};
+use backstory_core::search::Bit;
+
+use super::hit::Hit;
+use crate::context::Context;
+use crate::error::Result;
+use crate::output::number::{count, plural, relative};
+use crate::output::{Line, Printer, style};
+
+pub(super) fn print(
+    ctx: &Context,
+    printer: &mut Printer,
+    all: &Collection,
+    hits: &[Hit<'_>],
+    totals: &HashMap<String, usize>,
+) -> Result<()> {
+    for (n, group) in hits.chunk_by(|a, b| a.session.id == b.session.id).enumerate() {
+        if n > 0 {
+            printer.blank()?;
+        }
+        let session = group[0].session;
+        let short = super::super::short(all, session);
+        let age = session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default();
+        let state = if session.state == State::LogOnly { " · only its prompts are left" } else { "" };
+        printer.line(
+            Line::new()
+                .styled(style::NAME, &short)
+                .text(" ")
+                .styled(style::HEADING, session.title().0)
+                .styled(style::DIM, format!("  {} · {age}{state}", session.project.name)),
+        )?;
+        for hit in group {
+            let (before, after): (Vec<&Message>, Vec<&Message>) =
+                hit.context.iter().partition(|message| message.at <= hit.at);
+            neighbours(printer, &before)?;
+            printer.line(line(hit))?;
+            neighbours(printer, &after)?;
+        }
+        let more = totals.get(&session.id).copied().unwrap_or(0).saturating_sub(group.len());
+        if more > 0 {
+            let text = format!("  {} more: add `session:{short}`", count(more as u64));
+            printer.line(Line::new().styled(style::DIM, text))?;
+        }
+    }
+    Ok(())
+}
+
+fn line(hit: &Hit<'_>) -> Line {
+    let mut line = Line::new().text("  ").styled(style::DIM, format!("{:<9} ", hit.field.name()));
+    if hit.fate != Fate::Kept.name() {
+        line = line.styled(style::WARNING, format!("[{}] ", hit.fate));
+    }
+    if hit.snippet.is_empty() {
+        return line.styled(style::DIM, "its file is gone and was not captured");
+    }
+    marked(line, &hit.snippet)
+}
+
+/// Text with what was found standing out.
+fn marked(line: Line, bits: &[Bit]) -> Line {
+    bits.iter().fold(line, |line, (text, found)| {
+        if *found { line.styled(style::FOUND, text) } else { line.text(text) }
+    })
+}
+
+fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
+    const LONGEST: usize = 100;
+    for message in messages {
+        let words = message.words().split_whitespace().collect::<Vec<_>>().join(" ");
+        let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.label.as_str()).collect();
+        let words = if words.is_empty() { format!("({})", calls.join(", ")) } else { words };
+        let text = format!("  {:<9} {}", message.role.name(), crate::output::cut(&words, LONGEST));
+        printer.line(Line::new().styled(style::DIM, text))?;
+    }
+    Ok(())
+}
+
+/// What was found in all, and what is not looked into.
+pub(super) fn tell(printer: &mut Printer, hits: &[Hit<'_>], total: usize, offset: usize, is_pattern: bool) {
+    let all = plural(total as u64, "hit", "hits");
+    if is_pattern {
+        printer.note(format!("{all}, in all text: the middle of long tool output too, which the index leaves out."));
+    } else if total > hits.len() {
+        let from = if offset > 0 { format!(" from {} on", count(offset as u64 + 1)) } else { String::new() };
+        printer.note(format!("{all}; {} shown{from}.", count(hits.len() as u64)));
+    }
+    if !is_pattern && hits.iter().any(|hit| hit.capped) {
+        printer.detail("Of long tool output only the beginning and the end are indexed; `--exact` reads all.");
+    }
+}

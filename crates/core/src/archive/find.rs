@@ -1,0 +1,282 @@
+//! Questions to the text index.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::text::BITS;
+use super::{Archive, ArchiveError};
+use crate::agent::gemini::{Placed, excerpt};
+use crate::collection::Collection;
+use crate::model::{Message, Session};
+use crate::search::{About, Extent, Fields, Filters, Finder, Found, Node, Query, Term, Where};
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// What fits best; of what fits the same, the newest.
+    Relevance,
+    /// The newest.
+    Date,
+}
+
+/// A message that fits.
+#[derive(Debug, Clone, Copy)]
+pub struct Match<'a> {
+    pub session: &'a Session,
+    /// Its row in the index.
+    pub row: i64,
+    /// The higher the better; 0 where no word was asked for.
+    pub score: f64,
+}
+
+/// What the index knows of a message.
+#[derive(Debug, Clone)]
+pub struct TextRow {
+    /// Its id; none for what is said of the session as a whole.
+    pub message: Option<String>,
+    pub at: Option<Timestamp>,
+    pub kind: String,
+    pub fate: String,
+    pub model: Option<String>,
+    /// The names of the tools it called.
+    pub tools: String,
+    /// Whether the middle of an output is not in the index.
+    pub capped: bool,
+}
+
+impl TextRow {
+    pub fn about(&self) -> About<'_> {
+        About {
+            at: self.at,
+            kind: Cow::Borrowed(&self.kind),
+            fate: Cow::Borrowed(&self.fate),
+            model: self.model.as_deref().map(Cow::Borrowed),
+            tools: Cow::Borrowed(&self.tools),
+        }
+    }
+}
+
+/// How many hits are weighed against each other.
+const WEIGHED: usize = 3000;
+
+/// Among how many of the best ties are broken.
+const TIES: usize = 200;
+
+const COLUMNS: &str = "message, at, kind, fate, model, tools, capped";
+
+impl Archive {
+    /// All messages that fit, in order. `takes` says which sessions are meant.
+    pub fn matches<'a>(
+        &self,
+        query: &Query,
+        all: &'a Collection,
+        order: Order,
+        takes: &dyn Fn(&Session) -> bool,
+    ) -> Result<Vec<Match<'a>>, ArchiveError> {
+        let sessions = self.numbered(all, takes)?;
+        let copies = self.copies()?;
+        let asks = query.filters.asks_messages() || order == Order::Date;
+        let fields = query.filters.fields();
+        if fields.is_empty() {
+            return Ok(Vec::new());
+        }
+        let expression = query.words.as_ref().map(|words| words.expression(&names(&fields)));
+        let mut sql = String::from(if expression.is_some() { "SELECT words.rowid" } else { "SELECT texts.number" });
+        if asks {
+            sql += &format!(", {COLUMNS}");
+        }
+        sql += match (&expression, asks) {
+            (Some(_), true) => " FROM words JOIN texts ON texts.number = words.rowid WHERE words MATCH ?1",
+            (Some(_), false) => " FROM words WHERE words MATCH ?1",
+            (None, _) => " FROM texts WHERE ?1 IS NULL",
+        };
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows = statement.query([&expression])?;
+        let mut out: Vec<(Match<'_>, Option<Timestamp>)> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let number: i64 = row.get(0)?;
+            let Some(session) = sessions.get(&(number >> BITS)) else { continue };
+            if copies.contains(&number) {
+                continue;
+            }
+            let mut at = None;
+            if asks {
+                let about = text_row(row, 1)?;
+                if !query.filters.takes(&about.about(), session) {
+                    continue;
+                }
+                at = about.at;
+            }
+            out.push((Match { session, row: number, score: 0.0 }, at));
+        }
+        match (order, &expression) {
+            (Order::Relevance, Some(expression)) => {
+                self.rank(expression, &mut out)?;
+                self.break_ties(&mut out)?;
+            }
+            (Order::Relevance, None) if !asks => out.sort_by_key(|(hit, _)| (Reverse(hit.session.updated), hit.row)),
+            _ => out.sort_by_key(|(hit, at)| (Reverse(*at), hit.row)),
+        }
+        Ok(out.into_iter().map(|(hit, _)| hit).collect())
+    }
+
+    /// Puts what fits best first. Rows are numbered by age, more or less; of a word that stands in very
+    /// many messages only the newest are weighed, and the rest follow.
+    fn rank(
+        &self,
+        expression: &str,
+        hits: &mut [(Match<'_>, Option<Timestamp>)],
+    ) -> Result<(), ArchiveError> {
+        hits.sort_unstable_by_key(|(hit, _)| Reverse(hit.row));
+        let weighed = hits.len().min(WEIGHED);
+        let Some((oldest, _)) = weighed.checked_sub(1).map(|last| hits[last]) else { return Ok(()) };
+        let weights: Vec<String> = Where::ALL.iter().map(|field| field.weight().to_string()).collect();
+        let mut find = self.db.prepare_cached(&format!(
+            "SELECT rowid, -bm25(words, {}) FROM words WHERE words MATCH ?1 AND rowid >= ?2",
+            weights.join(", ")
+        ))?;
+        let scores = find.query_map(params![expression, oldest.row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let scores: HashMap<i64, f64> = scores.collect::<Result<_, _>>()?;
+        for (hit, _) in &mut hits[..weighed] {
+            hit.score = scores.get(&hit.row).copied().unwrap_or_default();
+        }
+        hits[..weighed].sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
+        Ok(())
+    }
+
+    fn break_ties(&self, hits: &mut [(Match<'_>, Option<Timestamp>)]) -> Result<(), ArchiveError> {
+        let same = |a: f64, b: f64| (a - b).abs() <= 1e-3 * a.abs();
+        let mut from = 0;
+        while from < hits.len().min(TIES) {
+            let score = hits[from].0.score;
+            let count = hits[from..].iter().take(TIES).take_while(|(hit, _)| same(score, hit.score)).count();
+            let tied = &mut hits[from..from + count];
+            if count > 1 {
+                for (hit, at) in tied.iter_mut() {
+                    *at = self.text_row(hit.row)?.and_then(|row| row.at);
+                }
+                tied.sort_by_key(|(hit, at)| (Reverse(*at), hit.row));
+            }
+            from += count;
+        }
+        Ok(())
+    }
+
+    /// The sessions that are meant, by their numbers in the index.
+    fn numbered<'a>(
+        &self,
+        all: &'a Collection,
+        takes: &dyn Fn(&Session) -> bool,
+    ) -> Result<HashMap<i64, &'a Session>, ArchiveError> {
+        let mut find = self.db.prepare("SELECT number, session FROM texted")?;
+        let mut rows = find.query([])?;
+        let mut out = HashMap::new();
+        while let Some(row) = rows.next()? {
+            let id = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            if let Some(session) = all.get(id).filter(|session| takes(session)) {
+                out.insert(row.get(0)?, session);
+            }
+        }
+        Ok(out)
+    }
+
+    fn copies(&self) -> Result<HashSet<i64>, ArchiveError> {
+        let mut find = self.db.prepare("SELECT number FROM copies")?;
+        Ok(find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// What the index knows of a message that it found.
+    pub fn text_row(&self, number: i64) -> Result<Option<TextRow>, ArchiveError> {
+        let mut find = self.db.prepare_cached(&format!("SELECT {COLUMNS} FROM texts WHERE number = ?1"))?;
+        Ok(find.query_row([number], |row| text_row(row, 0)).optional()?)
+    }
+
+    /// Whether a word or phrase stands anywhere at all.
+    pub fn has_term(&self, term: &Term) -> Result<bool, ArchiveError> {
+        let expression = Node::Term(term.clone()).expression(&names(&Where::ALL));
+        Ok(self.db.prepare("SELECT 1 FROM words WHERE words MATCH ?1")?.exists(params![expression])?)
+    }
+
+    /// Reads every message of a session that fits, without the index: what it says to the last byte.
+    /// `each` gets it together with what was found in it.
+    pub fn scan(
+        &self,
+        session: &Session,
+        filters: &Filters,
+        finder: &Finder<'_>,
+        each: &mut dyn FnMut(&Message, Vec<Found>),
+    ) -> Result<(), ArchiveError> {
+        let Some(assembled) = self.assembled(&session.id)? else { return Ok(()) };
+        let copies = self.copies_of(&session.id)?;
+        let fields = filters.fields();
+        let listed: Vec<&Placed> = assembled.listed().filter(|placed| !copies.contains(&placed.said.id)).collect();
+        let messages = excerpt(&assembled, &listed, self)
+            .map_err(|error| ArchiveError::Read(session.id.clone(), error))?;
+        for message in &messages {
+            let tools: Vec<&str> = message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
+            let about = About {
+                at: message.at,
+                kind: message.kind.name().into(),
+                fate: message.fate.name().into(),
+                model: message.model.as_deref().map(Cow::Borrowed),
+                tools: tools.join(" ").into(),
+            };
+            if !filters.takes(&about, session) {
+                continue;
+            }
+            if let Some(found) = finder.find(&Fields::of(message, Extent::All), &fields) {
+                each(message, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// The messages of a session that only repeat another one.
+    pub fn copies_of(&self, session: &str) -> Result<HashSet<String>, ArchiveError> {
+        let mut find = self.db.prepare_cached(&format!(
+            "SELECT message FROM copies JOIN texts ON texts.number = copies.number
+             WHERE copies.number >> {BITS} = (SELECT number FROM texted WHERE session = ?1)"
+        ))?;
+        Ok(find.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// Reads some messages of a session, and so many of their neighbours on both sides, in order.
+    pub fn read_around(&self, session: &str, ids: &[&str], around: usize) -> Result<Vec<Message>, ArchiveError> {
+        let Some(assembled) = self.assembled(session)? else { return Ok(Vec::new()) };
+        let listed: Vec<&Placed> = assembled.listed().collect();
+        let wanted: HashSet<&str> = ids.iter().copied().collect();
+        let places = listed.iter().enumerate().filter(|(_, placed)| wanted.contains(placed.said.id.as_str()));
+        let mut near = vec![false; listed.len()];
+        for (at, _) in places {
+            near[at.saturating_sub(around)..(at + around + 1).min(listed.len())].fill(true);
+        }
+        let wanted: Vec<&Placed> = listed.iter().zip(near).filter(|(_, near)| *near).map(|(placed, _)| *placed).collect();
+        excerpt(&assembled, &wanted, self).map_err(|error| ArchiveError::Read(session.to_owned(), error))
+    }
+}
+
+/// The columns of fields; empty for all.
+fn names(fields: &[Where]) -> String {
+    if fields.len() == Where::ALL.len() {
+        return String::new();
+    }
+    fields.iter().map(|field| field.name()).collect::<Vec<_>>().join(" ")
+}
+
+fn text_row(row: &Row<'_>, from: usize) -> rusqlite::Result<TextRow> {
+    let message: String = row.get(from)?;
+    let at: Option<i64> = row.get(from + 1)?;
+    Ok(TextRow {
+        message: Some(message).filter(|id| !id.is_empty()),
+        at: at.and_then(|at| Timestamp::from_millisecond(at).ok()),
+        kind: row.get(from + 2)?,
+        fate: row.get(from + 3)?,
+        model: row.get(from + 4)?,
+        tools: row.get(from + 5)?,
+        capped: row.get(from + 6)?,
+    })
+}

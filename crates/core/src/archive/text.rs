@@ -1,0 +1,513 @@
+//! The text stage: the words of every message, each message once, for search.
+//!
+//! Only what changed is read: a session's row loses its mark when one of its sources changes, and of
+//! the session only the messages are read whose records stand elsewhere than before. A batch is one
+//! transaction, taken before its sessions are put together, so that nobody changes them meanwhile.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use rayon::prelude::*;
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use super::{Archive, ArchiveError};
+use crate::agent::gemini::{Assembled, Placed, Span, excerpt, is_unique};
+use crate::model::{Message, Session};
+use crate::search::{Extent, Fields, GAP, Where, each_token};
+
+/// How many rows a session can have in the index, as a power of two.
+pub(super) const BITS: u32 = 24;
+
+/// A transaction is this many bytes of files, and so many are read at a time: it bounds the memory.
+const BATCH: u64 = 24 << 20;
+
+/// What was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Texted {
+    pub sessions: u64,
+    pub messages: u64,
+    /// Sessions that could not be read: their files are gone and were not captured.
+    pub lost: u64,
+}
+
+/// A message on its way into the index.
+struct Incoming {
+    number: i64,
+    message: Message,
+    look: i64,
+}
+
+/// A row of the index.
+struct Row {
+    number: i64,
+    content: i64,
+    capped: bool,
+    tools: String,
+    columns: [String; Where::ALL.len()],
+}
+
+impl Archive {
+    /// How many sessions have text that is not indexed.
+    pub fn left_to_index(&self) -> Result<usize, ArchiveError> {
+        Ok(self.untexted()?.0.len())
+    }
+
+    /// Brings the text index up to date. `progress` is told of each session that is done.
+    pub fn index(&mut self, progress: &dyn Fn()) -> Result<Texted, ArchiveError> {
+        let mut done = Texted::default();
+        let (pending, gone) = self.untexted()?;
+        if pending.is_empty() && gone.is_empty() {
+            return Ok(done);
+        }
+        self.unindex(&gone)?;
+        let (names, tags) = (&self.names()?, &self.tags()?);
+        for ids in self.batches(pending)? {
+            let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+            let mut batch = Batch { archive: self, names, tags, touched: BTreeSet::new(), done: &mut done };
+            self.each_assembled(&ids, |assembled| {
+                progress();
+                batch.session(&assembled)
+            })?;
+            let touched = batch.touched;
+            mark_copies(&self.db, &touched)?;
+            transaction.commit()?;
+        }
+        Ok(done)
+    }
+
+    /// Sessions in batches, the oldest first; those that are put together at once are in one.
+    fn batches(&self, pending: BTreeSet<String>) -> Result<Vec<Vec<String>>, ArchiveError> {
+        let mut find = self.db.prepare(
+            "SELECT id, (SELECT sum(size) FROM members JOIN sources ON number = source WHERE grp = sessions.grp), grp
+             FROM sessions ORDER BY max(last) OVER (PARTITION BY grp), grp, id",
+        )?;
+        let mut out: Vec<Vec<String>> = Vec::new();
+        let mut last: (u64, String) = (BATCH, String::new());
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            let id: String = row.get(0)?;
+            if !pending.contains(&id) {
+                continue;
+            }
+            let (size, group): (Option<i64>, String) = (row.get(1)?, row.get(2)?);
+            if group != last.1 && last.0 >= BATCH {
+                out.push(Vec::new());
+                last.0 = 0;
+            }
+            if group != last.1 {
+                last = (last.0 + size.unwrap_or(0).cast_unsigned(), group);
+            }
+            if let Some(batch) = out.last_mut() {
+                batch.push(id);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Takes the whole index out; the next time it is built anew.
+    pub fn drop_index(&self) -> Result<(), ArchiveError> {
+        let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        self.db.execute_batch(
+            "INSERT INTO words (words) VALUES ('delete-all'); DELETE FROM texts; DELETE FROM copies;
+             DELETE FROM texted; UPDATE sessions SET texted = 0;",
+        )?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// The sessions whose text is not indexed as it is, and those in the index that are no more.
+    fn untexted(&self) -> Result<(BTreeSet<String>, Vec<i64>), ArchiveError> {
+        let mut known: HashMap<String, (i64, i64)> = HashMap::new();
+        let mut find = self.db.prepare("SELECT session, number, label FROM texted")?;
+        for row in find.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))? {
+            let (session, about) = row?;
+            known.insert(session, about);
+        }
+        let (names, tags) = (self.names()?, self.tags()?);
+        let mut pending = BTreeSet::new();
+        let mut find = self.db.prepare("SELECT id, texted FROM sessions")?;
+        let mut seen: HashSet<i64> = HashSet::new();
+        for row in find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))? {
+            let (id, is_texted) = row?;
+            let label = label(names.get(&id), tags.get(&id));
+            match known.get(&id) {
+                Some((number, known)) => {
+                    seen.insert(*number);
+                    if !is_texted || *known != label {
+                        pending.insert(id);
+                    }
+                }
+                None => _ = pending.insert(id),
+            }
+        }
+        let gone = known.into_values().map(|(number, _)| number).filter(|n| !seen.contains(n)).collect();
+        Ok((pending, gone))
+    }
+
+    /// Takes sessions out of the index.
+    fn unindex(&self, numbers: &[i64]) -> Result<(), ArchiveError> {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        let mut touched = BTreeSet::new();
+        for number in numbers {
+            let rows = rows_of(&self.db, *number)?;
+            let old: Vec<i64> = rows.values().map(|(number, ..)| *number).collect();
+            remove(&self.db, &old)?;
+            touched.extend(rows.values().map(|(_, _, content)| *content));
+            self.db.execute("DELETE FROM texted WHERE number = ?1", [number])?;
+        }
+        mark_copies(&self.db, &touched)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// After sessions were forgotten: takes their words out of the index, not only their rows.
+    pub(super) fn purge_index(&self) -> Result<(), ArchiveError> {
+        let (_, gone) = self.untexted()?;
+        if !gone.is_empty() {
+            self.unindex(&gone)?;
+            self.db.execute_batch("INSERT INTO words (words) VALUES ('optimize')")?;
+        }
+        Ok(())
+    }
+}
+
+/// What goes into one transaction.
+struct Batch<'a> {
+    archive: &'a Archive,
+    names: &'a HashMap<String, String>,
+    tags: &'a HashMap<String, Vec<String>>,
+    /// What is said by the messages that came or went.
+    touched: BTreeSet<i64>,
+    done: &'a mut Texted,
+}
+
+impl Batch<'_> {
+    fn session(&mut self, assembled: &Assembled) -> Result<(), ArchiveError> {
+        let db = &self.archive.db;
+        let id = &assembled.session.id;
+        db.prepare_cached("INSERT OR IGNORE INTO texted (session, label) VALUES (?1, 0)")?.execute([id])?;
+        let session: i64 = db
+            .prepare_cached("SELECT number FROM texted WHERE session = ?1")?
+            .query_row([id], |row| row.get(0))?;
+        let mut known = rows_of(db, session)?;
+        let mut next = known.values().map(|(number, ..)| number + 1).max().unwrap_or(session << BITS);
+        let mut wanted: Vec<(&Placed, i64, i64)> = Vec::new();
+        for placed in assembled.listed() {
+            let look = look(assembled, placed);
+            match known.remove(&placed.said.id) {
+                Some((_, known, _)) if known == look => {}
+                before => {
+                    if let Some((number, _, content)) = before {
+                        remove(db, &[number])?;
+                        self.touched.insert(content);
+                    }
+                    let number = before.map_or(next, |(number, ..)| number);
+                    next += i64::from(before.is_none());
+                    wanted.push((placed, number, look));
+                }
+            }
+        }
+        let label = self.label(&assembled.session, session, known.remove(""), &mut next)?;
+        let old: Vec<i64> = known.values().map(|(number, ..)| *number).collect();
+        remove(db, &old)?;
+        self.touched.extend(known.values().map(|(_, _, content)| *content));
+        match self.messages(assembled, &wanted) {
+            Err(ArchiveError::Read(..)) => self.done.lost += 1,
+            other => other?,
+        }
+        db.prepare_cached("UPDATE texted SET label = ?2 WHERE number = ?1")?.execute([session, label])?;
+        db.prepare_cached("UPDATE sessions SET texted = 1 WHERE id = ?1")?.execute([id])?;
+        self.done.sessions += 1;
+        Ok(())
+    }
+
+    /// What is said of the session as a whole; gives the hash of the user's words for it.
+    fn label(
+        &mut self,
+        session: &Session,
+        number: i64,
+        before: Option<(i64, i64, i64)>,
+        next: &mut i64,
+    ) -> Result<i64, ArchiveError> {
+        let db = &self.archive.db;
+        let mut session = session.clone();
+        session.name = self.names.get(&session.id).cloned();
+        session.tags = self.tags.get(&session.id).cloned().unwrap_or_default();
+        if let Some((number, ..)) = before {
+            remove(db, &[number])?;
+        }
+        let fields = Fields::of_session(&session);
+        if !fields.pieces.is_empty() {
+            debug_assert_eq!(*next >> BITS, number);
+            let at = session.updated.or(session.started).map(jiff::Timestamp::as_millisecond);
+            let row = Row {
+                number: before.map_or(*next, |(number, ..)| number),
+                content: 0,
+                capped: false,
+                tools: String::new(),
+                columns: columns(&fields),
+            };
+            *next += 1;
+            insert(db, &row, &About { message: "", look: 0, at, kind: "session", fate: "kept", model: None })?;
+        }
+        Ok(label(session.name.as_ref(), Some(&session.tags)))
+    }
+
+    /// Reads messages and writes their words, so many at a time.
+    fn messages(
+        &mut self,
+        assembled: &Assembled,
+        wanted: &[(&Placed, i64, i64)],
+    ) -> Result<(), ArchiveError> {
+        let mut rest = wanted;
+        while !rest.is_empty() {
+            let mut size = 0;
+            let length = |(placed, ..): &(&Placed, i64, i64)| -> u64 {
+                placed.places.iter().map(|place| span_length(&place.span)).sum()
+            };
+            let fits = |one: &&(&Placed, i64, i64)| {
+                let first = size == 0;
+                size += length(one).max(1);
+                first || size <= BATCH
+            };
+            let count = rest.iter().take_while(fits).count();
+            let (now, later) = rest.split_at(count);
+            rest = later;
+            let placed: Vec<&Placed> = now.iter().map(|(placed, ..)| *placed).collect();
+            let read = excerpt(assembled, &placed, self.archive)
+                .map_err(|error| ArchiveError::Read(assembled.session.id.clone(), error))?;
+            let mut numbers: HashMap<&str, (i64, i64)> =
+                now.iter().map(|(placed, number, look)| (placed.said.id.as_str(), (*number, *look))).collect();
+            let incoming: Vec<Incoming> = read
+                .into_iter()
+                .filter_map(|message| {
+                    let (number, look) = numbers.remove(message.id.as_str())?;
+                    Some(Incoming { number, message, look })
+                })
+                .collect();
+            self.write(&incoming)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, incoming: &[Incoming]) -> Result<(), ArchiveError> {
+        let rows: Vec<Row> = incoming.par_iter().with_min_len(16).map(row).collect();
+        for (Incoming { message, look, .. }, row) in incoming.iter().zip(&rows) {
+            self.touched.insert(row.content);
+            self.done.messages += 1;
+            let about = About {
+                message: &message.id,
+                look: *look,
+                at: message.at.map(jiff::Timestamp::as_millisecond),
+                kind: message.kind.name(),
+                fate: message.fate.name(),
+                model: message.model.as_deref(),
+            };
+            insert(&self.archive.db, row, &about)?;
+        }
+        Ok(())
+    }
+}
+
+fn row(incoming: &Incoming) -> Row {
+    let message = &incoming.message;
+    let fields = Fields::of(message, Extent::Capped);
+    let mut tools: Vec<&str> = message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
+    tools.dedup();
+    Row {
+        number: incoming.number,
+        content: content(message),
+        capped: fields.capped,
+        tools: tools.join(" "),
+        columns: columns(&fields),
+    }
+}
+
+/// The tokens of each field, separated by spaces.
+fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
+    let mut out: [String; Where::ALL.len()] = Default::default();
+    for piece in &fields.pieces {
+        let column = &mut out[piece.field as usize];
+        if !column.is_empty() {
+            column.push_str(GAP);
+            column.push(' ');
+        }
+        each_token(&piece.text, &mut |token| {
+            column.push_str(token.text);
+            column.push(' ');
+        });
+    }
+    out
+}
+
+/// What stands in a row besides what comes from the text.
+struct About<'a> {
+    message: &'a str,
+    look: i64,
+    at: Option<i64>,
+    kind: &'a str,
+    fate: &'a str,
+    model: Option<&'a str>,
+}
+
+fn insert(db: &Connection, row: &Row, about: &About<'_>) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT OR REPLACE INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?.execute(
+        params![
+            row.number,
+            about.message,
+            about.look,
+            row.content,
+            about.at,
+            about.kind,
+            about.fate,
+            about.model,
+            row.tools,
+            row.capped
+        ],
+    )?;
+    let [a, b, c, d, e, f, g, h] = &row.columns;
+    db.prepare_cached(
+        "INSERT INTO words (rowid, prompt, reference, reply, thought, tool, output, summary, name)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute(params![row.number, a, b, c, d, e, f, g, h])?;
+    Ok(())
+}
+
+fn remove(db: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM texts WHERE number = ?1",
+        "DELETE FROM words WHERE rowid = ?1",
+        "DELETE FROM copies WHERE number = ?1",
+    ] {
+        let mut delete = db.prepare_cached(sql)?;
+        for number in numbers {
+            delete.execute([number])?;
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a session by message: number, look, content.
+fn rows_of(db: &Connection, session: i64) -> rusqlite::Result<HashMap<String, (i64, i64, i64)>> {
+    let mut find = db.prepare_cached(
+        "SELECT message, number, look, content FROM texts WHERE number >= ?1 AND number < ?2",
+    )?;
+    let rows = find.query_map([session << BITS, (session + 1) << BITS], |row| {
+        Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
+    })?;
+    rows.collect()
+}
+
+/// Of messages that say the same, tells those that only repeat another session: saved chats, and
+/// messages with an id of their own that were imported.
+fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite::Result<()> {
+    let mut find = db.prepare_cached(
+        "SELECT texts.number, message, kind_of.kind = 'checkpoint', kind_of.id
+         FROM texts JOIN texted ON texted.number = texts.number >> 24
+         JOIN sessions kind_of ON kind_of.id = texted.session
+         WHERE content = ?1
+         ORDER BY kind_of.kind = 'checkpoint', kind_of.first IS NULL, kind_of.first, kind_of.id",
+    )?;
+    let mut count = db.prepare_cached("SELECT count(*) FROM texts WHERE content = ?1")?;
+    for content in touched.iter().filter(|content| **content != 0) {
+        // Nearly all stand alone.
+        if count.query_row([content], |row| row.get::<_, i64>(0))? < 2 {
+            db.prepare_cached("DELETE FROM copies WHERE number = (SELECT number FROM texts WHERE content = ?1)")?
+                .execute([content])?;
+            continue;
+        }
+        let rows = find.query_map([content], |row| {
+            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?, row.get::<_, String>(3)?))
+        })?;
+        let rows: Vec<(i64, String, bool, String)> = rows.collect::<Result<_, _>>()?;
+        for (n, (number, message, is_saved, session)) in rows.iter().enumerate() {
+            let repeats = |other: &(i64, String, bool, String)| {
+                other.3 != *session && (*is_saved || (is_unique(message) && other.1 == *message))
+            };
+            let sql = if rows[..n].iter().any(repeats) {
+                "INSERT OR IGNORE INTO copies VALUES (?1)"
+            } else {
+                "DELETE FROM copies WHERE number = ?1"
+            };
+            db.prepare_cached(sql)?.execute([number])?;
+        }
+    }
+    Ok(())
+}
+
+fn label(name: Option<&String>, tags: Option<&Vec<String>>) -> i64 {
+    let no_tags = Vec::new();
+    hash(&(name, tags.unwrap_or(&no_tags)))
+}
+
+/// Where the records of a message stand, and what the first pass made of them.
+fn look(assembled: &Assembled, placed: &Placed) -> i64 {
+    let said = &placed.said;
+    let mut state = DefaultHasher::new();
+    (said.kind.name(), said.fate.name(), said.at, said.model.as_deref(), &said.typed).hash(&mut state);
+    for place in &placed.places {
+        let source = &assembled.files[place.file];
+        source.archived.as_ref().map(|archived| archived.number).hash(&mut state);
+        match &place.span {
+            Span::Inline(text) => text.hash(&mut state),
+            Span::File { offset, length } => (offset, length).hash(&mut state),
+        }
+        // A log only grows; a document is written anew.
+        if assembled.documents[place.file] {
+            (source.size, source.modified).hash(&mut state);
+        }
+    }
+    state.finish().cast_signed()
+}
+
+/// What a message says, in a number; 0 when it is nothing.
+fn content(message: &Message) -> i64 {
+    let words = message.words().trim();
+    if words.is_empty() && message.tool_calls.is_empty() {
+        return 0;
+    }
+    let mut state = DefaultHasher::new();
+    words.hash(&mut state);
+    for call in &message.tool_calls {
+        (&call.name.name, call.args.as_ref().map(|args| args.get())).hash(&mut state);
+    }
+    state.finish().cast_signed()
+}
+
+fn hash(value: &impl Hash) -> i64 {
+    let mut state = DefaultHasher::new();
+    value.hash(&mut state);
+    state.finish().cast_signed()
+}
+
+fn span_length(span: &Span) -> u64 {
+    match span {
+        Span::Inline(text) => text.len() as u64,
+        Span::File { length, .. } => *length,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What SQLite makes of our tokens is our tokens.
+    #[test]
+    fn the_index_holds_exactly_our_tokens() {
+        let archive = Archive::in_memory().unwrap();
+        let text = "Fix parseHttpHeader in src/main_loop.rs! 日本語 Straße ΣΊΣΥΦΟΣ i\u{307} 1,5 'it''s' \0 \u{1b}[1mé\u{ad}e\u{1b}[0m x\u{a0}y ½ ª ﬁn Ⅷ नमस्ते שָׁלוֹם 🥛";
+        let columns = columns(&Fields::of_text(Where::Reply, text));
+        let want: Vec<String> = columns[Where::Reply as usize].split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect();
+        let row = Row { number: 1 << BITS, content: 0, capped: false, tools: String::new(), columns };
+        insert(&archive.db, &row, &About { message: "m", look: 0, at: None, kind: "reply", fate: "kept", model: None }).unwrap();
+        archive.db.execute_batch("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, words, instance)").unwrap();
+        let mut seen = archive.db.prepare("SELECT term FROM seen WHERE col = 'reply' ORDER BY offset").unwrap();
+        let got: Vec<String> = seen.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        assert_eq!(got, want);
+        assert!(got.len() > 25, "{got:?}");
+    }
+}

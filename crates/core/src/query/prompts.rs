@@ -1,0 +1,222 @@
+//! Everything a person typed, wherever it was left: sessions, prompt logs, shell histories.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::agent::gemini::{Assembled, Candidates, Placed, excerpt, is_unique};
+use crate::archive::{Archive, ArchiveError};
+use crate::collection::Collection;
+use crate::discover::SourceKind;
+use crate::model::{MessageKind, Session, SessionKind, State};
+use crate::project::Project;
+use crate::read::bytes::Bytes;
+use crate::read::decode;
+
+/// One thing that was typed.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    pub at: Option<Timestamp>,
+    /// A shell history does not know its session.
+    pub session: Option<String>,
+    /// Nothing but prompts is left of its session.
+    pub log_only: bool,
+    pub project: Arc<Project>,
+    pub text: String,
+    pub from: From,
+    /// What it is sorted by: its time, or that of its file.
+    order: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    Session,
+    Logs,
+    ShellHistory,
+}
+
+impl From {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Logs => "logs",
+            Self::ShellHistory => "shell_history",
+        }
+    }
+}
+
+/// All of them, each once, the newest last.
+pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
+    let mut typed = Typed::default();
+    // Saved chats come last: what they repeat is known by then.
+    let mut sessions: Vec<&Session> = all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
+    sessions.sort_by_key(|session| (session.kind == SessionKind::Checkpoint, session.started));
+    for session in sessions {
+        archive.each_assembled(std::slice::from_ref(&session.id), |assembled| {
+            typed.session(archive, session, &assembled);
+            Ok(())
+        })?;
+    }
+    typed.logs(archive, all)?;
+    typed.histories(archive)?;
+    let mut out = typed.out;
+    out.sort_by_key(|prompt| prompt.order);
+    Ok(out)
+}
+
+/// In other sessions a program asks.
+fn is_typed(kind: SessionKind) -> bool {
+    matches!(kind, SessionKind::Main | SessionKind::Checkpoint)
+}
+
+#[derive(Default)]
+struct Typed {
+    out: Vec<Prompt>,
+    /// Ids that are their own anywhere.
+    ids: HashSet<String>,
+    /// How often a session holds a text that its log may hold too.
+    told: HashMap<(String, String), usize>,
+    /// What was typed in a project at all.
+    known: HashSet<(String, String)>,
+}
+
+impl Typed {
+    fn push(&mut self, prompt: Prompt) {
+        self.known.insert((prompt.project.key().to_owned(), prompt.text.clone()));
+        self.out.push(prompt);
+    }
+
+    fn session(&mut self, archive: &Archive, session: &Session, assembled: &Assembled) {
+        let is_saved = session.kind == SessionKind::Checkpoint;
+        let log_only = session.state == State::LogOnly;
+        let commands = commands(archive, assembled);
+        for placed in assembled.listed() {
+            let said = &placed.said;
+            let text = match said.kind {
+                MessageKind::Prompt | MessageKind::Slash => said.typed.as_deref(),
+                MessageKind::Shell => commands.get(&said.id).map(String::as_str),
+                _ => None,
+            };
+            let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { continue };
+            let is_copy = is_unique(&said.id) && !self.ids.insert(said.id.clone());
+            let is_known = || self.known.contains(&(session.project.key().to_owned(), text.to_owned()));
+            if is_copy || (is_saved && is_known()) {
+                continue;
+            }
+            *self.told.entry((session.id.clone(), text.to_owned())).or_default() += 1;
+            self.push(Prompt {
+                at: said.at,
+                session: Some(session.id.clone()),
+                log_only,
+                project: session.project.clone(),
+                text: text.to_owned(),
+                from: if log_only { From::Logs } else { From::Session },
+                order: said.at.or(session.started).or(session.updated),
+            });
+        }
+    }
+
+    /// Lines of prompt logs that no session holds: prompts that failed, commands that left no trace.
+    fn logs(&mut self, archive: &Archive, all: &Collection) -> Result<(), ArchiveError> {
+        let mut find = archive.db.prepare("SELECT DISTINCT session, number, at, text FROM typed ORDER BY session, at, number")?;
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            let id: String = row.get(0)?;
+            let at: Option<i64> = row.get(2)?;
+            let text = row.get::<_, String>(3)?.trim().to_owned();
+            let Some(session) = all.get(&id).filter(|_| !text.is_empty()) else { continue };
+            if let Some(left) = self.told.get_mut(&(id.clone(), text.clone())).filter(|left| **left > 0) {
+                *left -= 1;
+                continue;
+            }
+            let at = at.and_then(|at| Timestamp::from_millisecond(at).ok());
+            let project = session.project.clone();
+            let log_only = session.state == State::LogOnly;
+            self.push(Prompt { at, session: Some(id), log_only, project, text, from: From::Logs, order: at.or(session.started) });
+        }
+        Ok(())
+    }
+
+    fn histories(&mut self, archive: &Archive) -> Result<(), ArchiveError> {
+        let mut projects = archive.projects(&Candidates::default())?;
+        for file in archive.files()? {
+            let source = &file.source;
+            if source.kind != SourceKind::ShellHistory {
+                continue;
+            }
+            // What is gone and was not captured is gone.
+            let Ok(text) = read(archive, source) else { continue };
+            let project = projects.resolve(source.folder(), None);
+            for text in lines(&text) {
+                if self.known.contains(&(project.key().to_owned(), text.clone())) {
+                    continue;
+                }
+                let order = source.modified.and_then(|at| Timestamp::try_from(at).ok());
+                let project = project.clone();
+                self.push(Prompt { at: None, session: None, log_only: false, project, text, from: From::ShellHistory, order });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(archive: &Archive, source: &crate::discover::Source) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    archive.open(source)?.read_to_end(&mut bytes)?;
+    Ok(decode(&bytes).into_owned())
+}
+
+/// A line is a command; an odd number of backslashes at its end joins it with the next.
+fn lines(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut command = String::new();
+    for line in text.lines() {
+        let slashes = line.bytes().rev().take_while(|byte| *byte == b'\\').count();
+        command.push_str(line);
+        if slashes % 2 == 1 {
+            command.push('\n');
+            continue;
+        }
+        out.push(std::mem::take(&mut command));
+    }
+    out.push(command);
+    out.iter().map(|command| command.trim().to_owned()).filter(|command| !command.is_empty()).collect()
+}
+
+/// The commands typed with `!`, by message; only the text of the message holds them.
+fn commands(archive: &Archive, assembled: &Assembled) -> HashMap<String, String> {
+    let shell: Vec<&Placed> = assembled.listed().filter(|placed| placed.said.kind == MessageKind::Shell).collect();
+    if shell.is_empty() {
+        return HashMap::new();
+    }
+    let messages = excerpt(assembled, &shell, archive).unwrap_or_default();
+    messages.into_iter().filter_map(|message| Some((message.id, command(&message.text)?.to_owned()))).collect()
+}
+
+/// What stands in the first fence of the message.
+fn command(text: &str) -> Option<&str> {
+    let (_, fenced) = text.split_once("```")?;
+    let (_, inside) = fenced.split_once('\n')?;
+    let end = inside.find("\n```").unwrap_or(inside.len());
+    Some(inside[..end].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_a_history() {
+        assert_eq!(lines("ls\n\necho a \\\nb\necho \\\\\npwd"), ["ls", "echo a \\\nb", "echo \\\\", "pwd"]);
+        assert_eq!(lines("cut \\"), ["cut \\"]);
+    }
+
+    #[test]
+    fn the_command_of_a_shell_escape() {
+        let text = "I ran the following shell command:\n```sh\ngit log\n```\n\nThis produced the following result:\n```\nx\n```";
+        assert_eq!(command(text), Some("git log"));
+        assert_eq!(command("nothing"), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! What must hold for a message besides its words: `project:shop role:user since:7d`.
+
+use std::borrow::Cow;
+
+use jiff::{Timestamp, Zoned};
+
+use super::field::Where;
+use crate::agent::gemini::tool_name;
+use crate::model::{Fate, MessageKind, Role, Session, SessionKind};
+use crate::time::{self, Period};
+
+/// All must hold; of the values of one condition any.
+#[derive(Debug, Clone, Default)]
+pub struct Filters {
+    conditions: Vec<Condition>,
+    pub period: Period,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    pub key: &'static str,
+    pub value: String,
+    /// It must not hold.
+    pub negated: bool,
+}
+
+/// What can be asked of a message, with what it can be, where that is known.
+const KEYS: [&str; 11] = [
+    "project", "model", "tool", "role", "kind", "where", "session", "tag", "fate", "since", "until",
+];
+
+/// `kind:` says what a message is, or what its session is.
+const SESSION_KIND: &str = "session kind";
+
+impl Condition {
+    /// The key that a word begins with, and how long it is with its colon.
+    pub(super) fn key(word: &str) -> Option<(&'static str, usize)> {
+        let (key, _) = word.split_once(':')?;
+        let known = KEYS.into_iter().find(|known| *known == key)?;
+        Some((known, known.len() + 1))
+    }
+}
+
+/// What is known of a message without its text.
+#[derive(Debug, Clone)]
+pub struct About<'a> {
+    pub at: Option<Timestamp>,
+    pub kind: Cow<'a, str>,
+    pub fate: Cow<'a, str>,
+    pub model: Option<Cow<'a, str>>,
+    /// The names of the tools it called.
+    pub tools: Cow<'a, str>,
+}
+
+impl Filters {
+    /// Adds a condition; what is wrong with it when it can never hold.
+    pub fn add(&mut self, key: &'static str, value: &str, negated: bool, now: &Zoned) -> Result<(), String> {
+        if matches!(key, "since" | "until") {
+            let stretch = time::stretch(value, now);
+            let Some((start, end)) = stretch.filter(|_| !negated) else {
+                return Err(if negated {
+                    format!("`{key}:` cannot be turned round")
+                } else {
+                    format!("`{value}` is no time; write {}", time::FORMS)
+                });
+            };
+            if key == "since" { self.period.since = Some(start) } else { self.period.until = Some(end) }
+            return Ok(());
+        }
+        let known = known_values(key);
+        let value = value.to_lowercase();
+        if !known.is_empty() && !known.contains(&value.as_str()) {
+            return Err(format!("`{key}:` is one of {}", known.join(", ")));
+        }
+        let key = if key == "kind" && is_session_kind(&value) { SESSION_KIND } else { key };
+        self.conditions.push(Condition { key, value, negated });
+        Ok(())
+    }
+
+    pub fn len(&self) -> usize {
+        self.conditions.len() + usize::from(self.period.since.is_some()) + usize::from(self.period.until.is_some())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether what is asked for in a condition holds: any of its values, and none that is negated.
+    fn holds(&self, key: &str, mut is: impl FnMut(&str) -> bool) -> bool {
+        let (mut asked, mut any) = (false, false);
+        for condition in self.conditions.iter().filter(|condition| condition.key == key) {
+            let fits = is(&condition.value);
+            if condition.negated && fits {
+                return false;
+            }
+            asked |= !condition.negated;
+            any |= !condition.negated && fits;
+        }
+        any || !asked
+    }
+
+    /// The sessions that are named, for whoever knows names.
+    pub fn sessions(&self) -> impl Iterator<Item = &Condition> {
+        self.conditions.iter().filter(|condition| condition.key == "session")
+    }
+
+    /// The fields to look into.
+    pub fn fields(&self) -> Vec<Where> {
+        Where::ALL.into_iter().filter(|field| self.holds("where", |name| name == field.name())).collect()
+    }
+
+    /// Whether the session is meant, whatever stands in it; `session:` is not looked at.
+    pub fn takes_session(&self, session: &Session) -> bool {
+        let project = |wanted: &str| {
+            let filter = crate::query::Filter { projects: vec![wanted.to_owned()], ..Default::default() };
+            filter.takes_project(&session.project)
+        };
+        let overlaps = match (session.started.or(session.updated), session.updated.or(session.started)) {
+            (Some(from), Some(to)) => self.period.overlaps(from, to.max(from)),
+            _ => true,
+        };
+        overlaps
+            && self.holds("project", project)
+            && self.holds("tag", |tag| session.tags.iter().any(|has| has.to_lowercase() == tag))
+            && self.holds(SESSION_KIND, |name| name == session.kind.name())
+    }
+
+    /// Whether any condition needs a look at the message.
+    pub fn asks_messages(&self) -> bool {
+        let of_message = |c: &Condition| matches!(c.key, "model" | "tool" | "role" | "fate" | "kind");
+        !self.period.is_everything() || self.conditions.iter().any(of_message)
+    }
+
+    /// Whether the message is meant. A message without a model goes by those of its session.
+    pub fn takes(&self, about: &About<'_>, session: &Session) -> bool {
+        let role = MessageKind::ALL.into_iter().find(|kind| kind.name() == about.kind).map(MessageKind::role);
+        let has = |text: &str, wanted: &str| text.to_lowercase().contains(wanted);
+        let model = |wanted: &str| match &about.model {
+            Some(model) => has(model, wanted),
+            None => session.models.iter().any(|model| has(model, wanted)),
+        };
+        let tool = |wanted: &str| {
+            about.tools.split_whitespace().map(|name| tool_name(name, None)).any(|name| {
+                [name.name.as_str(), &name.label, name.canonical, name.category]
+                    .iter()
+                    .any(|known| known.to_lowercase() == wanted)
+            })
+        };
+        about.at.map_or(self.period.is_everything(), |at| self.period.contains(at))
+            && self.holds("role", |wanted| role.is_some_and(|role| role.name() == wanted))
+            && self.holds("kind", |wanted| about.kind == wanted)
+            && self.holds("fate", |wanted| about.fate == wanted)
+            && self.holds("model", model)
+            && self.holds("tool", tool)
+    }
+}
+
+fn is_session_kind(name: &str) -> bool {
+    SessionKind::ALL.into_iter().any(|kind| kind.name() == name)
+}
+
+/// What a condition can be; empty when anything.
+fn known_values(key: &str) -> Vec<&'static str> {
+    match key {
+        "role" => [Role::User, Role::Assistant, Role::Tool, Role::System].map(Role::name).to_vec(),
+        "fate" => [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed].map(Fate::name).to_vec(),
+        "where" => Where::ALL.map(Where::name).to_vec(),
+        "kind" => MessageKind::ALL
+            .map(MessageKind::name)
+            .into_iter()
+            .chain(SessionKind::ALL.map(SessionKind::name))
+            .collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,18 @@
+//! Finding words in what was said: what is a word, what is asked, where it stands.
+//!
+//! Nothing here knows the archive: the index (`archive/text.rs`) and a scan of plain text go by the
+//! same tokens and the same questions.
+
+mod field;
+mod filter;
+mod find;
+mod query;
+mod snippet;
+mod token;
+
+pub use field::{Extent, Fields, Piece, Where};
+pub use filter::{About, Condition, Filters};
+pub use find::{Finder, Found};
+pub use query::{Node, Query, QueryError, Term};
+pub use snippet::{Bit, snippet};
+pub use token::{Form, GAP, Token, each_token};

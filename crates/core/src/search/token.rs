@@ -1,0 +1,398 @@
+//! Text to tokens, the same for what is indexed and for what is asked.
+//!
+//! A token is a run of letters and digits, folded for case and accents. What stands between them
+//! separates, so `search_file_content` and `src/main.rs` are their parts in order, and asking for them
+//! is asking for the phrase. `parseHttpHeader` is one token, as `github` must find `GitHub`; its parts
+//! follow behind the text, apart from it. Scripts that are written without spaces give each pair of
+//! neighbours, and the last character of a run alone.
+//!
+//! No token holds an ASCII character other than `a` to `z` and digits: the index splits at the spaces
+//! between them and nowhere else.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+
+/// Stands between texts that do not follow each other; nobody can ask for it.
+pub const GAP: &str = "·";
+
+/// Longer words are cut here: they are no words, and what is asked for is cut the same.
+const LONGEST: usize = 64;
+
+/// What a token is to the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Word,
+    /// Two neighbours of a script without spaces.
+    Pair,
+    /// The last character of a run of such.
+    Last,
+    /// A part of a word that is written `likeThis`.
+    Part,
+    Gap,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Token<'a> {
+    pub text: &'a str,
+    pub form: Form,
+    /// Where it stands in the text; it never begins or ends inside a character.
+    pub start: usize,
+    pub end: usize,
+}
+
+/// Gives the tokens of a text in order: the text, then for each word `likeThis` a gap and its parts.
+pub fn each_token(text: &str, sink: &mut dyn FnMut(Token<'_>)) {
+    let mut state = State {
+        sink,
+        word: String::new(),
+        from: 0,
+        humps: false,
+        before: None,
+        spaceless: None,
+        camels: Vec::new(),
+    };
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if byte.is_ascii_alphanumeric() {
+            state.letter(at, byte.is_ascii_uppercase(), byte.is_ascii_lowercase());
+            state.word.push(char::from(byte.to_ascii_lowercase()));
+            at += 1;
+        } else if *byte == 0x1B {
+            match escape(&bytes[at..]) {
+                Some(length) => at += length,
+                None => {
+                    state.end(at);
+                    at += 1;
+                }
+            }
+        } else if byte.is_ascii() {
+            state.end(at);
+            at += 1;
+        } else {
+            let Some(c) = text[at..].chars().next() else { break };
+            state.wide(c, at);
+            at += c.len_utf8();
+        }
+    }
+    state.end(text.len());
+    let State { camels, .. } = state;
+    let mut seen = HashSet::new();
+    for range in camels {
+        if !seen.insert(&text[range.clone()]) {
+            continue;
+        }
+        let parts = camel_parts(text, range.clone());
+        if !parts.is_empty() {
+            sink(Token { text: GAP, form: Form::Gap, start: range.start, end: range.start });
+        }
+        for (part, Range { start, end }) in parts {
+            sink(Token { text: &part, form: Form::Part, start, end });
+        }
+    }
+}
+
+struct State<'a> {
+    sink: &'a mut dyn FnMut(Token<'_>),
+    /// The word so far, folded, and where it began.
+    word: String,
+    from: usize,
+    /// Whether it is written `likeThis`.
+    humps: bool,
+    /// Whether the letter before was a capital.
+    before: Option<bool>,
+    /// The character before, where it is of a script without spaces, and where it stands.
+    spaceless: Option<(char, usize)>,
+    camels: Vec<Range<usize>>,
+}
+
+impl State<'_> {
+    /// Another letter or digit of a word stands at `at`.
+    #[inline]
+    fn letter(&mut self, at: usize, upper: bool, lower: bool) {
+        if self.spaceless.is_some() {
+            self.end_run();
+        }
+        if self.before.is_none() {
+            self.from = at;
+            self.humps = false;
+        } else {
+            let was_upper = self.before == Some(true);
+            self.humps |= (upper && !was_upper) || (lower && was_upper && at > self.from + 1);
+        }
+        self.before = Some(upper);
+    }
+
+    fn wide(&mut self, c: char, at: usize) {
+        if is_ignored(c) {
+            return;
+        }
+        let is_letter = c.is_alphanumeric() || is_combining_mark(c);
+        if is_letter && is_spaceless(c) {
+            self.end_word(at);
+            if let Some((before, start)) = self.spaceless {
+                let mut pair = [0; 8];
+                let split = before.encode_utf8(&mut pair).len();
+                let length = split + c.encode_utf8(&mut pair[split..]).len();
+                let text = std::str::from_utf8(&pair[..length]).unwrap_or_default();
+                (self.sink)(Token { text, form: Form::Pair, start, end: at + c.len_utf8() });
+            }
+            self.spaceless = Some((c, at));
+        } else if is_letter {
+            self.letter(at, c.is_uppercase(), c.is_lowercase());
+            fold(c, &mut self.word);
+        } else {
+            self.end(at);
+        }
+    }
+
+    fn end(&mut self, at: usize) {
+        self.end_word(at);
+        self.end_run();
+    }
+
+    fn end_word(&mut self, end: usize) {
+        if self.before.take().is_none() {
+            return;
+        }
+        let mut length = self.word.len().min(LONGEST);
+        while !self.word.is_char_boundary(length) {
+            length -= 1;
+        }
+        let start = self.from;
+        if length > 0 {
+            (self.sink)(Token { text: &self.word[..length], form: Form::Word, start, end });
+            if self.humps && self.word.len() <= LONGEST {
+                self.camels.push(start..end);
+            }
+        }
+        self.word.clear();
+    }
+
+    fn end_run(&mut self) {
+        if let Some((last, start)) = self.spaceless.take() {
+            let end = start + last.len_utf8();
+            (self.sink)(Token { text: last.encode_utf8(&mut [0; 4]), form: Form::Last, start, end });
+        }
+    }
+}
+
+/// The parts of a word that is written `likeThis`: a capital begins one after a small letter or
+/// before one. None where that makes no sense, as in base64.
+fn camel_parts(text: &str, range: Range<usize>) -> Vec<(String, Range<usize>)> {
+    let word = &text[range.clone()];
+    let chars: Vec<(usize, char)> = word.char_indices().filter(|(_, c)| !is_ignored(*c)).collect();
+    let mut starts = vec![0];
+    let mut capital = false;
+    for (n, (at, c)) in chars.iter().enumerate() {
+        let next = chars.get(n + 1).map(|(_, c)| *c);
+        let next_is_small = next.is_some_and(char::is_lowercase);
+        // `IDs`, `URLs`: one word each.
+        let plural = next == Some('s') && chars.get(n + 2).is_none_or(|(_, c)| !c.is_lowercase());
+        if n > 0 && c.is_uppercase() && (!capital || (next_is_small && !plural)) {
+            starts.push(*at);
+        }
+        if c.is_alphabetic() {
+            capital = c.is_uppercase();
+        }
+    }
+    if starts.len() < 2 || starts.len() * 2 > chars.len() {
+        return Vec::new();
+    }
+    let ends = starts.iter().skip(1).copied().chain([word.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(from, to)| {
+            let mut part = String::new();
+            word[*from..to].chars().filter(|c| !is_ignored(*c)).for_each(|c| fold(c, &mut part));
+            (part, range.start + from..range.start + to)
+        })
+        .filter(|(part, _)| !part.is_empty())
+        .collect()
+}
+
+/// A letter without case and accents.
+fn fold(c: char, out: &mut String) {
+    if c.is_ascii() {
+        out.extend(c.to_lowercase().filter(char::is_ascii_alphanumeric));
+        return;
+    }
+    for small in c.to_lowercase() {
+        // These have no decomposition, but people type them so.
+        let plain = match small {
+            'ß' => "ss",
+            'æ' => "ae",
+            'œ' => "oe",
+            'ø' => "o",
+            'đ' | 'ð' => "d",
+            'ł' => "l",
+            'ı' => "i",
+            'þ' => "th",
+            _ => "",
+        };
+        if !plain.is_empty() {
+            out.push_str(plain);
+            continue;
+        }
+        decompose_compatible(small, |c| {
+            let is_letter = c.is_alphanumeric() || is_combining_mark(c);
+            if is_letter && !is_ignored(c) {
+                out.extend(c.to_lowercase().filter(|c| !c.is_ascii() || c.is_ascii_alphanumeric()));
+            }
+        });
+    }
+}
+
+/// How long an escape sequence for colours and the like is; it ends no word.
+fn escape(bytes: &[u8]) -> Option<usize> {
+    let inside = bytes.strip_prefix(b"\x1b[")?;
+    let end = inside.iter().take(32).position(|byte| (0x40..=0x7E).contains(byte))?;
+    let plain = inside[..end].iter().all(|byte| (0x20..=0x3F).contains(byte));
+    plain.then_some(end + 3)
+}
+
+/// What stands inside a word without being seen: accents that follow their letter, and characters
+/// without width.
+fn is_ignored(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{300}'..='\u{36F}' | '\u{483}'..='\u{487}' | '\u{61C}'
+        | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{200B}'..='\u{200F}'
+        | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{20D0}'..='\u{20FF}'
+        | '\u{FE00}'..='\u{FE0F}' | '\u{FE20}'..='\u{FE2F}' | '\u{FEFF}')
+}
+
+/// Whether a script puts no spaces between words: those of China, Japan and Korea, Thai, Lao, Burmese,
+/// Khmer.
+fn is_spaceless(c: char) -> bool {
+    matches!(c,
+        '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{11FF}' | '\u{1780}'..='\u{17FF}'
+        | '\u{2E80}'..='\u{2FDF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{31BF}'
+        | '\u{31F0}'..='\u{31FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}'
+        | '\u{A960}'..='\u{A97F}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}'
+        | '\u{FF66}'..='\u{FFDC}' | '\u{1B000}'..='\u{1B16F}' | '\u{20000}'..='\u{3FFFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tokens(text: &str) -> String {
+        let mut out = Vec::new();
+        each_token(text, &mut |token| out.push(token.text.to_owned()));
+        out.join(" ")
+    }
+
+    #[test]
+    fn words_fold() {
+        assert_eq!(tokens("Fix the Straße, déjà-vu & ÅNGSTRÖM!"), "fix the strasse deja vu angstrom");
+        assert_eq!(tokens("cafe\u{301} caf\u{e9}"), "cafe cafe");
+        assert_eq!(tokens("Łódź Ærø İstanbul ＡＢＣ１２"), "lodz aero istanbul abc12");
+        assert_eq!(tokens("Привет ΣΊΣΥΦΟΣ"), "привет σισυφοσ");
+        assert_eq!(tokens("it's 1,234.56 – v0.1.2"), "it s 1 234 56 v0 1 2");
+        assert_eq!(tokens(""), "");
+        assert_eq!(tokens("— ?! 🥛"), "");
+    }
+
+    #[test]
+    fn identifiers_and_paths_are_their_parts() {
+        assert_eq!(tokens("search_file_content"), "search file content");
+        assert_eq!(tokens("src/main.rs:12"), "src main rs 12");
+        assert_eq!(tokens("std::env::args()"), "std env args");
+        assert_eq!(tokens("--no-sync"), "no sync");
+    }
+
+    #[test]
+    fn words_written_like_this_are_whole_and_in_parts() {
+        assert_eq!(tokens("call parseHttpHeader now"), "call parsehttpheader now · parse http header");
+        assert_eq!(tokens("HTTPServer GitHub"), "httpserver github · http server · git hub");
+        assert_eq!(tokens("utf8Bytes HTTP2Server v2API"), "utf8bytes http2server v2api · utf8 bytes · http2 server · v2 api");
+        assert_eq!(tokens("GitHub GitHub"), "github github · git hub", "once is enough");
+        assert_eq!(tokens("IDs URLs Word HTTP SHA256SUM"), "ids urls word http sha256sum");
+        assert_eq!(tokens("aBcDeF"), "abcdef", "that is no word");
+        assert_eq!(tokens("ÉcoleNormale"), "ecolenormale · ecole normale");
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_pairs() {
+        assert_eq!(tokens("日本語"), "日本 本語 語");
+        assert_eq!(tokens("修复bug了"), "修复 复 bug 了");
+        assert_eq!(tokens("你好，世界"), "你好 好 世界 界");
+        assert_eq!(tokens("한국어 ソート"), "한국 국어 어 ソー ート ト");
+        assert_eq!(tokens("𠀋𠀋"), "𠀋𠀋 𠀋");
+    }
+
+    #[test]
+    fn what_is_not_seen_ends_no_word() {
+        assert_eq!(tokens("pass\u{200B}word \u{202E}evil\u{202C}"), "password evil");
+        assert_eq!(tokens("\x1b[1;31merror\x1b[0m: re\x1b[4md\x1b[0m"), "error red");
+        assert_eq!(tokens("\x1b]0;title\x07 \x1b[broken\n"), "0 title roken", "`[b` moves the cursor");
+        assert_eq!(tokens("a\0b\r\nc"), "a b c");
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        let long = "x".repeat(10_000);
+        assert_eq!(tokens(&long).len(), LONGEST);
+        assert_eq!(tokens(&"é".repeat(100)), "e".repeat(64));
+        assert_eq!(tokens(&"ж".repeat(100)).len(), 64);
+    }
+
+    #[test]
+    fn places() {
+        let text = "Die Straße von parseHttp 日本";
+        let mut got = Vec::new();
+        each_token(text, &mut |t| got.push((t.text.to_owned(), text[t.start..t.end].to_owned())));
+        let want = [
+            ("die", "Die"),
+            ("strasse", "Straße"),
+            ("von", "von"),
+            ("parsehttp", "parseHttp"),
+            ("日本", "日本"),
+            ("本", "本"),
+            ("·", ""),
+            ("parse", "parse"),
+            ("http", "Http"),
+        ];
+        assert_eq!(got, want.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    }
+
+    proptest! {
+        /// Whatever the text: tokens are plain, short, in order, and cut no character in two.
+        #[test]
+        fn any_text(text in any::<String>()) {
+            let mut last = 0;
+            each_token(&text, &mut |token| {
+                assert!(!token.text.is_empty() && token.text.len() <= LONGEST);
+                let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || !c.is_ascii();
+                assert!(token.text.chars().all(plain), "{:?}", token.text);
+                assert!(token.text.chars().all(|c| !c.is_whitespace()));
+                assert!(text.get(token.start..token.end).is_some());
+                if !matches!(token.form, Form::Part | Form::Gap) {
+                    assert!(token.start >= last);
+                    last = token.start;
+                }
+            });
+        }
+
+        /// A folded text folds to itself.
+        #[test]
+        fn folding_twice(text in "[a-zA-ZÀ-ž0-9 _.-]*") {
+            let main = |text: &str| {
+                let mut out = Vec::new();
+                each_token(text, &mut |token| {
+                    if token.form == Form::Word {
+                        out.push(token.text.to_owned());
+                    }
+                });
+                out.join(" ")
+            };
+            let once = main(&text);
+            prop_assert_eq!(main(&once), once);
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The text index against the text itself.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use backstory_core::agent::gemini::{self, Candidates, View};
+use backstory_core::archive::{Archive, Order, Setup};
+use backstory_core::collection::Collection;
+use backstory_core::model::Message;
+use backstory_core::search::{Extent, Fields, Finder, Form, Query, Where, each_token};
+use jiff::{Timestamp, Zoned};
+
+use crate::support::{Home, testdata, trees_below};
+
+fn now() -> Zoned {
+    "2026-08-14T16:30:00+00:00[UTC]".parse().unwrap()
+}
+
+fn query(text: &str) -> Query {
+    Query::parse(text, &now()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Session and message of all that is found; an empty message stands for the session itself.
+type Hits = BTreeSet<(String, String)>;
+
+fn ask(archive: &Archive, all: &Collection, query: &Query) -> Hits {
+    let hits = archive.matches(query, all, Order::Relevance, &|_| true).unwrap();
+    let id = |row: i64| archive.text_row(row).unwrap().unwrap().message.unwrap_or_default();
+    hits.iter().map(|hit| (hit.session.id.clone(), id(hit.row))).collect()
+}
+
+/// An indexed home and all its messages, those left out that repeat another session's.
+struct Indexed {
+    home: Home,
+    messages: Vec<(String, Message)>,
+}
+
+impl Indexed {
+    fn at(path: &Path) -> Self {
+        let mut home = Home::at(path);
+        home.archive.index(&|| ()).unwrap();
+        assert_eq!(home.archive.left_to_index().unwrap(), 0);
+        let mut messages = Vec::new();
+        for assembled in &home.sessions {
+            let id = &assembled.session.id;
+            let copies = home.archive.copies_of(id).unwrap();
+            let all = home.messages(assembled, View::Full);
+            messages.extend(all.into_iter().filter(|m| !copies.contains(&m.id)).map(|m| (id.clone(), m)));
+        }
+        Self { home, messages }
+    }
+
+    fn ask(&self, query: &Query) -> Hits {
+        ask(&self.home.archive, &self.home.all, query)
+    }
+
+    /// The same without the index.
+    fn look(&self, query: &Query) -> Hits {
+        let finder = Finder::Words(query);
+        let fields = query.filters.fields();
+        let mut out = Hits::new();
+        for (session, message) in &self.messages {
+            if finder.find(&Fields::of(message, Extent::Capped), &fields).is_some() {
+                out.insert((session.clone(), message.id.clone()));
+            }
+        }
+        for assembled in &self.home.sessions {
+            let own = Fields::of_session(&assembled.session);
+            if !own.pieces.is_empty() && finder.find(&own, &fields).is_some() {
+                out.insert((assembled.session.id.clone(), String::new()));
+            }
+        }
+        out
+    }
+}
+
+fn fixtures() -> Vec<Indexed> {
+    let mut trees = trees_below(&testdata("gemini"));
+    trees.push(testdata("export"));
+    trees.iter().map(|tree| Indexed::at(tree)).filter(|indexed| !indexed.messages.is_empty()).collect()
+}
+
+/// Whatever a person could remember of a message finds it: three words in a row of any of its texts,
+/// two neighbours of a script without spaces.
+#[test]
+fn every_message_is_found_by_its_words() {
+    let mut asked = 0;
+    for indexed in fixtures() {
+        for (session, message) in &indexed.messages {
+            let hit = (session.clone(), message.id.clone());
+            for piece in Fields::of(message, Extent::Capped).pieces {
+                let words: Vec<&str> = piece.text.split_whitespace().collect();
+                let last = words.len().saturating_sub(3);
+                for from in BTreeSet::from([0, last / 3, last / 2, last]) {
+                    let phrase = words[from..(from + 3).min(words.len())].join(" ").replace('"', " ");
+                    let query = query(&format!("\"{phrase}\""));
+                    if query.words.is_some() {
+                        asked += 1;
+                        assert!(indexed.ask(&query).contains(&hit), "{phrase:?} does not find {hit:?}");
+                    }
+                }
+                let mut pairs = BTreeSet::new();
+                each_token(&piece.text, &mut |token| {
+                    if token.form == Form::Pair {
+                        pairs.insert(piece.text[token.start..token.end].to_owned());
+                    }
+                });
+                for pair in pairs.iter().take(20) {
+                    asked += 1;
+                    assert!(indexed.ask(&query(pair)).contains(&hit), "{pair:?} does not find {hit:?}");
+                }
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+}
+
+/// A small generator of numbers: the same questions in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % sides.max(1) as u64).unwrap()
+    }
+}
+
+/// A question of words that stand in the texts, and of some that do not.
+fn any_question(dice: &mut Dice, texts: &[String], depth: usize) -> String {
+    let words = |dice: &mut Dice, count: usize| {
+        let words: Vec<&str> = texts[dice.roll(texts.len())].split_whitespace().collect();
+        let from = dice.roll(words.len());
+        words[from..(from + count).min(words.len())].join(" ").replace(['"', '(', ')', ':'], " ")
+    };
+    let term = |dice: &mut Dice| match dice.roll(8) {
+        0 | 1 => format!("\"{}\"", words(dice, 2)),
+        2 => format!("\"{}\"", words(dice, 3)),
+        3 => {
+            let word: String = words(dice, 1).chars().filter(|c| c.is_alphanumeric()).take(3).collect();
+            format!("{word}*")
+        }
+        4 => "zyzzyva".to_owned(),
+        _ => format!("\"{}\"", words(dice, 1)),
+    };
+    let mut out = term(dice);
+    for _ in 0..dice.roll(3) {
+        let next = if depth < 2 && dice.roll(4) == 0 {
+            format!("({})", any_question(dice, texts, depth + 1))
+        } else {
+            term(dice)
+        };
+        let join = ["", "", "OR", "-"][dice.roll(4)];
+        let space = if join == "-" { "" } else { " " };
+        write!(out, " {join}{space}{next}").unwrap();
+    }
+    if depth == 0 && dice.roll(4) == 0 {
+        write!(out, " where:{}", Where::ALL[dice.roll(6)].name()).unwrap();
+    }
+    out
+}
+
+#[test]
+fn the_index_agrees_with_the_text() {
+    let mut dice = Dice(7);
+    let (mut asked, mut found) = (0, 0);
+    let all = fixtures();
+    while asked < 1000 {
+        for indexed in &all {
+            let texts: Vec<String> = indexed
+                .messages
+                .iter()
+                .flat_map(|(_, message)| Fields::of(message, Extent::Capped).pieces)
+                .map(|piece| piece.text.into_owned())
+                .collect();
+            for _ in 0..40 {
+                let text = any_question(&mut dice, &texts, 0);
+                let Ok(query) = Query::parse(&text, &now()) else { continue };
+                if query.words.is_none() {
+                    continue;
+                }
+                let (got, want) = (indexed.ask(&query), indexed.look(&query));
+                assert_eq!(got, want, "{text}");
+                asked += 1;
+                found += usize::from(!got.is_empty());
+            }
+        }
+    }
+    assert!(found > 400, "{found} of {asked}");
+}
+
+/// A home of files, and an archive beside it.
+struct Kept {
+    folder: tempfile::TempDir,
+    archive: Archive,
+}
+
+const ID: &str = "5f0a1b2c-1111-4000-8000-000000000001";
+
+impl Kept {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&folder.path().join("archive.db")).unwrap();
+        let kept = Self { folder, archive };
+        fs::create_dir_all(kept.home().join("tmp/shop/chats")).unwrap();
+        fs::write(kept.home().join("tmp/shop/.project_root"), "/code/shop").unwrap();
+        kept
+    }
+
+    fn home(&self) -> std::path::PathBuf {
+        self.folder.path().join(".gemini")
+    }
+
+    fn log(&self) -> std::path::PathBuf {
+        self.home().join("tmp/shop/chats/session-2026-08-01T10-00-5f0a1b2c.jsonl")
+    }
+
+    fn write(&self, texts: &[&str]) {
+        let mut out = format!(
+            r#"{{"sessionId":"{ID}","projectHash":"{}","startTime":"2026-08-01T10:00:00.000Z","lastUpdated":"2026-08-01T11:00:00.000Z","kind":"main"}}"#,
+            "ab".repeat(32)
+        );
+        for (n, text) in texts.iter().enumerate() {
+            let text = serde_json::to_string(text).unwrap();
+            let kind = if n % 2 == 0 { "user" } else { "gemini" };
+            write!(out, "\n{{\"id\":\"m{n}\",\"timestamp\":\"2026-08-01T10:0{n}:00.000Z\",\"type\":\"{kind}\",\"content\":{text}}}").unwrap();
+        }
+        fs::write(self.log(), out + "\n").unwrap();
+    }
+
+    fn setup<T>(&mut self, run: impl FnOnce(&mut Archive, &Setup<'_>) -> T) -> T {
+        let candidates = Candidates::default();
+        run(&mut self.archive, &Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "" })
+    }
+
+    fn sync(&mut self) {
+        let found = gemini::discover_given(&self.home());
+        self.setup(|archive, setup| archive.sync(&found, setup, &|_| ()).unwrap());
+        self.archive.capture(&[], None, &|_| ()).unwrap();
+    }
+
+    fn ask(&self, text: &str) -> Vec<String> {
+        let all = Collection::new(&self.archive, Default::default()).unwrap();
+        ask(&self.archive, &all, &query(text)).into_iter().map(|(_, message)| message).collect()
+    }
+}
+
+#[test]
+fn what_grew_is_read_and_no_more() {
+    let mut kept = Kept::new();
+    kept.write(&["first words", "an answer"]);
+    kept.sync();
+    assert_eq!(kept.archive.index(&|| ()).unwrap().messages, 2);
+    assert_eq!(kept.archive.index(&|| ()).unwrap().sessions, 0, "nothing changed");
+    kept.write(&["first words", "an answer", "more words"]);
+    kept.sync();
+    assert_eq!(kept.archive.index(&|| ()).unwrap().messages, 1, "only what is new");
+    assert_eq!(kept.ask("words"), ["m0", "m2"]);
+    kept.write(&["other texts", "an answer", "more words"]);
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    assert_eq!(kept.ask("other"), ["m0"]);
+    kept.archive.drop_index().unwrap();
+    assert!(kept.ask("words").is_empty());
+    kept.archive.index(&|| ()).unwrap();
+    assert_eq!(kept.ask("an answer"), ["m1"]);
+    assert!(kept.archive.check(&|_| ()).unwrap().problems.is_empty());
+}
+
+#[test]
+fn sessions_whose_files_are_gone_are_found_the_same() {
+    let mut kept = Kept::new();
+    kept.write(&["a lighthouse", "it blinks"]);
+    kept.sync();
+    fs::remove_file(kept.log()).unwrap();
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    assert_eq!(kept.ask("lighthouse"), ["m0"]);
+    let read = kept.archive.read_around(ID, &["m0"], 1).unwrap();
+    assert_eq!(read.iter().map(|m| m.text.as_str()).collect::<Vec<_>>(), ["a lighthouse", "it blinks"]);
+}
+
+#[test]
+fn names_and_tags_are_words_too() {
+    let mut kept = Kept::new();
+    kept.write(&["a lighthouse", "it blinks"]);
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    kept.archive.set_name(ID, Some("The Tower"), Timestamp::UNIX_EPOCH).unwrap();
+    kept.archive.add_tag(ID, "coast", Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(kept.archive.index(&|| ()).unwrap().messages, 0, "no message is read for a name");
+    assert_eq!(kept.ask("tower coast where:name"), [""]);
+    kept.archive.set_name(ID, None, Timestamp::UNIX_EPOCH).unwrap();
+    kept.archive.index(&|| ()).unwrap();
+    assert!(kept.ask("tower").is_empty());
+    assert_eq!(kept.ask("coast"), [""]);
+}
+
+#[test]
+fn what_is_forgotten_leaves_no_word() {
+    let mut kept = Kept::new();
+    kept.write(&["the quokkasecret", "it blinks"]);
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    let folder = kept.folder.path().to_owned();
+    let holds = || {
+        let files = ["archive.db", "archive.db-wal"].map(|name| fs::read(folder.join(name)).unwrap_or_default());
+        files.iter().any(|bytes| bytes.windows(7).any(|bytes| bytes == b"quokkas"))
+    };
+    assert!(holds(), "the index holds words as they are");
+    kept.setup(|archive, setup| archive.forget(&[ID.to_owned()], setup, Timestamp::UNIX_EPOCH).unwrap());
+    assert!(kept.ask("quokkasecret").is_empty());
+    assert!(!holds());
+    assert!(kept.archive.check(&|_| ()).unwrap().problems.is_empty());
+}
+
+/// Terminal escapes, bidi controls, characters without width, very long lines.
+#[test]
+fn hostile_text_is_found_and_shown_harmlessly() {
+    let mut kept = Kept::new();
+    let long = format!("start {} finish", "x".repeat(10_000_000));
+    kept.write(&["\u{1b}[31mred\u{1b}[0m alert", "pass\u{200b}word \u{202e}evil", &long]);
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    assert_eq!(kept.ask("\"red alert\""), ["m0"]);
+    assert_eq!(kept.ask("password evil"), ["m1"]);
+    assert_eq!(kept.ask("start finish"), ["m2"]);
+    let words = query("finish");
+    let marks = Finder::Words(&words).marks(&long);
+    let length: usize = backstory_core::search::snippet(&long, &marks).iter().map(|(text, _)| text.len()).sum();
+    assert!(length < 400, "{length}");
+}
