@@ -44,7 +44,8 @@ impl Live {
             }
             seen.push(line);
         }
-        panic!("{what}: no such line; there were {seen:#?}");
+        let talk: Vec<String> = self.talk.try_iter().collect();
+        panic!("{what}: no such line; there were {seen:#?}, and it said {talk:#?}");
     }
 
     /// Waits until it says something that holds `word`.

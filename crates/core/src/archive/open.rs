@@ -3,7 +3,8 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
@@ -20,6 +21,9 @@ const DERIVED: &str = include_str!("schema/derived.sql");
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(10);
 
 impl Archive {
     /// An archive for one run, gone at its end.
@@ -65,7 +69,7 @@ impl Archive {
         } else {
             let db = Connection::open(path)?;
             db.busy_timeout(PATIENCE)?;
-            db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+            write_ahead(&db)?;
             db
         };
         db.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;")?;
@@ -121,6 +125,19 @@ impl Archive {
             });
         }
         Ok(())
+    }
+}
+
+/// Readers and a writer do not wait for each other. Two runs that switch a new file to that at once are
+/// refused without waiting, so the waiting is ours.
+fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let switched = db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+        match switched.as_ref().err().and_then(rusqlite::Error::sqlite_error_code) {
+            Some(ErrorCode::DatabaseBusy) if Instant::now() < end => thread::sleep(PAUSE),
+            _ => return switched,
+        }
     }
 }
 
@@ -187,11 +204,11 @@ mod tests {
     #[test]
     fn several_begin_at_once() {
         let folder = tempfile::tempdir().unwrap();
-        for n in 0..10 {
+        for n in 0..20 {
             let path = folder.path().join(format!("{n}.db"));
             let opened: Vec<_> = std::thread::scope(|scope| {
                 let open = || scope.spawn(|| Archive::open(&path).map(|_| ()));
-                let threads: Vec<_> = (0..6).map(|_| open()).collect();
+                let threads: Vec<_> = (0..8).map(|_| open()).collect();
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
             for opened in opened {
