@@ -100,7 +100,15 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &ArchiveArgs) -> R
 fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
     let info = archive.info().map_err(cannot_open)?;
     let path = archive.path().map(|path| path.display().to_string()).unwrap_or_default();
-    let Info { bytes: size, ledger_bytes, capture_bytes, text_bytes, source_bytes, captured_bytes, .. } = info;
+    let Info {
+        bytes: size,
+        ledger_bytes,
+        capture_bytes,
+        text_bytes,
+        source_bytes,
+        captured_bytes,
+        ..
+    } = info;
     if ctx.json {
         return Ok(printer.json(&Document {
             schema: "backstory.archive/1",

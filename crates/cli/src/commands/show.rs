@@ -192,7 +192,9 @@ impl<'a> Marks<'a> {
         let fields = query.filters.fields();
         let mut found = HashSet::new();
         for message in messages {
-            let Some(places) = finder.find(&Fields::of(message, Extent::All), &fields) else { continue };
+            let Some(places) = finder.find(&Fields::of(message, Extent::All), &fields) else {
+                continue;
+            };
             found.insert(message.id.clone());
             for place in places {
                 match place.field {
@@ -369,8 +371,10 @@ impl Page<'_> {
             _ => (message.model.as_deref().unwrap_or("agent"), style::NAME),
         };
         let holds = |marks: &Marks<'_>| marks.messages.contains(&message.id);
-        let sign = self.marks.as_ref().filter(|marks| holds(marks)).map(|_| format!("{} ", Marks::SIGN));
-        let mut line = Line::new().styled(style::FOUND, sign.unwrap_or_default()).styled(style.bold(), who);
+        let sign =
+            self.marks.as_ref().filter(|marks| holds(marks)).map(|_| format!("{} ", Marks::SIGN));
+        let mut line =
+            Line::new().styled(style::FOUND, sign.unwrap_or_default()).styled(style.bold(), who);
         if let Some(at) = message.at {
             line = line.styled(style::DIM, format!("  {}", date(at, &self.ctx.zone)));
         }

@@ -97,7 +97,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
             indexed_messages: texted.messages,
         })?;
     } else {
-        tell(printer, &synced, &captured, &texted);
+        tell(printer, &synced, &captured, Some(&texted));
     }
     Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
 }
@@ -107,7 +107,12 @@ pub(super) fn not_writable(ctx: &Context, path: &Path) -> Failure {
         .hint("check the rights of the file and its folder, or name another with `--archive`")
 }
 
-pub(super) fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured, texted: &Texted) {
+pub(super) fn tell(
+    printer: &mut Printer,
+    synced: &Synced,
+    captured: &Captured,
+    texted: Option<&Texted>,
+) {
     let Synced { new, changed, gone, unchanged, faulty, .. } = *synced;
     let mut parts = Vec::new();
     for (number, what) in
@@ -118,12 +123,15 @@ pub(super) fn tell(printer: &mut Printer, synced: &Synced, captured: &Captured, 
         }
     }
     let parts = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
-    printer.note(format!(
-        "Files: {parts}. Captured: {} in {}. Indexed: {}.",
+    let mut line = format!(
+        "Files: {parts}. Captured: {} in {}.",
         bytes(captured.bytes),
-        plural(captured.files, "file", "files"),
-        plural(texted.messages, "message", "messages")
-    ));
+        plural(captured.files, "file", "files")
+    );
+    if let Some(texted) = texted {
+        line += &format!(" Indexed: {}.", plural(texted.messages, "message", "messages"));
+    }
+    printer.note(line);
     if faulty > 0 {
         let files = plural(faulty, "file has", "files have");
         printer.note(format!("{files} faults; `backstory doctor` tells more."));

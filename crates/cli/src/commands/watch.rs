@@ -179,7 +179,7 @@ fn welcome(
     synced: &Synced,
     captured: &Captured,
 ) {
-    sync::tell(printer, synced, captured);
+    sync::tell(printer, synced, captured, None);
     let places: Vec<String> = library
         .all
         .found

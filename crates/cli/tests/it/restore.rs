@@ -254,6 +254,15 @@ fn a_moved_project() {
     --- stdout
     cd '[TEMP]/home/New Shop' && gemini --resume 22222222-0000-4000-8000-000000000002
     ");
+    // And when it is lost again after more was said there, that is where it comes back.
+    let path = folder.join("chats").join(FILE);
+    let line = "{\"$set\":{\"lastUpdated\":\"2026-08-13T10:00:00.000Z\"}}\n";
+    let log = fs::read_to_string(&path).unwrap() + line;
+    fs::write(&path, &log).unwrap();
+    let env = lost(env);
+    assert_eq!(env.run(&["restore", "2222"]).code, Some(0));
+    let back = env.home().join(".gemini/tmp/new-shop/chats").join(FILE);
+    assert_eq!(fs::read_to_string(back).unwrap(), log);
 }
 
 #[test]

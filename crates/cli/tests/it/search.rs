@@ -95,7 +95,10 @@ fn names_are_found_at_once() {
     assert_eq!(env.run(&["search", "cart", "-q"]).code, Some(0));
     env.run(&["name", "1111", "The lighthouse"]);
     let got = env.json(&["search", "lighthouse", "--json"]);
-    assert_eq!((&got["hits"][0]["where"], &got["hits"][0]["message"]), (&"name".into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&got["hits"][0]["where"], &got["hits"][0]["message"]),
+        (&"name".into(), &serde_json::Value::Null)
+    );
     env.run(&["forget", "1111", "--yes"]);
     assert_eq!(env.run(&["search", "lighthouse OR cart"]).code, Some(1));
 }

@@ -156,10 +156,22 @@ impl Archive {
                 "sums of no session",
                 "SELECT count(*) FROM rollup WHERE session NOT IN (SELECT number FROM sessions)",
             ),
-            ("texts of no session", "SELECT count(*) FROM texts WHERE number >> 24 NOT IN (SELECT number FROM texted)"),
-            ("texts without words", "SELECT count(*) FROM texts WHERE number NOT IN (SELECT id FROM words_docsize)"),
-            ("words of no text", "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT number FROM texts)"),
-            ("copies of no text", "SELECT count(*) FROM copies WHERE number NOT IN (SELECT number FROM texts)"),
+            (
+                "texts of no session",
+                "SELECT count(*) FROM texts WHERE number >> 24 NOT IN (SELECT number FROM texted)",
+            ),
+            (
+                "texts without words",
+                "SELECT count(*) FROM texts WHERE number NOT IN (SELECT id FROM words_docsize)",
+            ),
+            (
+                "words of no text",
+                "SELECT count(*) FROM words_docsize WHERE id NOT IN (SELECT number FROM texts)",
+            ),
+            (
+                "copies of no text",
+                "SELECT count(*) FROM copies WHERE number NOT IN (SELECT number FROM texts)",
+            ),
             (
                 "sessions of no source",
                 "SELECT count(*) FROM sessions WHERE grp NOT LIKE 'log:%' AND grp NOT IN (SELECT grp FROM members)",

@@ -173,7 +173,7 @@ impl Archive {
     }
 
     /// What is known of projects.
-    pub(crate) fn projects(&self, candidates: &Candidates) -> Result<Projects, ArchiveError> {
+    pub fn projects(&self, candidates: &Candidates) -> Result<Projects, ArchiveError> {
         let mut projects = Projects::new(candidates);
         if let Some(learned) = self.note("projects")? {
             projects.recall(&learned);

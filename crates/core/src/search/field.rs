@@ -204,11 +204,12 @@ mod tests {
     #[test]
     fn the_values_of_arguments() {
         let raw = RawValue::from_string(
-            r#"{"command":"echo \"hi\"\nls","n":5,"on":true,"list":[{"path":"a/b"},null,"x"]}"#.to_owned(),
+            r#"{"command":"echo \"hi\"\nls","n":5,"on":true,"list":[{"path":"a/b"},null,"x"]}"#
+                .to_owned(),
         );
         let raw = raw.unwrap();
         let mut fields = Fields::default();
-        fields.values(&raw, 0);
+        fields.values(Raw::of(&raw), 0);
         let texts: Vec<&str> = fields.pieces.iter().map(|piece| &*piece.text).collect();
         assert_eq!(texts, ["echo \"hi\"\nls", "5", "a/b", "x"]);
     }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use self::write::{Done, How, Writer};
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::library::{Library, cannot_open};
+use crate::library::{self, Library, cannot_open};
 use crate::output::{Column, Printer, Table};
 use crate::survey::settings;
 
@@ -69,7 +69,7 @@ struct Document<'a> {
     dry_run: bool,
     files: Vec<FileDocument>,
     left: Vec<LeftDocument>,
-    /// When the agent will delete it again, where that is at its next start.
+    /// Why the agent will delete it again at its next start; null where it will not.
     deleted_again: Option<&'static str>,
 }
 
@@ -127,15 +127,17 @@ impl Prepared {
         let rows = library.archive.files().map_err(cannot_open)?;
         let files: Vec<(&Source, &About)> =
             rows.iter().map(|row| (&row.source, &row.about)).collect();
+        let projects = library.archive.projects(&library::candidates(ctx)).map_err(cannot_open)?;
         let target = Target {
             machine: &ctx.machine,
             root: gemini::usual_root(&ctx.env),
             project: project.map(|path| project_path(ctx, path)).transpose()?,
+            projects: &projects,
         };
         let plan = restore::plan(&assembled, &files, &target).map_err(|refusal| {
             let hint = match &refusal {
                 Refusal::NoFolder => {
-                    Some("name the project's folder with `--project DIR`".to_owned())
+                    Some("`gemini --session-file FILE` imports a file by itself".to_owned())
                 }
                 Refusal::NoRoot => Some("set `HOME` or `GEMINI_CLI_HOME`".to_owned()),
                 Refusal::Subagent(parent) => Some(format!("`backstory restore {parent}`")),

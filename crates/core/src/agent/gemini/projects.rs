@@ -151,6 +151,11 @@ impl Projects {
         project
     }
 
+    /// The project of a folder, whatever its sessions say.
+    pub(super) fn of_folder(&self, folder: &Path) -> Project {
+        self.find(Some(folder), None)
+    }
+
     fn find(&self, folder: Option<&Path>, hash: Option<&str>) -> Project {
         let dir = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let dir_hash = dir.as_deref().filter(|dir| is_hash(dir));

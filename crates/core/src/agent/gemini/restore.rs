@@ -13,15 +13,15 @@ use jiff::Timestamp;
 
 use super::about::{About, Holding};
 use super::assemble::Assembled;
-use super::projects::{hash_of, is_hash, marker};
+use super::projects::{Projects, hash_of, is_hash, marker};
 use super::registry::{self, claim};
 use super::segment::is_uuid;
 use crate::discover::{Source, SourceKind, SourceState};
 use crate::model::{MessageKind, PartWhy, SessionKind, State};
-use crate::project::Proof;
+use crate::project::{Project, Proof};
 
 /// Where to restore to.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Target<'a> {
     /// This machine; sessions of others go to the usual place.
     pub machine: &'a str,
@@ -29,6 +29,8 @@ pub struct Target<'a> {
     pub root: Option<PathBuf>,
     /// Another folder of the project than the one the session knows.
     pub project: Option<String>,
+    /// What is known of projects.
+    pub projects: &'a Projects,
 }
 
 #[derive(Debug)]
@@ -217,13 +219,18 @@ fn below(source: &Source) -> Option<&Path> {
     source.path.strip_prefix(source.folder()?).ok()
 }
 
+/// The project's path, unless it is a guess.
+fn proved(project: &Project) -> Option<String> {
+    project.path.clone().filter(|_| !matches!(project.proof, Proof::ToolPaths | Proof::None))
+}
+
 /// The folder that the session goes to, and what tells whose it is.
 fn place(assembled: &Assembled, source: &Source, target: &Target<'_>) -> Result<Plan, Refusal> {
-    let known = &assembled.session.project;
-    let guessed = matches!(known.proof, Proof::ToolPaths | Proof::None);
-    let own = || known.path.clone().filter(|_| !guessed);
-    let project = target.project.clone().or_else(own);
     let from = source.folder();
+    // A session that was restored elsewhere has files of two projects: this file's own counts.
+    let of_folder = from.map(|folder| target.projects.of_folder(folder));
+    let project = target.project.clone().or_else(|| of_folder.as_ref().and_then(proved));
+    let project = project.or_else(|| proved(&assembled.session.project));
     let is_here =
         source.archived.as_ref().is_none_or(|archived| *archived.machine == *target.machine);
     let in_tmp = |folder: &Path| folder.parent().is_some_and(|tmp| tmp.ends_with("tmp"));
