@@ -201,9 +201,10 @@ impl Facts {
     fn tool_uses(&mut self, owner: &Arc<Owner>, placed: &Placed) {
         let said = &placed.said;
         for (n, tool) in said.tools.iter().enumerate() {
+            // Within a session its id names a call, else its place does.
             let key = match &tool.id {
-                Some(id) => format!("{}\n{id}", owner.id),
-                None => format!("{}\n{}\n{n}", owner.id, said.id),
+                Some(id) => id.to_string(),
+                None => format!("{}\n{n}", said.id),
             };
             let (lines_added, lines_removed) = tool.lines.unwrap_or_default();
             let fact = ToolUse {

@@ -2,9 +2,11 @@
 //!
 //! The result must not depend on the order of the files: everything is sorted before it is joined.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use jiff::Timestamp;
 
@@ -242,7 +244,7 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
         ids.iter().enumerate().map(|(n, id)| (id.as_str(), n)).collect();
     let most = pieces.iter().map(|piece| piece.segment.said.len()).max().unwrap_or(0);
     let mut messages: Vec<Placed> = Vec::with_capacity(most);
-    let mut known: HashMap<String, (usize, Option<Timestamp>)> = HashMap::new();
+    let mut known: HashMap<String, (usize, Option<Timestamp>)> = HashMap::default();
     let session = session(id, &pieces, true_piece, parts.clone());
     let true_file = true_piece;
     let several = pieces.len() > 1;
@@ -368,7 +370,7 @@ impl Assembled {
     /// Fills in what is counted from the messages.
     fn count(&mut self) {
         let mut session = self.session.clone();
-        let mut tools: HashSet<(&str, usize)> = HashSet::new();
+        let mut tools: HashSet<(&str, usize)> = HashSet::default();
         for placed in self.listed() {
             let said = &placed.said;
             session.messages_full += 1;

@@ -1,6 +1,6 @@
 //! Which session a call belongs to that several hold.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::assemble::Assembled;
 use super::history::Said;
@@ -50,7 +50,7 @@ pub(super) fn settle(sessions: &mut [Assembled]) {
         };
         key(*a).cmp(&key(*b))
     });
-    let mut taken: HashMap<&str, (usize, usize)> = HashMap::new();
+    let mut taken: HashMap<&str, (usize, usize)> = HashMap::default();
     let mut imported = Vec::new();
     for at in order {
         for (n, placed) in sessions[at].messages.iter().enumerate() {

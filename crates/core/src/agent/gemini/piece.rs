@@ -1,8 +1,9 @@
 //! What one file holds of one session, and what it is to the session's other files.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet as HashSet;
 
 use jiff::Timestamp;
 
@@ -144,7 +145,7 @@ pub(super) fn parts(pieces: &[Piece<'_>]) -> Vec<Part> {
         return vec![piece.part(if piece.is_import() { PartWhy::Import } else { PartWhy::First })];
     }
     let has_more = pieces.iter().any(|piece| !piece.is_stub());
-    let mut seen: HashSet<&str> = HashSet::new();
+    let mut seen: HashSet<&str> = HashSet::default();
     let mut had_first = false;
     let mut last_form = Form::Log;
     let mut out = Vec::new();
