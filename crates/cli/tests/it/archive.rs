@@ -140,7 +140,7 @@ fn names_and_tags_survive_a_rebuild() {
     exit code 0
     --- stderr
     6 sources were carried over.
-    Files: 6 unchanged. Captured: 0 B in 0 files.
+    Files: 6 unchanged. Captured: 0 B in 0 files. Indexed: 8 messages.
     ");
     insta::assert_snapshot!(env.run(&["sessions", "--tag", "money"]).show(), @"
     exit code 0
@@ -278,7 +278,7 @@ fn what_cannot_be_used_is_said() {
     exit code 0
     --- stderr
     warning: the old archive is damaged and was set aside as `~/.local/share/backstory/archive.damaged`; what only it held is not in the new one
-    Files: 6 new. Captured: 1.8 kB in 6 files.
+    Files: 6 new. Captured: 1.8 kB in 6 files. Indexed: 8 messages.
     1 file has faults; `backstory doctor` tells more.
     ");
     assert_eq!(env.run(&["archive", "check"]).code, Some(0));

@@ -12,14 +12,16 @@ fn program() {
     insta::assert_snapshot!(help(&["--help"]), @"
     The story behind your code: every session Gemini CLI left on your disk
 
-    backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them. Without
-    a command it prints an overview.
+    backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them; only
+    `restore` and `resume` write there, what was lost. Without a command it prints an overview.
 
     Usage: backstory [OPTIONS] [COMMAND]
 
     Commands:
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
+      search       Search all that was ever said: prompts, replies, thoughts, tools and their output
+      prompts      List everything you typed, across projects: one a line, the newest last
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
@@ -29,7 +31,10 @@ fn program() {
       redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
+      restore      Write a session's files back, so that the agent lists and resumes it
+      resume       Go on with a session in the agent itself
       sync         Bring the archive up to date, and keep the agent's own files in it
+      watch        Keep the archive up to date as the agent writes, and tell what changed
       name         Give a session a name of your own
       tag          Put tags on a session
       untag        Take tags off a session
@@ -115,6 +120,8 @@ fn program_in_short() {
     Commands:
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
+      search       Search all that was ever said: prompts, replies, thoughts, tools and their output
+      prompts      List everything you typed, across projects: one a line, the newest last
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
@@ -124,7 +131,10 @@ fn program_in_short() {
       redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
+      restore      Write a session's files back, so that the agent lists and resumes it
+      resume       Go on with a session in the agent itself
       sync         Bring the archive up to date, and keep the agent's own files in it
+      watch        Keep the archive up to date as the agent writes, and tell what changed
       name         Give a session a name of your own
       tag          Put tags on a session
       untag        Take tags off a session
@@ -384,7 +394,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `redact`, `verify`, `pricing`, `sync`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`
+      hint: commands: `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `redact`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`
     ");
 }
 
