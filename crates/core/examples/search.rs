@@ -26,7 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let line = line?;
         let start = Instant::now();
         let query = Query::parse(&line, &now)?;
-        let hits = archive.matches(&query, &all, Order::Relevance, &|session| query.filters.takes_session(session))?;
+        let hits = archive.matches(&query, &all, Order::Relevance, &|session| {
+            query.filters.takes_session(session)
+        })?;
         let asked = start.elapsed();
         for hit in hits.iter().take(SHOWN) {
             if let Some(message) = archive.text_row(hit.row)?.and_then(|row| row.message) {
@@ -44,6 +46,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("p{percent}: {:?} asked, {with_text:?} with text", asked[last * percent / 100]);
     }
     let found = took.iter().filter(|(_, _, hits, _)| *hits > 0).count();
-    println!("{} questions, {found} of them found something; the slowest: {}", took.len(), took[last].3);
+    println!(
+        "{} questions, {found} of them found something; the slowest: {}",
+        took.len(),
+        took[last].3
+    );
     Ok(())
 }

@@ -64,7 +64,11 @@ struct Row<'a> {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Result<Exit> {
     super::require_given(ctx)?;
     let filter = args.filters.filter(ctx)?;
-    let words = args.grep.as_deref().map(|words| Ask::default().query(ctx, words, &Filters::default())).transpose()?;
+    let words = args
+        .grep
+        .as_deref()
+        .map(|words| Ask::default().query(ctx, words, &Filters::default()))
+        .transpose()?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let mut found = prompts(&library.archive, &library.all).map_err(cannot_open)?;
     found.retain(|prompt| {
@@ -124,7 +128,8 @@ fn table(ctx: &Context, prompts: &[Prompt]) -> Table {
     ]);
     for prompt in prompts {
         let from = if prompt.log_only { "logs only" } else { prompt.from.name() };
-        let session: String = prompt.session.as_deref().unwrap_or_default().chars().take(8).collect();
+        let session: String =
+            prompt.session.as_deref().unwrap_or_default().chars().take(8).collect();
         table.row([
             Cell::styled(style::DIM, prompt.at.map(|at| date(at, &ctx.zone)).unwrap_or_default()),
             prompt.project.name.as_str().into(),
@@ -142,8 +147,11 @@ fn one_line(text: &str) -> String {
 
 /// Names the sessions of which nothing else is left.
 fn tell(printer: &mut Printer, prompts: &[Prompt]) {
-    let left: BTreeSet<&str> =
-        prompts.iter().filter(|prompt| prompt.log_only).filter_map(|prompt| prompt.session.as_deref()).collect();
+    let left: BTreeSet<&str> = prompts
+        .iter()
+        .filter(|prompt| prompt.log_only)
+        .filter_map(|prompt| prompt.session.as_deref())
+        .collect();
     if left.is_empty() {
         return;
     }

@@ -85,12 +85,18 @@ impl Archive {
             return Ok(Vec::new());
         }
         let expression = query.words.as_ref().map(|words| words.expression(&names(&fields)));
-        let mut sql = String::from(if expression.is_some() { "SELECT words.rowid" } else { "SELECT texts.number" });
+        let mut sql = String::from(if expression.is_some() {
+            "SELECT words.rowid"
+        } else {
+            "SELECT texts.number"
+        });
         if asks {
             sql += &format!(", {COLUMNS}");
         }
         sql += match (&expression, asks) {
-            (Some(_), true) => " FROM words JOIN texts ON texts.number = words.rowid WHERE words MATCH ?1",
+            (Some(_), true) => {
+                " FROM words JOIN texts ON texts.number = words.rowid WHERE words MATCH ?1"
+            }
             (Some(_), false) => " FROM words WHERE words MATCH ?1",
             (None, _) => " FROM texts WHERE ?1 IS NULL",
         };
@@ -118,7 +124,9 @@ impl Archive {
                 self.rank(expression, &mut out)?;
                 self.break_ties(&mut out)?;
             }
-            (Order::Relevance, None) if !asks => out.sort_by_key(|(hit, _)| (Reverse(hit.session.updated), hit.row)),
+            (Order::Relevance, None) if !asks => {
+                out.sort_by_key(|(hit, _)| (Reverse(hit.session.updated), hit.row))
+            }
             _ => out.sort_by_key(|(hit, at)| (Reverse(*at), hit.row)),
         }
         Ok(out.into_iter().map(|(hit, _)| hit).collect())
@@ -133,13 +141,17 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         hits.sort_unstable_by_key(|(hit, _)| Reverse(hit.row));
         let weighed = hits.len().min(WEIGHED);
-        let Some((oldest, _)) = weighed.checked_sub(1).map(|last| hits[last]) else { return Ok(()) };
-        let weights: Vec<String> = Where::ALL.iter().map(|field| field.weight().to_string()).collect();
+        let Some((oldest, _)) = weighed.checked_sub(1).map(|last| hits[last]) else {
+            return Ok(());
+        };
+        let weights: Vec<String> =
+            Where::ALL.iter().map(|field| field.weight().to_string()).collect();
         let mut find = self.db.prepare_cached(&format!(
             "SELECT rowid, -bm25(words, {}) FROM words WHERE words MATCH ?1 AND rowid >= ?2",
             weights.join(", ")
         ))?;
-        let scores = find.query_map(params![expression, oldest.row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let scores =
+            find.query_map(params![expression, oldest.row], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let scores: HashMap<i64, f64> = scores.collect::<Result<_, _>>()?;
         for (hit, _) in &mut hits[..weighed] {
             hit.score = scores.get(&hit.row).copied().unwrap_or_default();
@@ -153,7 +165,11 @@ impl Archive {
         let mut from = 0;
         while from < hits.len().min(TIES) {
             let score = hits[from].0.score;
-            let count = hits[from..].iter().take(TIES).take_while(|(hit, _)| same(score, hit.score)).count();
+            let count = hits[from..]
+                .iter()
+                .take(TIES)
+                .take_while(|(hit, _)| same(score, hit.score))
+                .count();
             let tied = &mut hits[from..from + count];
             if count > 1 {
                 for (hit, at) in tied.iter_mut() {
@@ -191,14 +207,18 @@ impl Archive {
 
     /// What the index knows of a message that it found.
     pub fn text_row(&self, number: i64) -> Result<Option<TextRow>, ArchiveError> {
-        let mut find = self.db.prepare_cached(&format!("SELECT {COLUMNS} FROM texts WHERE number = ?1"))?;
+        let mut find =
+            self.db.prepare_cached(&format!("SELECT {COLUMNS} FROM texts WHERE number = ?1"))?;
         Ok(find.query_row([number], |row| text_row(row, 0)).optional()?)
     }
 
     /// Whether a word or phrase stands anywhere at all.
     pub fn has_term(&self, term: &Term) -> Result<bool, ArchiveError> {
         let expression = Node::Term(term.clone()).expression(&names(&Where::ALL));
-        Ok(self.db.prepare("SELECT 1 FROM words WHERE words MATCH ?1")?.exists(params![expression])?)
+        Ok(self
+            .db
+            .prepare("SELECT 1 FROM words WHERE words MATCH ?1")?
+            .exists(params![expression])?)
     }
 
     /// Reads every message of a session that fits, without the index: what it says to the last byte.
@@ -213,11 +233,13 @@ impl Archive {
         let Some(assembled) = self.assembled(&session.id)? else { return Ok(()) };
         let copies = self.copies_of(&session.id)?;
         let fields = filters.fields();
-        let listed: Vec<&Placed> = assembled.listed().filter(|placed| !copies.contains(&placed.said.id)).collect();
+        let listed: Vec<&Placed> =
+            assembled.listed().filter(|placed| !copies.contains(&placed.said.id)).collect();
         let messages = excerpt(&assembled, &listed, self)
             .map_err(|error| ArchiveError::Read(session.id.clone(), error))?;
         for message in &messages {
-            let tools: Vec<&str> = message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
+            let tools: Vec<&str> =
+                message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
             let about = About {
                 at: message.at,
                 kind: message.kind.name().into(),
@@ -245,17 +267,27 @@ impl Archive {
     }
 
     /// Reads some messages of a session, and so many of their neighbours on both sides, in order.
-    pub fn read_around(&self, session: &str, ids: &[&str], around: usize) -> Result<Vec<Message>, ArchiveError> {
+    pub fn read_around(
+        &self,
+        session: &str,
+        ids: &[&str],
+        around: usize,
+    ) -> Result<Vec<Message>, ArchiveError> {
         let Some(assembled) = self.assembled(session)? else { return Ok(Vec::new()) };
         let listed: Vec<&Placed> = assembled.listed().collect();
         let wanted: HashSet<&str> = ids.iter().copied().collect();
-        let places = listed.iter().enumerate().filter(|(_, placed)| wanted.contains(placed.said.id.as_str()));
+        let places = listed
+            .iter()
+            .enumerate()
+            .filter(|(_, placed)| wanted.contains(placed.said.id.as_str()));
         let mut near = vec![false; listed.len()];
         for (at, _) in places {
             near[at.saturating_sub(around)..(at + around + 1).min(listed.len())].fill(true);
         }
-        let wanted: Vec<&Placed> = listed.iter().zip(near).filter(|(_, near)| *near).map(|(placed, _)| *placed).collect();
-        excerpt(&assembled, &wanted, self).map_err(|error| ArchiveError::Read(session.to_owned(), error))
+        let wanted: Vec<&Placed> =
+            listed.iter().zip(near).filter(|(_, near)| *near).map(|(placed, _)| *placed).collect();
+        excerpt(&assembled, &wanted, self)
+            .map_err(|error| ArchiveError::Read(session.to_owned(), error))
     }
 }
 

@@ -63,7 +63,8 @@ impl Archive {
         let (names, tags) = (&self.names()?, &self.tags()?);
         for ids in self.batches(pending)? {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-            let mut batch = Batch { archive: self, names, tags, touched: BTreeSet::new(), done: &mut done };
+            let mut batch =
+                Batch { archive: self, names, tags, touched: BTreeSet::new(), done: &mut done };
             self.each_assembled(&ids, |assembled| {
                 progress();
                 batch.session(&assembled)
@@ -127,7 +128,9 @@ impl Archive {
         let mut pending = BTreeSet::new();
         let mut find = self.db.prepare("SELECT id, texted FROM sessions")?;
         let mut seen: HashSet<i64> = HashSet::new();
-        for row in find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))? {
+        for row in
+            find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?
+        {
             let (id, is_texted) = row?;
             let label = label(names.get(&id), tags.get(&id));
             match known.get(&id) {
@@ -140,7 +143,8 @@ impl Archive {
                 None => _ = pending.insert(id),
             }
         }
-        let gone = known.into_values().map(|(number, _)| number).filter(|n| !seen.contains(n)).collect();
+        let gone =
+            known.into_values().map(|(number, _)| number).filter(|n| !seen.contains(n)).collect();
         Ok((pending, gone))
     }
 
@@ -188,12 +192,14 @@ impl Batch<'_> {
     fn session(&mut self, assembled: &Assembled) -> Result<(), ArchiveError> {
         let db = &self.archive.db;
         let id = &assembled.session.id;
-        db.prepare_cached("INSERT OR IGNORE INTO texted (session, label) VALUES (?1, 0)")?.execute([id])?;
+        db.prepare_cached("INSERT OR IGNORE INTO texted (session, label) VALUES (?1, 0)")?
+            .execute([id])?;
         let session: i64 = db
             .prepare_cached("SELECT number FROM texted WHERE session = ?1")?
             .query_row([id], |row| row.get(0))?;
         let mut known = rows_of(db, session)?;
-        let mut next = known.values().map(|(number, ..)| number + 1).max().unwrap_or(session << BITS);
+        let mut next =
+            known.values().map(|(number, ..)| number + 1).max().unwrap_or(session << BITS);
         let mut wanted: Vec<(&Placed, i64, i64)> = Vec::new();
         for placed in assembled.listed() {
             let look = look(assembled, placed);
@@ -218,7 +224,8 @@ impl Batch<'_> {
             Err(ArchiveError::Read(..)) => self.done.lost += 1,
             other => other?,
         }
-        db.prepare_cached("UPDATE texted SET label = ?2 WHERE number = ?1")?.execute([session, label])?;
+        db.prepare_cached("UPDATE texted SET label = ?2 WHERE number = ?1")?
+            .execute([session, label])?;
         db.prepare_cached("UPDATE sessions SET texted = 1 WHERE id = ?1")?.execute([id])?;
         self.done.sessions += 1;
         Ok(())
@@ -251,7 +258,11 @@ impl Batch<'_> {
                 columns: columns(&fields),
             };
             *next += 1;
-            insert(db, &row, &About { message: "", look: 0, at, kind: "session", fate: "kept", model: None })?;
+            insert(
+                db,
+                &row,
+                &About { message: "", look: 0, at, kind: "session", fate: "kept", model: None },
+            )?;
         }
         Ok(label(session.name.as_ref(), Some(&session.tags)))
     }
@@ -279,8 +290,10 @@ impl Batch<'_> {
             let placed: Vec<&Placed> = now.iter().map(|(placed, ..)| *placed).collect();
             let read = excerpt(assembled, &placed, self.archive)
                 .map_err(|error| ArchiveError::Read(assembled.session.id.clone(), error))?;
-            let mut numbers: HashMap<&str, (i64, i64)> =
-                now.iter().map(|(placed, number, look)| (placed.said.id.as_str(), (*number, *look))).collect();
+            let mut numbers: HashMap<&str, (i64, i64)> = now
+                .iter()
+                .map(|(placed, number, look)| (placed.said.id.as_str(), (*number, *look)))
+                .collect();
             let incoming: Vec<Incoming> = read
                 .into_iter()
                 .filter_map(|message| {
@@ -315,7 +328,8 @@ impl Batch<'_> {
 fn row(incoming: &Incoming) -> Row {
     let message = &incoming.message;
     let fields = Fields::of(message, Extent::Capped);
-    let mut tools: Vec<&str> = message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
+    let mut tools: Vec<&str> =
+        message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
     tools.dedup();
     Row {
         number: incoming.number,
@@ -354,20 +368,21 @@ struct About<'a> {
 }
 
 fn insert(db: &Connection, row: &Row, about: &About<'_>) -> rusqlite::Result<()> {
-    db.prepare_cached("INSERT OR REPLACE INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?.execute(
-        params![
-            row.number,
-            about.message,
-            about.look,
-            row.content,
-            about.at,
-            about.kind,
-            about.fate,
-            about.model,
-            row.tools,
-            row.capped
-        ],
-    )?;
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?
+    .execute(params![
+        row.number,
+        about.message,
+        about.look,
+        row.content,
+        about.at,
+        about.kind,
+        about.fate,
+        about.model,
+        row.tools,
+        row.capped
+    ])?;
     let [a, b, c, d, e, f, g, h] = &row.columns;
     db.prepare_cached(
         "INSERT INTO words (rowid, prompt, reference, reply, thought, tool, output, summary, name)
@@ -416,12 +431,19 @@ fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite::Result<()>
     for content in touched.iter().filter(|content| **content != 0) {
         // Nearly all stand alone.
         if count.query_row([content], |row| row.get::<_, i64>(0))? < 2 {
-            db.prepare_cached("DELETE FROM copies WHERE number = (SELECT number FROM texts WHERE content = ?1)")?
-                .execute([content])?;
+            db.prepare_cached(
+                "DELETE FROM copies WHERE number = (SELECT number FROM texts WHERE content = ?1)",
+            )?
+            .execute([content])?;
             continue;
         }
         let rows = find.query_map([content], |row| {
-            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?, row.get::<_, String>(3)?))
+            Ok((
+                row.get(0)?,
+                row.get::<_, String>(1)?,
+                row.get::<_, bool>(2)?,
+                row.get::<_, String>(3)?,
+            ))
         })?;
         let rows: Vec<(i64, String, bool, String)> = rows.collect::<Result<_, _>>()?;
         for (n, (number, message, is_saved, session)) in rows.iter().enumerate() {
@@ -448,7 +470,8 @@ fn label(name: Option<&String>, tags: Option<&Vec<String>>) -> i64 {
 fn look(assembled: &Assembled, placed: &Placed) -> i64 {
     let said = &placed.said;
     let mut state = DefaultHasher::new();
-    (said.kind.name(), said.fate.name(), said.at, said.model.as_deref(), &said.typed).hash(&mut state);
+    (said.kind.name(), said.fate.name(), said.at, said.model.as_deref(), &said.typed)
+        .hash(&mut state);
     for place in &placed.places {
         let source = &assembled.files[place.file];
         source.archived.as_ref().map(|archived| archived.number).hash(&mut state);
@@ -501,12 +524,29 @@ mod tests {
         let archive = Archive::in_memory().unwrap();
         let text = "Fix parseHttpHeader in src/main_loop.rs! 日本語 Straße ΣΊΣΥΦΟΣ i\u{307} 1,5 'it''s' \0 \u{1b}[1mé\u{ad}e\u{1b}[0m x\u{a0}y ½ ª ﬁn Ⅷ नमस्ते שָׁלוֹם 🥛";
         let columns = columns(&Fields::of_text(Where::Reply, text));
-        let want: Vec<String> = columns[Where::Reply as usize].split(' ').filter(|t| !t.is_empty()).map(str::to_owned).collect();
-        let row = Row { number: 1 << BITS, content: 0, capped: false, tools: String::new(), columns };
-        insert(&archive.db, &row, &About { message: "m", look: 0, at: None, kind: "reply", fate: "kept", model: None }).unwrap();
-        archive.db.execute_batch("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, words, instance)").unwrap();
-        let mut seen = archive.db.prepare("SELECT term FROM seen WHERE col = 'reply' ORDER BY offset").unwrap();
-        let got: Vec<String> = seen.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        let want: Vec<String> = columns[Where::Reply as usize]
+            .split(' ')
+            .filter(|t| !t.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let row =
+            Row { number: 1 << BITS, content: 0, capped: false, tools: String::new(), columns };
+        insert(
+            &archive.db,
+            &row,
+            &About { message: "m", look: 0, at: None, kind: "reply", fate: "kept", model: None },
+        )
+        .unwrap();
+        archive
+            .db
+            .execute_batch("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, words, instance)")
+            .unwrap();
+        let mut seen = archive
+            .db
+            .prepare("SELECT term FROM seen WHERE col = 'reply' ORDER BY offset")
+            .unwrap();
+        let got: Vec<String> =
+            seen.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
         assert_eq!(got, want);
         assert!(got.len() > 25, "{got:?}");
     }

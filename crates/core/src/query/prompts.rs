@@ -51,7 +51,8 @@ impl From {
 pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
     let mut typed = Typed::default();
     // Saved chats come last: what they repeat is known by then.
-    let mut sessions: Vec<&Session> = all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
+    let mut sessions: Vec<&Session> =
+        all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
     sessions.sort_by_key(|session| (session.kind == SessionKind::Checkpoint, session.started));
     for session in sessions {
         archive.each_assembled(std::slice::from_ref(&session.id), |assembled| {
@@ -101,7 +102,8 @@ impl Typed {
             };
             let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { continue };
             let is_copy = is_unique(&said.id) && !self.ids.insert(said.id.clone());
-            let is_known = || self.known.contains(&(session.project.key().to_owned(), text.to_owned()));
+            let is_known =
+                || self.known.contains(&(session.project.key().to_owned(), text.to_owned()));
             if is_copy || (is_saved && is_known()) {
                 continue;
             }
@@ -120,21 +122,33 @@ impl Typed {
 
     /// Lines of prompt logs that no session holds: prompts that failed, commands that left no trace.
     fn logs(&mut self, archive: &Archive, all: &Collection) -> Result<(), ArchiveError> {
-        let mut find = archive.db.prepare("SELECT DISTINCT session, number, at, text FROM typed ORDER BY session, at, number")?;
+        let mut find = archive.db.prepare(
+            "SELECT DISTINCT session, number, at, text FROM typed ORDER BY session, at, number",
+        )?;
         let mut rows = find.query([])?;
         while let Some(row) = rows.next()? {
             let id: String = row.get(0)?;
             let at: Option<i64> = row.get(2)?;
             let text = row.get::<_, String>(3)?.trim().to_owned();
             let Some(session) = all.get(&id).filter(|_| !text.is_empty()) else { continue };
-            if let Some(left) = self.told.get_mut(&(id.clone(), text.clone())).filter(|left| **left > 0) {
+            if let Some(left) =
+                self.told.get_mut(&(id.clone(), text.clone())).filter(|left| **left > 0)
+            {
                 *left -= 1;
                 continue;
             }
             let at = at.and_then(|at| Timestamp::from_millisecond(at).ok());
             let project = session.project.clone();
             let log_only = session.state == State::LogOnly;
-            self.push(Prompt { at, session: Some(id), log_only, project, text, from: From::Logs, order: at.or(session.started) });
+            self.push(Prompt {
+                at,
+                session: Some(id),
+                log_only,
+                project,
+                text,
+                from: From::Logs,
+                order: at.or(session.started),
+            });
         }
         Ok(())
     }
@@ -155,7 +169,15 @@ impl Typed {
                 }
                 let order = source.modified.and_then(|at| Timestamp::try_from(at).ok());
                 let project = project.clone();
-                self.push(Prompt { at: None, session: None, log_only: false, project, text, from: From::ShellHistory, order });
+                self.push(Prompt {
+                    at: None,
+                    session: None,
+                    log_only: false,
+                    project,
+                    text,
+                    from: From::ShellHistory,
+                    order,
+                });
             }
         }
         Ok(())
@@ -182,17 +204,24 @@ fn lines(text: &str) -> Vec<String> {
         out.push(std::mem::take(&mut command));
     }
     out.push(command);
-    out.iter().map(|command| command.trim().to_owned()).filter(|command| !command.is_empty()).collect()
+    out.iter()
+        .map(|command| command.trim().to_owned())
+        .filter(|command| !command.is_empty())
+        .collect()
 }
 
 /// The commands typed with `!`, by message; only the text of the message holds them.
 fn commands(archive: &Archive, assembled: &Assembled) -> HashMap<String, String> {
-    let shell: Vec<&Placed> = assembled.listed().filter(|placed| placed.said.kind == MessageKind::Shell).collect();
+    let shell: Vec<&Placed> =
+        assembled.listed().filter(|placed| placed.said.kind == MessageKind::Shell).collect();
     if shell.is_empty() {
         return HashMap::new();
     }
     let messages = excerpt(assembled, &shell, archive).unwrap_or_default();
-    messages.into_iter().filter_map(|message| Some((message.id, command(&message.text)?.to_owned()))).collect()
+    messages
+        .into_iter()
+        .filter_map(|message| Some((message.id, command(&message.text)?.to_owned())))
+        .collect()
 }
 
 /// What stands in the first fence of the message.
@@ -209,7 +238,10 @@ mod tests {
 
     #[test]
     fn commands_of_a_history() {
-        assert_eq!(lines("ls\n\necho a \\\nb\necho \\\\\npwd"), ["ls", "echo a \\\nb", "echo \\\\", "pwd"]);
+        assert_eq!(
+            lines("ls\n\necho a \\\nb\necho \\\\\npwd"),
+            ["ls", "echo a \\\nb", "echo \\\\", "pwd"]
+        );
         assert_eq!(lines("cut \\"), ["cut \\"]);
     }
 

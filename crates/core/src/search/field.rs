@@ -204,7 +204,8 @@ mod tests {
     #[test]
     fn the_values_of_arguments() {
         let raw = RawValue::from_string(
-            r#"{"command":"echo \"hi\"\nls","n":5,"on":true,"list":[{"path":"a/b"},null,"x"]}"#.to_owned(),
+            r#"{"command":"echo \"hi\"\nls","n":5,"on":true,"list":[{"path":"a/b"},null,"x"]}"#
+                .to_owned(),
         );
         let raw = raw.unwrap();
         let mut fields = Fields::default();

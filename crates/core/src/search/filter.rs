@@ -54,7 +54,13 @@ pub struct About<'a> {
 
 impl Filters {
     /// Adds a condition; what is wrong with it when it can never hold.
-    pub fn add(&mut self, key: &'static str, value: &str, negated: bool, now: &Zoned) -> Result<(), String> {
+    pub fn add(
+        &mut self,
+        key: &'static str,
+        value: &str,
+        negated: bool,
+        now: &Zoned,
+    ) -> Result<(), String> {
         if matches!(key, "since" | "until") {
             let stretch = time::stretch(value, now);
             let Some((start, end)) = stretch.filter(|_| !negated) else {
@@ -64,7 +70,11 @@ impl Filters {
                     format!("`{value}` is no time; write {}", time::FORMS)
                 });
             };
-            if key == "since" { self.period.since = Some(start) } else { self.period.until = Some(end) }
+            if key == "since" {
+                self.period.since = Some(start)
+            } else {
+                self.period.until = Some(end)
+            }
             return Ok(());
         }
         let known = known_values(key);
@@ -78,7 +88,9 @@ impl Filters {
     }
 
     pub fn len(&self) -> usize {
-        self.conditions.len() + usize::from(self.period.since.is_some()) + usize::from(self.period.until.is_some())
+        self.conditions.len()
+            + usize::from(self.period.since.is_some())
+            + usize::from(self.period.until.is_some())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -106,19 +118,24 @@ impl Filters {
 
     /// The fields to look into.
     pub fn fields(&self) -> Vec<Where> {
-        Where::ALL.into_iter().filter(|field| self.holds("where", |name| name == field.name())).collect()
+        Where::ALL
+            .into_iter()
+            .filter(|field| self.holds("where", |name| name == field.name()))
+            .collect()
     }
 
     /// Whether the session is meant, whatever stands in it; `session:` is not looked at.
     pub fn takes_session(&self, session: &Session) -> bool {
         let project = |wanted: &str| {
-            let filter = crate::query::Filter { projects: vec![wanted.to_owned()], ..Default::default() };
+            let filter =
+                crate::query::Filter { projects: vec![wanted.to_owned()], ..Default::default() };
             filter.takes_project(&session.project)
         };
-        let overlaps = match (session.started.or(session.updated), session.updated.or(session.started)) {
-            (Some(from), Some(to)) => self.period.overlaps(from, to.max(from)),
-            _ => true,
-        };
+        let overlaps =
+            match (session.started.or(session.updated), session.updated.or(session.started)) {
+                (Some(from), Some(to)) => self.period.overlaps(from, to.max(from)),
+                _ => true,
+            };
         overlaps
             && self.holds("project", project)
             && self.holds("tag", |tag| session.tags.iter().any(|has| has.to_lowercase() == tag))
@@ -127,13 +144,17 @@ impl Filters {
 
     /// Whether any condition needs a look at the message.
     pub fn asks_messages(&self) -> bool {
-        let of_message = |c: &Condition| matches!(c.key, "model" | "tool" | "role" | "fate" | "kind");
+        let of_message =
+            |c: &Condition| matches!(c.key, "model" | "tool" | "role" | "fate" | "kind");
         !self.period.is_everything() || self.conditions.iter().any(of_message)
     }
 
     /// Whether the message is meant. A message without a model goes by those of its session.
     pub fn takes(&self, about: &About<'_>, session: &Session) -> bool {
-        let role = MessageKind::ALL.into_iter().find(|kind| kind.name() == about.kind).map(MessageKind::role);
+        let role = MessageKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == about.kind)
+            .map(MessageKind::role);
         let has = |text: &str, wanted: &str| text.to_lowercase().contains(wanted);
         let model = |wanted: &str| match &about.model {
             Some(model) => has(model, wanted),
@@ -163,7 +184,9 @@ fn is_session_kind(name: &str) -> bool {
 fn known_values(key: &str) -> Vec<&'static str> {
     match key {
         "role" => [Role::User, Role::Assistant, Role::Tool, Role::System].map(Role::name).to_vec(),
-        "fate" => [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed].map(Fate::name).to_vec(),
+        "fate" => {
+            [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed].map(Fate::name).to_vec()
+        }
         "where" => Where::ALL.map(Where::name).to_vec(),
         "kind" => MessageKind::ALL
             .map(MessageKind::name)

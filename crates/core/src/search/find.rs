@@ -35,8 +35,11 @@ impl Finder<'_> {
         match self {
             Self::Pattern(pattern) => {
                 let mut out = Vec::new();
-                for (n, piece) in fields.pieces.iter().enumerate().filter(|(_, piece)| wanted(piece)) {
-                    let marks: Vec<_> = pattern.find_iter(&piece.text).map(|found| found.range()).collect();
+                for (n, piece) in
+                    fields.pieces.iter().enumerate().filter(|(_, piece)| wanted(piece))
+                {
+                    let marks: Vec<_> =
+                        pattern.find_iter(&piece.text).map(|found| found.range()).collect();
                     if !marks.is_empty() {
                         out.push(Found { piece: n, field: piece.field, marks, terms: 1 });
                     }
@@ -56,7 +59,12 @@ impl Finder<'_> {
                     return None;
                 }
                 let terms = query.terms();
-                Some(streams.iter().filter_map(|(n, field, stream)| stream.found(*n, *field, &terms)).collect())
+                Some(
+                    streams
+                        .iter()
+                        .filter_map(|(n, field, stream)| stream.found(*n, *field, &terms))
+                        .collect(),
+                )
             }
         }
     }
@@ -75,10 +83,13 @@ impl Finder<'_> {
 
 fn holds(node: &Node, streams: &[(usize, Where, Stream)]) -> bool {
     match node {
-        Node::Term(term) => streams.iter().any(|(_, _, stream)| !stream.places(term, true).is_empty()),
+        Node::Term(term) => {
+            streams.iter().any(|(_, _, stream)| !stream.places(term, true).is_empty())
+        }
         Node::Or(any) => any.iter().any(|node| holds(node, streams)),
         Node::And(all, none) => {
-            all.iter().all(|node| holds(node, streams)) && !none.iter().any(|node| holds(node, streams))
+            all.iter().all(|node| holds(node, streams))
+                && !none.iter().any(|node| holds(node, streams))
         }
     }
 }
@@ -111,7 +122,11 @@ impl Stream {
             for n in 0..(self.places.len() + 1).saturating_sub(phrase.len()) {
                 let fits = phrase.iter().enumerate().all(|(at, wanted)| {
                     let token = self.token(n + at);
-                    if term.prefix && at + 1 == phrase.len() { token.starts_with(wanted) } else { token == wanted }
+                    if term.prefix && at + 1 == phrase.len() {
+                        token.starts_with(wanted)
+                    } else {
+                        token == wanted
+                    }
                 });
                 if fits {
                     out.push(self.places[n].1.start..self.places[n + phrase.len() - 1].1.end);

@@ -53,7 +53,8 @@ const DEEPEST: usize = 32;
 impl Query {
     /// Understands a query; `now` is what `7d` and `yesterday` go by.
     pub fn parse(text: &str, now: &Zoned) -> Result<Self, QueryError> {
-        let mut parser = Parser { text, lexemes: lex(text)?, at: 0, now, filters: Filters::default() };
+        let mut parser =
+            Parser { text, lexemes: lex(text)?, at: 0, now, filters: Filters::default() };
         let words = parser.any(0)?;
         if let Some(lexeme) = parser.lexemes.get(parser.at) {
             return fail("`)` closes nothing", lexeme.at.clone());
@@ -262,7 +263,10 @@ impl Parser<'_> {
             let part = self.all(depth)?;
             let is_alternative = range.is_some() || self.next_is(&What::Or);
             if is_alternative {
-                let here = self.lexemes.get(self.at).map_or(self.text.len()..self.text.len(), |l| l.at.clone());
+                let here = self
+                    .lexemes
+                    .get(self.at)
+                    .map_or(self.text.len()..self.text.len(), |l| l.at.clone());
                 if self.filters.len() > conditions {
                     return fail("a condition cannot be one side of `OR`", here);
                 }
@@ -295,7 +299,9 @@ impl Parser<'_> {
                 negated = true;
                 self.at += 1;
                 match self.lexemes.get(self.at).cloned() {
-                    Some(next) if !matches!(next.what, What::Or | What::Close | What::Not) => here = next,
+                    Some(next) if !matches!(next.what, What::Or | What::Close | What::Not) => {
+                        here = next
+                    }
                     _ => return fail("there is nothing behind it to leave out", here.at),
                 }
             }
@@ -307,7 +313,9 @@ impl Parser<'_> {
                     if depth > 0 {
                         return fail("a condition cannot stand in parentheses", here.at);
                     }
-                    self.filters.add(key, &value, negated, self.now).map_err(|what| QueryError { what, at: here.at })?;
+                    self.filters
+                        .add(key, &value, negated, self.now)
+                        .map_err(|what| QueryError { what, at: here.at })?;
                     self.at += 1;
                     continue;
                 }
@@ -390,7 +398,11 @@ mod tests {
         assert_eq!(parsed("a NOT b"), r#"((("a")) NOT (("b")))"#);
         assert_eq!(parsed("a OR b c"), r#"(("a") OR (("b") AND ("c")))"#);
         assert_eq!(parsed("(a OR b) c"), r#"((("a") OR ("b")) AND ("c"))"#);
-        assert_eq!(parsed("a - b & c -- ?"), r#"(("a") AND ("b") AND ("c"))"#, "what is no word is passed over");
+        assert_eq!(
+            parsed("a - b & c -- ?"),
+            r#"(("a") AND ("b") AND ("c"))"#,
+            "what is no word is passed over"
+        );
         assert_eq!(parsed("state-of-the-art"), r#"("state of the art")"#);
         assert_eq!(parsed("or not and"), r#"(("or") AND ("not") AND ("and"))"#);
         assert_eq!(parsed("\"a\"b"), r#"(("a") AND ("b"))"#);
@@ -400,13 +412,21 @@ mod tests {
     #[test]
     fn nothing_that_is_typed_is_syntax_of_the_index() {
         assert_eq!(parsed("NEAR(a b)"), r#"(("near") AND (("a") AND ("b")))"#);
-        assert_eq!(parsed("prompt : x ^y {z} + w"), r#"(("prompt") AND ("x") AND ("y") AND ("z") AND ("w"))"#);
-        assert_eq!(parsed("a'; DROP TABLE words"), r#"(("a") AND ("drop") AND ("table") AND ("words"))"#);
+        assert_eq!(
+            parsed("prompt : x ^y {z} + w"),
+            r#"(("prompt") AND ("x") AND ("y") AND ("z") AND ("w"))"#
+        );
+        assert_eq!(
+            parsed("a'; DROP TABLE words"),
+            r#"(("a") AND ("drop") AND ("table") AND ("words"))"#
+        );
     }
 
     #[test]
     fn mistakes_have_a_place() {
-        let want = |text: &str, part: &str, what: &str| assert_eq!(error(text), (part.to_owned(), what.to_owned()));
+        let want = |text: &str, part: &str, what: &str| {
+            assert_eq!(error(text), (part.to_owned(), what.to_owned()))
+        };
         want("a \"b c", "\"b c", "the quote is never closed");
         want("a (b", "(", "`(` is never closed");
         want("a) b", ")", "`)` closes nothing");

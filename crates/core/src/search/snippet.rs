@@ -47,7 +47,8 @@ fn window(text: &str, marks: &[Range<usize>]) -> Range<usize> {
     let mut last = 0;
     for (n, mark) in marks.iter().enumerate() {
         last = last.max(n);
-        while marks.get(last + 1).is_some_and(|next| next.end - mark.start <= LONGEST - 2 * AROUND) {
+        while marks.get(last + 1).is_some_and(|next| next.end - mark.start <= LONGEST - 2 * AROUND)
+        {
             last += 1;
         }
         if last - n + 1 > best.0 {
@@ -98,7 +99,9 @@ mod tests {
 
     fn shown(text: &str, marks: &[Range<usize>]) -> String {
         let bits = snippet(text, marks);
-        bits.into_iter().map(|(text, found)| if found { format!("[{text}]") } else { text }).collect()
+        bits.into_iter()
+            .map(|(text, found)| if found { format!("[{text}]") } else { text })
+            .collect()
     }
 
     #[test]
@@ -114,7 +117,12 @@ mod tests {
         let text = format!("{}the cart is here {}", "word ".repeat(100), "more ".repeat(100));
         let at = text.find("cart").unwrap();
         let got = shown(&text, &[at..at + 4]);
-        assert!(got.starts_with("…word") && got.contains(" the [cart] is here more") && got.ends_with("more…"), "{got}");
+        assert!(
+            got.starts_with("…word")
+                && got.contains(" the [cart] is here more")
+                && got.ends_with("more…"),
+            "{got}"
+        );
         assert!(got.chars().count() < 150, "{got}");
     }
 

@@ -174,7 +174,12 @@ impl State<'_> {
     fn end_run(&mut self) {
         if let Some((last, start)) = self.spaceless.take() {
             let end = start + last.len_utf8();
-            (self.sink)(Token { text: last.encode_utf8(&mut [0; 4]), form: Form::Last, start, end });
+            (self.sink)(Token {
+                text: last.encode_utf8(&mut [0; 4]),
+                form: Form::Last,
+                start,
+                end,
+            });
         }
     }
 }
@@ -289,7 +294,10 @@ mod tests {
 
     #[test]
     fn words_fold() {
-        assert_eq!(tokens("Fix the Straße, déjà-vu & ÅNGSTRÖM!"), "fix the strasse deja vu angstrom");
+        assert_eq!(
+            tokens("Fix the Straße, déjà-vu & ÅNGSTRÖM!"),
+            "fix the strasse deja vu angstrom"
+        );
         assert_eq!(tokens("cafe\u{301} caf\u{e9}"), "cafe cafe");
         assert_eq!(tokens("Łódź Ærø İstanbul ＡＢＣ１２"), "lodz aero istanbul abc12");
         assert_eq!(tokens("Привет ΣΊΣΥΦΟΣ"), "привет σισυφοσ");
@@ -308,9 +316,15 @@ mod tests {
 
     #[test]
     fn words_written_like_this_are_whole_and_in_parts() {
-        assert_eq!(tokens("call parseHttpHeader now"), "call parsehttpheader now · parse http header");
+        assert_eq!(
+            tokens("call parseHttpHeader now"),
+            "call parsehttpheader now · parse http header"
+        );
         assert_eq!(tokens("HTTPServer GitHub"), "httpserver github · http server · git hub");
-        assert_eq!(tokens("utf8Bytes HTTP2Server v2API"), "utf8bytes http2server v2api · utf8 bytes · http2 server · v2 api");
+        assert_eq!(
+            tokens("utf8Bytes HTTP2Server v2API"),
+            "utf8bytes http2server v2api · utf8 bytes · http2 server · v2 api"
+        );
         assert_eq!(tokens("GitHub GitHub"), "github github · git hub", "once is enough");
         assert_eq!(tokens("IDs URLs Word HTTP SHA256SUM"), "ids urls word http sha256sum");
         assert_eq!(tokens("aBcDeF"), "abcdef", "that is no word");
@@ -330,7 +344,11 @@ mod tests {
     fn what_is_not_seen_ends_no_word() {
         assert_eq!(tokens("pass\u{200B}word \u{202E}evil\u{202C}"), "password evil");
         assert_eq!(tokens("\x1b[1;31merror\x1b[0m: re\x1b[4md\x1b[0m"), "error red");
-        assert_eq!(tokens("\x1b]0;title\x07 \x1b[broken\n"), "0 title roken", "`[b` moves the cursor");
+        assert_eq!(
+            tokens("\x1b]0;title\x07 \x1b[broken\n"),
+            "0 title roken",
+            "`[b` moves the cursor"
+        );
         assert_eq!(tokens("a\0b\r\nc"), "a b c");
     }
 

@@ -47,7 +47,9 @@ impl Indexed {
             let id = &assembled.session.id;
             let copies = home.archive.copies_of(id).unwrap();
             let all = home.messages(assembled, View::Full);
-            messages.extend(all.into_iter().filter(|m| !copies.contains(&m.id)).map(|m| (id.clone(), m)));
+            messages.extend(
+                all.into_iter().filter(|m| !copies.contains(&m.id)).map(|m| (id.clone(), m)),
+            );
         }
         Self { home, messages }
     }
@@ -79,7 +81,11 @@ impl Indexed {
 fn fixtures() -> Vec<Indexed> {
     let mut trees = trees_below(&testdata("gemini"));
     trees.push(testdata("export"));
-    trees.iter().map(|tree| Indexed::at(tree)).filter(|indexed| !indexed.messages.is_empty()).collect()
+    trees
+        .iter()
+        .map(|tree| Indexed::at(tree))
+        .filter(|indexed| !indexed.messages.is_empty())
+        .collect()
 }
 
 /// Whatever a person could remember of a message finds it: three words in a row of any of its texts,
@@ -94,11 +100,15 @@ fn every_message_is_found_by_its_words() {
                 let words: Vec<&str> = piece.text.split_whitespace().collect();
                 let last = words.len().saturating_sub(3);
                 for from in BTreeSet::from([0, last / 3, last / 2, last]) {
-                    let phrase = words[from..(from + 3).min(words.len())].join(" ").replace('"', " ");
+                    let phrase =
+                        words[from..(from + 3).min(words.len())].join(" ").replace('"', " ");
                     let query = query(&format!("\"{phrase}\""));
                     if query.words.is_some() {
                         asked += 1;
-                        assert!(indexed.ask(&query).contains(&hit), "{phrase:?} does not find {hit:?}");
+                        assert!(
+                            indexed.ask(&query).contains(&hit),
+                            "{phrase:?} does not find {hit:?}"
+                        );
                     }
                 }
                 let mut pairs = BTreeSet::new();
@@ -109,7 +119,10 @@ fn every_message_is_found_by_its_words() {
                 });
                 for pair in pairs.iter().take(20) {
                     asked += 1;
-                    assert!(indexed.ask(&query(pair)).contains(&hit), "{pair:?} does not find {hit:?}");
+                    assert!(
+                        indexed.ask(&query(pair)).contains(&hit),
+                        "{pair:?} does not find {hit:?}"
+                    );
                 }
             }
         }
@@ -122,7 +135,8 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from((self.0 >> 33) % sides.max(1) as u64).unwrap()
     }
 }
@@ -138,7 +152,8 @@ fn any_question(dice: &mut Dice, texts: &[String], depth: usize) -> String {
         0 | 1 => format!("\"{}\"", words(dice, 2)),
         2 => format!("\"{}\"", words(dice, 3)),
         3 => {
-            let word: String = words(dice, 1).chars().filter(|c| c.is_alphanumeric()).take(3).collect();
+            let word: String =
+                words(dice, 1).chars().filter(|c| c.is_alphanumeric()).take(3).collect();
             format!("{word}*")
         }
         4 => "zyzzyva".to_owned(),
@@ -231,7 +246,10 @@ impl Kept {
 
     fn setup<T>(&mut self, run: impl FnOnce(&mut Archive, &Setup<'_>) -> T) -> T {
         let candidates = Candidates::default();
-        run(&mut self.archive, &Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "" })
+        run(
+            &mut self.archive,
+            &Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "" },
+        )
     }
 
     fn sync(&mut self) {
@@ -278,7 +296,10 @@ fn sessions_whose_files_are_gone_are_found_the_same() {
     kept.archive.index(&|| ()).unwrap();
     assert_eq!(kept.ask("lighthouse"), ["m0"]);
     let read = kept.archive.read_around(ID, &["m0"], 1).unwrap();
-    assert_eq!(read.iter().map(|m| m.text.as_str()).collect::<Vec<_>>(), ["a lighthouse", "it blinks"]);
+    assert_eq!(
+        read.iter().map(|m| m.text.as_str()).collect::<Vec<_>>(),
+        ["a lighthouse", "it blinks"]
+    );
 }
 
 #[test]
@@ -305,11 +326,14 @@ fn what_is_forgotten_leaves_no_word() {
     kept.archive.index(&|| ()).unwrap();
     let folder = kept.folder.path().to_owned();
     let holds = || {
-        let files = ["archive.db", "archive.db-wal"].map(|name| fs::read(folder.join(name)).unwrap_or_default());
+        let files = ["archive.db", "archive.db-wal"]
+            .map(|name| fs::read(folder.join(name)).unwrap_or_default());
         files.iter().any(|bytes| bytes.windows(7).any(|bytes| bytes == b"quokkas"))
     };
     assert!(holds(), "the index holds words as they are");
-    kept.setup(|archive, setup| archive.forget(&[ID.to_owned()], setup, Timestamp::UNIX_EPOCH).unwrap());
+    kept.setup(|archive, setup| {
+        archive.forget(&[ID.to_owned()], setup, Timestamp::UNIX_EPOCH).unwrap()
+    });
     assert!(kept.ask("quokkasecret").is_empty());
     assert!(!holds());
     assert!(kept.archive.check(&|_| ()).unwrap().problems.is_empty());
@@ -328,6 +352,7 @@ fn hostile_text_is_found_and_shown_harmlessly() {
     assert_eq!(kept.ask("start finish"), ["m2"]);
     let words = query("finish");
     let marks = Finder::Words(&words).marks(&long);
-    let length: usize = backstory_core::search::snippet(&long, &marks).iter().map(|(text, _)| text.len()).sum();
+    let length: usize =
+        backstory_core::search::snippet(&long, &marks).iter().map(|(text, _)| text.len()).sum();
     assert!(length < 400, "{length}");
 }

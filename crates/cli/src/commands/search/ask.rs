@@ -77,16 +77,24 @@ impl Ask {
         let mut named: Vec<(String, bool)> = Vec::new();
         for condition in query.filters.sessions() {
             let session = library.all.find(&condition.value).map_err(|error| match error {
-                NotOne::Several { wanted, candidates } => super::super::ambiguous(&library.all, &wanted, &candidates),
-                none @ NotOne::None(_) => Failure::nothing(none.to_string()).hint("`backstory sessions` lists them"),
+                NotOne::Several { wanted, candidates } => {
+                    super::super::ambiguous(&library.all, &wanted, &candidates)
+                }
+                none @ NotOne::None(_) => {
+                    Failure::nothing(none.to_string()).hint("`backstory sessions` lists them")
+                }
             })?;
             named.push((session.id.clone(), condition.negated));
         }
         let filter = filter.clone();
         Ok(move |session: &Session| {
-            let is = |negated: bool| named.iter().any(|(id, not)| *not == negated && *id == session.id);
+            let is =
+                |negated: bool| named.iter().any(|(id, not)| *not == negated && *id == session.id);
             let wanted = named.iter().all(|(_, negated)| *negated) || is(false);
-            wanted && !is(true) && filter.takes_owner(session) && query.filters.takes_session(session)
+            wanted
+                && !is(true)
+                && filter.takes_owner(session)
+                && query.filters.takes_session(session)
         })
     }
 }
@@ -96,18 +104,27 @@ pub(super) fn unclear(text: &str, error: &QueryError) -> Failure {
     let before = text.get(..error.at.start).unwrap_or_default();
     let bad = text.get(error.at.clone()).unwrap_or_default();
     let mark = format!("{}{}", " ".repeat(before.width()), "^".repeat(bad.width().max(1)));
-    Failure::new(format!("{}\n{text}\n{mark}", error.what)).hint("`backstory search --help` shows what a query can be")
+    Failure::new(format!("{}\n{text}\n{mark}", error.what))
+        .hint("`backstory search --help` shows what a query can be")
 }
 
 pub(super) fn pattern(text: &str, exact: bool) -> Result<Regex> {
     let escaped = if exact { regex::escape(text) } else { text.to_owned() };
     Regex::new(&escaped).map_err(|error| {
-        Failure::new(format!("`{text}` is no regular expression")).because(error).hint("`--exact` takes every character as it is")
+        Failure::new(format!("`{text}` is no regular expression"))
+            .because(error)
+            .hint("`--exact` takes every character as it is")
     })
 }
 
 /// Nothing fits: say which word it is that stands nowhere.
-pub(super) fn nothing(ctx: &Context, library: &Library, query: &Query, text: &str, is_pattern: bool) -> Result<Failure> {
+pub(super) fn nothing(
+    ctx: &Context,
+    library: &Library,
+    query: &Query,
+    text: &str,
+    is_pattern: bool,
+) -> Result<Failure> {
     if library.all.sessions.is_empty() {
         return Ok(super::super::empty(ctx, &library.all.found));
     }
@@ -126,7 +143,8 @@ pub(super) fn nothing(ctx: &Context, library: &Library, query: &Query, text: &st
     } else if !query.filters.is_empty() {
         failure = failure.hint("each word is there, but not where the conditions allow it");
     } else if query.terms().len() > 1 {
-        failure = failure.hint("each word is there, but no message holds all of them; `OR` finds any");
+        failure =
+            failure.hint("each word is there, but no message holds all of them; `OR` finds any");
     }
     Ok(failure.hint("`--exact` also looks into the middle of long tool output"))
 }

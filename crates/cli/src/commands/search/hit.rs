@@ -71,7 +71,10 @@ impl<'a> Read<'a> {
     }
 
     fn hit(&self, hit: &Match<'a>, row: TextRow, messages: &[Message]) -> Hit<'a> {
-        let place = row.message.as_ref().and_then(|id| messages.iter().position(|message| message.id == *id));
+        let place = row
+            .message
+            .as_ref()
+            .and_then(|id| messages.iter().position(|message| message.id == *id));
         let message = place.map(|place| &messages[place]);
         let fields = match (message, &row.message) {
             (Some(message), _) => Fields::of(message, Extent::Capped),
@@ -80,7 +83,10 @@ impl<'a> Read<'a> {
         };
         let found = self.finder.find(&fields, &self.query.filters.fields()).unwrap_or_default();
         let (field, snippet) = best(&fields, &found);
-        let role = MessageKind::ALL.into_iter().find(|kind| kind.name() == row.kind).map(MessageKind::role);
+        let role = MessageKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == row.kind)
+            .map(MessageKind::role);
         Hit {
             session: hit.session,
             message: row.message,
@@ -97,7 +103,8 @@ impl<'a> Read<'a> {
     }
 
     fn neighbours(&self, messages: &[Message], place: usize) -> Vec<Message> {
-        let range = place.saturating_sub(self.context)..(place + self.context + 1).min(messages.len());
+        let range =
+            place.saturating_sub(self.context)..(place + self.context + 1).min(messages.len());
         range.filter(|at| *at != place).map(|at| messages[at].clone()).collect()
     }
 
@@ -140,7 +147,8 @@ impl<'a> Read<'a> {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let messages = self.read(&session.id, &ids)?;
         for hit in hits {
-            let place = messages.iter().position(|message| Some(&message.id) == hit.message.as_ref());
+            let place =
+                messages.iter().position(|message| Some(&message.id) == hit.message.as_ref());
             hit.context = place.map(|place| self.neighbours(&messages, place)).unwrap_or_default();
         }
         Ok(())
@@ -149,9 +157,10 @@ impl<'a> Read<'a> {
 
 /// The text that says most of what was found: most terms, then the better place.
 fn best(fields: &Fields<'_>, found: &[Found]) -> (Where, Vec<Bit>) {
-    let best = found.iter().rev().max_by(|a, b| {
-        a.terms.cmp(&b.terms).then(a.field.weight().total_cmp(&b.field.weight()))
-    });
+    let best = found
+        .iter()
+        .rev()
+        .max_by(|a, b| a.terms.cmp(&b.terms).then(a.field.weight().total_cmp(&b.field.weight())));
     match (best, fields.pieces.first()) {
         (Some(found), _) => (found.field, snippet(&fields.pieces[found.piece].text, &found.marks)),
         (None, Some(piece)) => (piece.field, snippet(&piece.text, &[])),

@@ -148,7 +148,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     let (hits, total, more) = if pattern.is_some() {
         let mut hits = read.scan(&takes)?;
         let total = hits.len();
-        let shown: Vec<usize> = page(hits.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
+        let shown: Vec<usize> =
+            page(hits.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
         let more = left(hits.iter().map(|hit| hit.session));
         let mut n = 0;
         hits.retain(|_| {
@@ -157,7 +158,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
         });
         (hits, total, more)
     } else {
-        let found = library.archive.matches(&query, &library.all, order, &takes).map_err(cannot_open)?;
+        let found =
+            library.archive.matches(&query, &library.all, order, &takes).map_err(cannot_open)?;
         let shown = page(found.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
         let more = left(found.iter().map(|hit| hit.session));
         let chosen: Vec<Match<'_>> = shown.into_iter().map(|n| found[n]).collect();
@@ -166,7 +168,13 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     if ctx.json {
         let hits = hits.iter().map(row).collect();
-        printer.json(&Document { schema: "backstory.search/1", query: &text, total, took_ms, hits })?;
+        printer.json(&Document {
+            schema: "backstory.search/1",
+            query: &text,
+            total,
+            took_ms,
+            hits,
+        })?;
         return Ok(if total == 0 { Exit::Nothing } else { Exit::Fine });
     }
     if total == 0 {
@@ -188,12 +196,18 @@ pub(super) fn sessions_with(
     let query = ask.query(ctx, words, &Filters::default())?;
     library.index(ctx, printer)?;
     let takes = ask.sessions(library, &query, &Filters::default().filter(ctx)?)?;
-    let found = library.archive.matches(&query, &library.all, Order::Date, &takes).map_err(cannot_open)?;
+    let found =
+        library.archive.matches(&query, &library.all, Order::Date, &takes).map_err(cannot_open)?;
     Ok(found.iter().map(|hit| hit.session.id.clone()).collect())
 }
 
 /// Which of the hits to show. People see the best of each session together, in the order of sessions.
-fn page<'a>(sessions: impl Iterator<Item = &'a Session>, all: bool, offset: usize, limit: usize) -> Vec<usize> {
+fn page<'a>(
+    sessions: impl Iterator<Item = &'a Session>,
+    all: bool,
+    offset: usize,
+    limit: usize,
+) -> Vec<usize> {
     if all {
         return sessions.enumerate().map(|(n, _)| n).skip(offset).take(limit).collect();
     }

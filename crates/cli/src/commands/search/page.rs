@@ -26,7 +26,8 @@ pub(super) fn print(
         let session = group[0].session;
         let short = super::super::short(all, session);
         let age = session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default();
-        let state = if session.state == State::LogOnly { " · only its prompts are left" } else { "" };
+        let state =
+            if session.state == State::LogOnly { " · only its prompts are left" } else { "" };
         printer.line(
             Line::new()
                 .styled(style::NAME, &short)
@@ -63,16 +64,20 @@ fn line(hit: &Hit<'_>) -> Line {
 
 /// Text with what was found standing out.
 fn marked(line: Line, bits: &[Bit]) -> Line {
-    bits.iter().fold(line, |line, (text, found)| {
-        if *found { line.styled(style::FOUND, text) } else { line.text(text) }
-    })
+    bits.iter().fold(
+        line,
+        |line, (text, found)| {
+            if *found { line.styled(style::FOUND, text) } else { line.text(text) }
+        },
+    )
 }
 
 fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
     const LONGEST: usize = 100;
     for message in messages {
         let words = message.words().split_whitespace().collect::<Vec<_>>().join(" ");
-        let calls: Vec<&str> = message.tool_calls.iter().map(|call| call.name.label.as_str()).collect();
+        let calls: Vec<&str> =
+            message.tool_calls.iter().map(|call| call.name.label.as_str()).collect();
         let words = if words.is_empty() { format!("({})", calls.join(", ")) } else { words };
         let text = format!("  {:<9} {}", message.role.name(), crate::output::cut(&words, LONGEST));
         printer.line(Line::new().styled(style::DIM, text))?;
@@ -81,15 +86,29 @@ fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
 }
 
 /// What was found in all, and what is not looked into.
-pub(super) fn tell(printer: &mut Printer, hits: &[Hit<'_>], total: usize, offset: usize, is_pattern: bool) {
+pub(super) fn tell(
+    printer: &mut Printer,
+    hits: &[Hit<'_>],
+    total: usize,
+    offset: usize,
+    is_pattern: bool,
+) {
     let all = plural(total as u64, "hit", "hits");
     if is_pattern {
-        printer.note(format!("{all}, in all text: the middle of long tool output too, which the index leaves out."));
+        printer.note(format!(
+            "{all}, in all text: the middle of long tool output too, which the index leaves out."
+        ));
     } else if total > hits.len() {
-        let from = if offset > 0 { format!(" from {} on", count(offset as u64 + 1)) } else { String::new() };
+        let from = if offset > 0 {
+            format!(" from {} on", count(offset as u64 + 1))
+        } else {
+            String::new()
+        };
         printer.note(format!("{all}; {} shown{from}.", count(hits.len() as u64)));
     }
     if !is_pattern && hits.iter().any(|hit| hit.capped) {
-        printer.detail("Of long tool output only the beginning and the end are indexed; `--exact` reads all.");
+        printer.detail(
+            "Of long tool output only the beginning and the end are indexed; `--exact` reads all.",
+        );
     }
 }
