@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::Value;
 use rusqlite::{Connection, TransactionBehavior, params};
 
+use super::batch::{Batch, Incoming, Origin};
 use super::fingerprint::Look;
 use super::sources;
-use super::sync::{Batch, Incoming, Origin, Setup};
+use super::sync::Setup;
 use super::{Archive, ArchiveError};
 use crate::agent::gemini;
 use crate::discover::{Source, SourceState};

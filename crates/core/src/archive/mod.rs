@@ -5,6 +5,7 @@
 //! twice, or on another machine gives the same rows.
 
 mod absorb;
+mod batch;
 mod capture;
 mod care;
 mod detail;
@@ -14,6 +15,7 @@ mod functions;
 mod ledger;
 mod open;
 mod sessions;
+mod settle;
 mod sources;
 mod sync;
 mod text;

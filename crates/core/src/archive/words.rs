@@ -1,11 +1,12 @@
 //! What the user says of sessions: names, tags, and what must be forgotten.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
-use rusqlite::{TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::sync::{Batch, Setup, forget_source};
+use super::batch::Batch;
+use super::sync::Setup;
 use super::{Archive, ArchiveError};
 
 /// What forgetting took out.
@@ -127,11 +128,11 @@ impl Archive {
 
     /// The ids of the sessions that must not come back.
     pub fn forgotten(&self) -> Result<BTreeSet<String>, ArchiveError> {
-        Ok(super::sync::forgotten(&self.db)?.into_iter().collect())
+        Ok(forgotten(&self.db)?.into_iter().collect())
     }
 }
 
-fn forget_capture(db: &rusqlite::Connection, source: i64) -> rusqlite::Result<u64> {
+fn forget_capture(db: &Connection, source: i64) -> rusqlite::Result<u64> {
     let bytes: i64 =
         db.query_row("SELECT captured FROM sources WHERE number = ?1", [source], |row| row.get(0))?;
     db.execute("DELETE FROM captures WHERE source = ?1", [source])?;
@@ -140,4 +141,25 @@ fn forget_capture(db: &rusqlite::Connection, source: i64) -> rusqlite::Result<u6
         [source],
     )?;
     Ok(bytes.cast_unsigned())
+}
+
+/// The ids of sessions that must not come back.
+pub(super) fn forgotten(db: &Connection) -> rusqlite::Result<HashSet<String>> {
+    let mut find = db.prepare_cached("SELECT session FROM forgotten")?;
+    find.query_map([], |row| row.get(0))?.collect()
+}
+
+/// Leaves nothing of a source but that it was seen.
+pub(super) fn forget_source(db: &Connection, number: i64) -> rusqlite::Result<()> {
+    for sql in [
+        "UPDATE sources SET scan = NULL, offset = NULL, proof = NULL, captured = 0, kept = 0
+         WHERE number = ?1",
+        "DELETE FROM members WHERE source = ?1",
+        "DELETE FROM held WHERE source = ?1",
+        "DELETE FROM typed WHERE source = ?1",
+        "DELETE FROM captures WHERE source = ?1",
+    ] {
+        db.execute(sql, [number])?;
+    }
+    Ok(())
 }

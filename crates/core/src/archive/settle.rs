@@ -1,0 +1,124 @@
+//! What can only be told when all is in: projects that other sessions proved, and sessions of which
+//! only what was typed is left.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+
+use super::batch::Batch;
+use super::words::forgotten;
+use super::{Archive, ArchiveError, ledger, sources};
+use crate::agent::gemini::{self, Projects, Typed};
+use crate::discover::Source;
+use crate::project::Project;
+
+impl Batch<'_> {
+    /// What can only be told when all is in: projects that other sessions proved, and sessions that
+    /// no file holds any more.
+    pub(super) fn settle(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        let resolved_now = resolve_all(&archive.db, &mut self.projects)?;
+        let before = resolved(&archive.db)?;
+        if !self.logs_changed && resolved_now == before {
+            return Ok(());
+        }
+        let db = archive.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if resolved_now != before {
+            let mut touched = BTreeSet::new();
+            for (key, project) in &resolved_now {
+                if before.get(key).is_some_and(|before| before != project) {
+                    self.touch_project(&db, key, &mut touched)?;
+                }
+            }
+            self.weave(&db, touched, HashMap::new())?;
+            let stored = postcard::to_stdvec(&resolved_now).unwrap_or_default();
+            ledger::set_note(&db, "resolved", &stored)?;
+            ledger::set_note(&db, "projects", &self.projects.store())?;
+        }
+        self.log_only(&db)?;
+        db.commit()?;
+        Ok(())
+    }
+
+    /// All sessions of a project that is now known better.
+    fn touch_project(
+        &mut self,
+        db: &Transaction<'_>,
+        (folder, hash): &(Option<String>, Option<String>),
+        touched: &mut BTreeSet<String>,
+    ) -> Result<(), ArchiveError> {
+        let mut find = db.prepare_cached(
+            "SELECT DISTINCT source, grp FROM members JOIN sources ON number = source
+             WHERE folder IS ?1 AND hash IS ?2",
+        )?;
+        let rows = find.query_map(params![folder, hash], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for (number, group) in rows.collect::<Result<Vec<(i64, String)>, _>>()? {
+            touched.insert(group);
+            self.reconsider(db, number, touched)?;
+        }
+        Ok(())
+    }
+
+    /// Sessions of which only what was typed is left.
+    fn log_only(&mut self, db: &Transaction<'_>) -> Result<(), ArchiveError> {
+        db.execute_batch(
+            "DELETE FROM details WHERE session IN (SELECT number FROM sessions WHERE grp LIKE 'log:%');
+             DELETE FROM sessions WHERE grp LIKE 'log:%';",
+        )?;
+        let forgotten = forgotten(db)?;
+        let mut find = db.prepare(&format!(
+            "SELECT {}, session, typed.number, at, text FROM typed JOIN sources ON sources.number = source
+             WHERE session NOT IN (SELECT grp FROM members) ORDER BY session",
+            sources::COLUMNS.replace("number", "sources.number")
+        ))?;
+        let mut sessions: BTreeMap<String, (Vec<Typed>, Vec<Source>)> = BTreeMap::new();
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            let session: String = row.get(9)?;
+            if forgotten.contains(&session) {
+                continue;
+            }
+            let (typed, files) = sessions.entry(session.clone()).or_default();
+            let at: Option<i64> = row.get(11)?;
+            typed.push(Typed {
+                session,
+                number: row.get::<_, i64>(10)?.cast_unsigned(),
+                at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
+                text: row.get(12)?,
+            });
+            let source = sources::source(row)?;
+            if !files.contains(&source) {
+                files.push(source);
+            }
+        }
+        for (id, (typed, files)) in sessions {
+            ledger::insert(db, &gemini::of_prompts(&id, typed, files, &mut self.projects))?;
+        }
+        Ok(())
+    }
+}
+
+/// How each folder and hash resolves.
+pub(super) type Resolved = BTreeMap<(Option<String>, Option<String>), Project>;
+
+/// How they resolved when their sessions were put together.
+pub(super) fn resolved(db: &Connection) -> Result<Resolved, ArchiveError> {
+    let stored = ledger::note(db, "resolved")?.unwrap_or_default();
+    Ok(postcard::from_bytes(&stored).unwrap_or_default())
+}
+
+pub(super) fn resolve_all(
+    db: &Connection,
+    projects: &mut Projects,
+) -> Result<Resolved, ArchiveError> {
+    let mut find =
+        db.prepare("SELECT DISTINCT folder, hash FROM members JOIN sources ON number = source")?;
+    let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut out = Resolved::new();
+    for row in rows {
+        let (folder, hash): (Option<String>, Option<String>) = row?;
+        let project = projects.resolve(folder.as_deref().map(Path::new), hash.as_deref());
+        out.insert((folder, hash), (*project).clone());
+    }
+    Ok(out)
+}
