@@ -20,15 +20,24 @@ fn program() {
     Commands:
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
+      search       Search all that was ever said: prompts, replies, thoughts, tools and their output
+      prompts      List everything you typed, across projects: one a line, the newest last
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
       events       Print what happened as a stream of events, JSON a line
-      export       Write a session in another form
+      export       Write sessions in another form: to read, to send, to count
       redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
+      sync         Bring the archive up to date, and keep the agent's own files in it
+      name         Give a session a name of your own
+      tag          Put tags on a session
+      untag        Take tags off a session
+      forget       Take sessions out of the archive for good
+      unforget     Let sessions come back that were forgotten
+      archive      Look after the archive: its size, its health, copies, other machines
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
@@ -48,6 +57,12 @@ fn program() {
               home that holds one. Without it: what `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
               `GEMINI_CLI_HOME` names, else `~/.gemini` and `~/.cache/.gemini`, and the `roots` of the
               config file.
+
+          --archive <FILE>
+              Use this archive instead of `backstory/archive.db` in the data folder
+
+          --no-sync
+              Answer from the archive as it is, without looking at the agent's files
 
           --config <FILE>
               Read this config file instead of `backstory/config.toml` in the config folder
@@ -102,15 +117,24 @@ fn program_in_short() {
     Commands:
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
+      search       Search all that was ever said: prompts, replies, thoughts, tools and their output
+      prompts      List everything you typed, across projects: one a line, the newest last
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
       events       Print what happened as a stream of events, JSON a line
-      export       Write a session in another form
+      export       Write sessions in another form: to read, to send, to count
       redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
+      sync         Bring the archive up to date, and keep the agent's own files in it
+      name         Give a session a name of your own
+      tag          Put tags on a session
+      untag        Take tags off a session
+      forget       Take sessions out of the archive for good
+      unforget     Let sessions come back that were forgotten
+      archive      Look after the archive: its size, its health, copies, other machines
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
@@ -121,6 +145,8 @@ fn program_in_short() {
 
     Global options:
           --from <PATH>     Read this file or folder instead of the usual places (repeatable)
+          --archive <FILE>  Use this archive instead of `backstory/archive.db` in the data folder
+          --no-sync         Answer from the archive as it is, without looking at the agent's files
           --config <FILE>   Read this config file instead of `backstory/config.toml` in the config
                             folder
           --json            Print one JSON document with a `schema` field, for programs
@@ -199,7 +225,7 @@ fn export() {
 
     Options:
           --all
-              Every session that the filters take (for `calls`, `csv` and `events`)
+              Every session that the filters take
 
       -h, --help
               Print help (see a summary with '-h')
@@ -216,6 +242,12 @@ fn export() {
 
               [possible values: gemini]
 
+          --tag <TAG>
+              Only sessions with this tag of yours (repeatable)
+
+          --machine <NAME>
+              Only what was read on this machine (repeatable)
+
           --since <WHEN>
               Only what went on after this: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
 
@@ -230,12 +262,12 @@ fn export() {
               - html:     One page that holds everything and needs no network
               - json:     Our own document, complete: the session and every message
                 (`backstory.session/1`)
-              - jsonl:  The same a line each: the session, then its messages
-              - calls:  One line a model call: tokens, tools, commands, prompt, cost
-              - csv:    The same as a table for spreadsheets
-              - events: What happened, one line an event: prompts, tools and their results (`backstory
+              - jsonl:    The same a line each: the session, then its messages
+              - calls:    One line a model call: tokens, tools, commands, prompt, cost
+              - csv:      A table for spreadsheets
+              - events:   What happened, one line an event: prompts, tools and their results (`backstory
                 events`)
-              - gemini: Gemini CLI's own document, as `/export-session` writes it and `--session-file`
+              - gemini:   Gemini CLI's own document, as `/export-session` writes it and `--session-file`
                 reads it
 
           --view <VIEW>
@@ -355,7 +387,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `verify`, `pricing`, `doctor`, `completions`, `man`
+      hint: commands: `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `redact`, `verify`, `pricing`, `sync`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`
     ");
 }
 

@@ -14,15 +14,61 @@ fn total(args: &[&str]) -> u64 {
 #[test]
 fn for_people() {
     let env = TestEnv::new();
-    insta::assert_snapshot!(env.run(&["--demo", "search", "berth calendar"]).show(), @"");
-    insta::assert_snapshot!(env.run(&["--demo", "search", "tokyo where:prompt", "-C", "1"]).show(), @"");
+    insta::assert_snapshot!(env.run(&["--demo", "search", "berth calendar"]).show(), @"
+    exit code 0
+    --- stdout
+    614ed381 Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.  harbor-api · 6 minutes ago
+      tool      …use crate::{AppState, Error}; /// `GET /berths/{id}/calendar?month=2026-08`: the stays that touch a month. pub async fn calendar( State(app): State<AppState>, Path(berth):…
+    ");
+    insta::assert_snapshot!(env.run(&["--demo", "search", "tokyo where:prompt", "-C", "1"]).show(), @"
+    exit code 0
+    --- stdout
+    592bb649 Explain why the nightly close is a day late in Tokyo  ledger-etl · 1 day ago
+      system    <session_context> This is the Gemini CLI. We are setting up the context for our chat. Today's date …
+      prompt    The nightly close on the Tokyo box is always a day late. The code is in…
+      assistant I'll look at how it picks the day.
+    ");
 }
 
 #[test]
 fn for_programs() {
     let mut got = demo(&["\"back-to-back\"", "--limit", "1"]);
     got["took_ms"] = 0.into();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&got).unwrap(), @"");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&got).unwrap(), @r#"
+    {
+      "hits": [
+        {
+          "at": "2026-08-14T07:44:59.104Z",
+          "fate": "kept",
+          "kind": "session",
+          "message": null,
+          "project": "/home/sam/code/harbor-api",
+          "role": "system",
+          "score": 7.085,
+          "session": "7c45ebba-d98a-4af1-8738-703cca36b2f4",
+          "snippet": [
+            [
+              "Fix ",
+              false
+            ],
+            [
+              "back-to-back",
+              true
+            ],
+            [
+              " bookings that were taken for a clash",
+              false
+            ]
+          ],
+          "where": "summary"
+        }
+      ],
+      "query": "\"back-to-back\"",
+      "schema": "backstory.search/1",
+      "took_ms": 0,
+      "total": 3
+    }
+    "#);
 }
 
 #[test]
@@ -42,9 +88,27 @@ fn conditions() {
 #[test]
 fn nothing_is_an_answer() {
     let env = small_home();
-    insta::assert_snapshot!(env.run(&["search", "cart zyzzyva"]).show(), @"");
-    insta::assert_snapshot!(env.run(&["search", "cart till"]).show(), @"");
-    insta::assert_snapshot!(env.run(&["search", "cart fate:rewound"]).show(), @"");
+    insta::assert_snapshot!(env.run(&["search", "cart zyzzyva"]).show(), @"
+    exit code 1
+    --- stderr
+    error: nothing found for `cart zyzzyva`
+      hint: nobody ever said `zyzzyva`
+      hint: `--exact` also looks into the middle of long tool output
+    ");
+    insta::assert_snapshot!(env.run(&["search", "cart till"]).show(), @"
+    exit code 1
+    --- stderr
+    error: nothing found for `cart till`
+      hint: each word is there, but no message holds all of them; `OR` finds any
+      hint: `--exact` also looks into the middle of long tool output
+    ");
+    insta::assert_snapshot!(env.run(&["search", "cart fate:rewound"]).show(), @"
+    exit code 1
+    --- stderr
+    error: nothing found for `cart fate:rewound`
+      hint: each word is there, but not where the conditions allow it
+      hint: `--exact` also looks into the middle of long tool output
+    ");
     let run = env.run(&["search", "zyzzyva", "--json"]);
     assert_eq!(run.code, Some(1));
     assert!(run.stdout.contains("\"hits\": []"), "{}", run.stdout);
@@ -53,16 +117,51 @@ fn nothing_is_an_answer() {
 #[test]
 fn a_bad_query_says_where() {
     let env = small_home();
-    insta::assert_snapshot!(env.run(&["search", "add \"a cart"]).show(), @"");
-    insta::assert_snapshot!(env.run(&["search", "日本 role:chef"]).show(), @"");
-    insta::assert_snapshot!(env.run(&["search", "???"]).show(), @"");
-    insta::assert_snapshot!(env.run(&["search", "--regex", "a("]).show(), @"");
+    insta::assert_snapshot!(env.run(&["search", "add \"a cart"]).show(), @r#"
+    exit code 2
+    --- stderr
+    error: the quote is never closed
+        add "a cart
+            ^^^^^^^
+      hint: `backstory search --help` shows what a query can be
+    "#);
+    insta::assert_snapshot!(env.run(&["search", "日本 role:chef"]).show(), @"
+    exit code 2
+    --- stderr
+    error: `role:` is one of user, assistant, tool, system
+        日本 role:chef
+             ^^^^^^^^^
+      hint: `backstory search --help` shows what a query can be
+    ");
+    insta::assert_snapshot!(env.run(&["search", "???"]).show(), @"
+    exit code 2
+    --- stderr
+    error: there is no word in `???`
+      hint: `--exact` looks for characters that are no words
+    ");
+    insta::assert_snapshot!(env.run(&["search", "--regex", "a("]).show(), @"
+    exit code 2
+    --- stderr
+    error: `a(` is no regular expression
+      caused by: regex parse error:
+            a(
+             ^
+        error: unclosed group
+      hint: `--exact` takes every character as it is
+    ");
 }
 
 #[test]
 fn characters_and_patterns() {
     let env = small_home();
-    insta::assert_snapshot!(env.run(&["search", "--exact", "a ca"]).show(), @"");
+    insta::assert_snapshot!(env.run(&["search", "--exact", "a ca"]).show(), @"
+    exit code 0
+    --- stdout
+    11111111 add a cart  shop · 25 days ago
+      prompt    add a cart
+    --- stderr
+    1 hit, in all text: the middle of long tool output too, which the index leaves out.
+    ");
     assert_eq!(env.json(&["search", "--regex", "^(add|sort) ", "--json"])["total"], 2);
     assert_eq!(env.run(&["search", "--exact", "A CART"]).code, Some(1), "case counts");
     assert_eq!(env.json(&["search", "--regex", "(?i)A CART", "--json"])["total"], 1);
@@ -85,7 +184,30 @@ fn sessions_and_show_take_words_too() {
     let got = env.json(&["sessions", "--grep", "till", "--json"]);
     assert_eq!(got["sessions"][0]["id"], SHOP);
     assert_eq!(got["sessions"].as_array().unwrap().len(), 1);
-    insta::assert_snapshot!(env.run(&["show", "1111", "--grep", "till"]).show(), @"");
+    insta::assert_snapshot!(env.run(&["show", "1111", "--grep", "till"]).show(), @"
+    exit code 0
+    --- stdout
+    add a cart
+    id         11111111-0000-4000-8000-000000000001
+    project    /code/shop
+    time       2026-07-20 10:00 to 2026-07-20 11:00
+    size       2 prompts, 0 model calls, 0 tool calls, 0 tokens
+
+    you  2026-07-20 10:00
+      add a cart
+
+    gemini-2.5-pro  2026-07-20 11:00
+      done
+
+    ▸ you  2026-07-20 10:00
+      and a till
+
+    gemini-2.5-pro  2026-07-20 11:00
+      done
+
+    --- stderr
+    2 faults while reading; `backstory doctor` tells more.
+    ");
     assert_eq!(env.run(&["show", "1111", "--grep", "zyzzyva"]).code, Some(1));
 }
 
@@ -103,8 +225,38 @@ fn names_are_found_at_once() {
 #[test]
 fn everything_that_was_typed() {
     let env = TestEnv::new();
-    insta::assert_snapshot!(env.run(&["--demo", "prompts", "--project", "harbor", "--long"]).show(), @"");
-    insta::assert_snapshot!(env.run(&["--demo", "prompts", "--grep", "tide -feed"]).show(), @"");
+    insta::assert_snapshot!(env.run(&["--demo", "prompts", "--project", "harbor", "--long"]).show(), @r"
+    exit code 0
+    --- stdout
+      TYPED             PROJECT     SESSION   FROM           TEXT
+      2026-07-03 09:14  harbor-api  0a71429b  logs only      what does the berth_locks table do, and who still writes to it?
+      2026-07-03 09:19  harbor-api  0a71429b  logs only      ok. draft a migration that drops it, but keep a copy of the rows
+      2026-07-03 09:31  harbor-api  0a71429b  logs only      /quit
+      2026-07-16 12:21  harbor-api  60613624  session        We need a rate limit on POST /bookings: 10 a minute per API key, 429 with Retry-After. What are the options with axum, and which one would you take?
+      2026-07-16 12:22  harbor-api  60613624  session        We need a rate limit on POST /bookings: 10 a minute per API key, 429 with Retry-After. What are the options with axum, and which one would you take?
+      2026-07-16 12:23  harbor-api  60613624  session        agreed, but not this week
+      2026-07-16 12:24  harbor-api  60613624  logs           /quit
+      2026-08-12 08:34  harbor-api  b2c9cd3c  session        Where do we open database connections? I have a feeling there is more than one pool.
+      2026-08-12 08:35  harbor-api  b2c9cd3c  logs           /resume save one-pool
+      2026-08-12 08:35  harbor-api  b2c9cd3c  session        good. I'll change the health check myself. anything else that could starve the pool?
+      2026-08-12 08:36  harbor-api  b2c9cd3c  logs           /quit
+      2026-08-14 07:42  harbor-api  7c45ebba  session        cargo test is red since yesterday's merge: `back_to_back_stays_do_not_clash`. Find out why. Don't touch the test, I'm sure it is right.
+      2026-08-14 07:44  harbor-api  7c45ebba  session        git status
+      2026-08-14 07:44  harbor-api  7c45ebba  session        write me a commit message, one line and a short body
+      2026-08-14 07:45  harbor-api  7c45ebba  logs           /quit
+      2026-08-14 16:22  harbor-api  614ed381  session        Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
+      2026-08-14 16:23  harbor-api  614ed381  session        a wrong month must be a 400, not a 500
+                        harbor-api            shell_history  git fetch --all --prune
+                        harbor-api            shell_history  docker run --rm -p 5432:5432 \ postgres:16
+                        harbor-api            shell_history  cargo tree -d
+    --- stderr
+    3 of them are all that is left of 1 session, in `logs.json`: 0a71429b-5c59-4030-a9e1-148825e87289.
+    ");
+    insta::assert_snapshot!(env.run(&["--demo", "prompts", "--grep", "tide -feed"]).show(), @"
+    exit code 0
+    --- stdout
+    src/chart/TideChart.tsx has 600 lines. Split it into parts that make sense, no change in behaviour.
+    ");
     let got = env.json(&["--demo", "prompts", "--json"]);
     let rows = got["prompts"].as_array().unwrap();
     for from in ["session", "logs", "shell_history"] {
