@@ -91,7 +91,7 @@ impl<'a> Read<'a> {
             session: hit.session,
             message: row.message,
             at: row.at,
-            role: role.map_or("user", |role| role.name()).to_owned(),
+            role: role.map_or("system", |role| role.name()).to_owned(),
             kind: row.kind,
             fate: row.fate,
             field,
