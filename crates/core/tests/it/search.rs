@@ -248,7 +248,13 @@ impl Kept {
         let candidates = Candidates::default();
         run(
             &mut self.archive,
-            &Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "" },
+            &Setup {
+                machine: "here",
+                candidates: &candidates,
+                exclude: &(),
+                excluded: "",
+                batch: 0,
+            },
         )
     }
 
