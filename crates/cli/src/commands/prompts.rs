@@ -87,10 +87,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
         return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Fine });
     }
     if found.is_empty() {
-        return Err(match library.all.sessions.is_empty() {
-            true => super::empty(ctx, &library.all.found),
-            false => Failure::nothing("no prompt fits"),
-        });
+        let is_empty = library.all.sessions.is_empty();
+        let none = || Failure::nothing("no prompt fits");
+        return Err(if is_empty { super::empty(ctx, &library.all.found) } else { none() });
     }
     if args.long {
         printer.table(&table(ctx, found))?;

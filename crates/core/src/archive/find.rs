@@ -79,26 +79,20 @@ impl Archive {
     ) -> Result<Vec<Match<'a>>, ArchiveError> {
         let sessions = self.numbered(all, takes)?;
         let copies = self.copies()?;
-        let asks = query.filters.asks_messages() || order == Order::Date;
+        let by_date = order == Order::Date || query.words.is_none();
+        let asks = by_date || query.filters.asks_messages();
         let fields = query.filters.fields();
         if fields.is_empty() {
             return Ok(Vec::new());
         }
         let expression = query.words.as_ref().map(|words| words.expression(&names(&fields)));
-        let mut sql = String::from(if expression.is_some() {
-            "SELECT words.rowid"
-        } else {
-            "SELECT texts.number"
-        });
-        if asks {
-            sql += &format!(", {COLUMNS}");
-        }
-        sql += match (&expression, asks) {
-            (Some(_), true) => {
-                " FROM words JOIN texts ON texts.number = words.rowid WHERE words MATCH ?1"
-            }
-            (Some(_), false) => " FROM words WHERE words MATCH ?1",
-            (None, _) => " FROM texts WHERE ?1 IS NULL",
+        let sql = match (&expression, asks) {
+            (Some(_), false) => "SELECT rowid FROM words WHERE words MATCH ?1".to_owned(),
+            (Some(_), true) => format!(
+                "SELECT words.rowid, {COLUMNS} FROM words JOIN texts ON texts.number = words.rowid
+                 WHERE words MATCH ?1"
+            ),
+            (None, _) => format!("SELECT number, {COLUMNS} FROM texts WHERE ?1 IS NULL"),
         };
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query([&expression])?;
@@ -123,9 +117,6 @@ impl Archive {
             (Order::Relevance, Some(expression)) => {
                 self.rank(expression, &mut out)?;
                 self.break_ties(&mut out)?;
-            }
-            (Order::Relevance, None) if !asks => {
-                out.sort_by_key(|(hit, _)| (Reverse(hit.session.updated), hit.row))
             }
             _ => out.sort_by_key(|(hit, at)| (Reverse(*at), hit.row)),
         }

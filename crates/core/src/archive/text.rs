@@ -61,7 +61,7 @@ impl Archive {
         }
         self.unindex(&gone)?;
         let (names, tags) = (&self.names()?, &self.tags()?);
-        for ids in self.batches(pending)? {
+        for ids in self.batches(&pending)? {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
             let mut batch =
                 Batch { archive: self, names, tags, touched: BTreeSet::new(), done: &mut done };
@@ -77,7 +77,7 @@ impl Archive {
     }
 
     /// Sessions in batches, the oldest first; those that are put together at once are in one.
-    fn batches(&self, pending: BTreeSet<String>) -> Result<Vec<Vec<String>>, ArchiveError> {
+    fn batches(&self, pending: &BTreeSet<String>) -> Result<Vec<Vec<String>>, ArchiveError> {
         let mut find = self.db.prepare(
             "SELECT id, (SELECT sum(size) FROM members JOIN sources ON number = source WHERE grp = sessions.grp), grp
              FROM sessions ORDER BY max(last) OVER (PARTITION BY grp), grp, id",
@@ -383,12 +383,15 @@ fn insert(db: &Connection, row: &Row, about: &About<'_>) -> rusqlite::Result<()>
         row.tools,
         row.capped
     ])?;
-    let [a, b, c, d, e, f, g, h] = &row.columns;
-    db.prepare_cached(
+    let mut insert = db.prepare_cached(
         "INSERT INTO words (rowid, prompt, reference, reply, thought, tool, output, summary, name)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?
-    .execute(params![row.number, a, b, c, d, e, f, g, h])?;
+    )?;
+    insert.raw_bind_parameter(1, row.number)?;
+    for (n, column) in row.columns.iter().enumerate() {
+        insert.raw_bind_parameter(n + 2, Some(column).filter(|column| !column.is_empty()))?;
+    }
+    insert.raw_execute()?;
     Ok(())
 }
 

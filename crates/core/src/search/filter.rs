@@ -71,9 +71,9 @@ impl Filters {
                 });
             };
             if key == "since" {
-                self.period.since = Some(start)
+                self.period.since = Some(start);
             } else {
-                self.period.until = Some(end)
+                self.period.until = Some(end);
             }
             return Ok(());
         }

@@ -300,7 +300,7 @@ impl Parser<'_> {
                 self.at += 1;
                 match self.lexemes.get(self.at).cloned() {
                     Some(next) if !matches!(next.what, What::Or | What::Close | What::Not) => {
-                        here = next
+                        here = next;
                     }
                     _ => return fail("there is nothing behind it to leave out", here.at),
                 }
@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn mistakes_have_a_place() {
         let want = |text: &str, part: &str, what: &str| {
-            assert_eq!(error(text), (part.to_owned(), what.to_owned()))
+            assert_eq!(error(text), (part.to_owned(), what.to_owned()));
         };
         want("a \"b c", "\"b c", "the quote is never closed");
         want("a (b", "(", "`(` is never closed");

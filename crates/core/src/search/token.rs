@@ -61,12 +61,11 @@ pub fn each_token(text: &str, sink: &mut dyn FnMut(Token<'_>)) {
             state.word.push(char::from(byte.to_ascii_lowercase()));
             at += 1;
         } else if *byte == 0x1B {
-            match escape(&bytes[at..]) {
-                Some(length) => at += length,
-                None => {
-                    state.end(at);
-                    at += 1;
-                }
+            if let Some(length) = escape(&bytes[at..]) {
+                at += length;
+            } else {
+                state.end(at);
+                at += 1;
             }
         } else if byte.is_ascii() {
             state.end(at);

@@ -66,37 +66,32 @@ impl Ask {
         query.filters.period.until = filter.period.until.or(query.filters.period.until);
         Ok(query)
     }
+}
 
-    /// Which sessions are meant.
-    pub(crate) fn sessions<'a>(
-        &self,
-        library: &Library,
-        query: &'a Query,
-        filter: &Filter,
-    ) -> Result<impl Fn(&Session) -> bool + use<'a>> {
-        let mut named: Vec<(String, bool)> = Vec::new();
-        for condition in query.filters.sessions() {
-            let session = library.all.find(&condition.value).map_err(|error| match error {
-                NotOne::Several { wanted, candidates } => {
-                    super::super::ambiguous(&library.all, &wanted, &candidates)
-                }
-                none @ NotOne::None(_) => {
-                    Failure::nothing(none.to_string()).hint("`backstory sessions` lists them")
-                }
-            })?;
-            named.push((session.id.clone(), condition.negated));
-        }
-        let filter = filter.clone();
-        Ok(move |session: &Session| {
-            let is =
-                |negated: bool| named.iter().any(|(id, not)| *not == negated && *id == session.id);
-            let wanted = named.iter().all(|(_, negated)| *negated) || is(false);
-            wanted
-                && !is(true)
-                && filter.takes_owner(session)
-                && query.filters.takes_session(session)
-        })
+/// Which sessions are meant.
+pub(super) fn sessions<'a>(
+    library: &Library,
+    query: &'a Query,
+    filter: &Filter,
+) -> Result<impl Fn(&Session) -> bool + use<'a>> {
+    let mut named: Vec<(String, bool)> = Vec::new();
+    for condition in query.filters.sessions() {
+        let session = library.all.find(&condition.value).map_err(|error| match error {
+            NotOne::Several { wanted, candidates } => {
+                super::super::ambiguous(&library.all, &wanted, &candidates)
+            }
+            none @ NotOne::None(_) => {
+                Failure::nothing(none.to_string()).hint("`backstory sessions` lists them")
+            }
+        })?;
+        named.push((session.id.clone(), condition.negated));
     }
+    let filter = filter.clone();
+    Ok(move |session: &Session| {
+        let is = |negated: bool| named.iter().any(|(id, not)| *not == negated && *id == session.id);
+        let wanted = named.iter().all(|(_, negated)| *negated) || is(false);
+        wanted && !is(true) && filter.takes_owner(session) && query.filters.takes_session(session)
+    })
 }
 
 /// What is wrong with the query, with a mark below it.

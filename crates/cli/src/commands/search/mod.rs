@@ -141,7 +141,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
             .hint("`--exact` looks for characters that are no words"));
     }
     let finder = pattern.as_ref().map_or(Finder::Words(&query), Finder::Pattern);
-    let takes = args.ask.sessions(&library, &query, &args.filters.filter(ctx)?)?;
+    let takes = ask::sessions(&library, &query, &args.filters.filter(ctx)?)?;
     let read = Read { library: &library, query: &query, finder: &finder, context: args.context };
     let limit = args.limit.or((!ctx.json).then_some(20)).unwrap_or(usize::MAX);
     let order = if args.sort == Sort::Date { Order::Date } else { Order::Relevance };
@@ -192,10 +192,9 @@ pub(super) fn sessions_with(
     library: &mut Library,
     words: &str,
 ) -> Result<HashSet<String>> {
-    let ask = Ask::default();
-    let query = ask.query(ctx, words, &Filters::default())?;
+    let query = Ask::default().query(ctx, words, &Filters::default())?;
     library.index(ctx, printer)?;
-    let takes = ask.sessions(library, &query, &Filters::default().filter(ctx)?)?;
+    let takes = ask::sessions(library, &query, &Filters::default().filter(ctx)?)?;
     let found =
         library.archive.matches(&query, &library.all, Order::Date, &takes).map_err(cannot_open)?;
     Ok(found.iter().map(|hit| hit.session.id.clone()).collect())
