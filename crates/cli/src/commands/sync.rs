@@ -129,7 +129,8 @@ pub(super) fn tell(
         plural(captured.files, "file", "files")
     );
     if let Some(texted) = texted {
-        line += &format!(" Indexed: {}.", plural(texted.messages, "message", "messages"));
+        let messages = plural(texted.messages, "message", "messages");
+        line = format!("{line} Indexed: {messages}.");
     }
     printer.note(line);
     if faulty > 0 {

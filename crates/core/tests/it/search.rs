@@ -8,6 +8,7 @@ use std::path::Path;
 use backstory_core::agent::gemini::{self, Candidates, View};
 use backstory_core::archive::{Archive, Order, Setup};
 use backstory_core::collection::Collection;
+use backstory_core::discover::Found;
 use backstory_core::model::Message;
 use backstory_core::search::{Extent, Fields, Finder, Form, Query, Where, each_token};
 use jiff::{Timestamp, Zoned};
@@ -265,7 +266,7 @@ impl Kept {
     }
 
     fn ask(&self, text: &str) -> Vec<String> {
-        let all = Collection::new(&self.archive, Default::default()).unwrap();
+        let all = Collection::new(&self.archive, Found::default()).unwrap();
         ask(&self.archive, &all, &query(text)).into_iter().map(|(_, message)| message).collect()
     }
 }
