@@ -124,7 +124,7 @@ impl Archive {
 
     fn check_keys(&self, ends: &BTreeMap<i64, u64>, out: &mut Checked) -> Result<(), ArchiveError> {
         let mut all =
-            self.db.prepare("SELECT number, path, captured, scan IS NULL FROM sources")?;
+            self.db.prepare("SELECT number, path, captured, source IS NULL FROM sources LEFT JOIN scans ON source = number")?;
         let rows = all.query_map([], |row| {
             Ok((
                 row.get::<_, i64>(0)?,

@@ -142,7 +142,7 @@ fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Changes with the derived tables.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 fn current_version() -> String {
     format!("{VERSION}.{}", gemini::VERSION)

@@ -77,25 +77,18 @@ fn kind(name: &str) -> SourceKind {
 
 /// What was read of a source; none when nothing is stored of it.
 pub(super) fn scanned(db: &Connection, number: i64) -> rusqlite::Result<Option<Scanned>> {
+    let Some(scan) = scan(db, number)? else { return Ok(None) };
     let mut find =
-        db.prepare_cached(&format!("SELECT {COLUMNS}, scan FROM sources WHERE number = ?1"))?;
-    let found = find
-        .query_row([number], |row| {
-            let source = source(row)?;
-            let scan = row.get_ref(9)?.as_blob_or_null()?;
-            Ok(scan.and_then(unpack).and_then(|scan| recall(source, &scan)))
-        })
-        .optional()?;
-    Ok(found.flatten())
+        db.prepare_cached(&format!("SELECT {COLUMNS} FROM sources WHERE number = ?1"))?;
+    let source = find.query_row([number], source).optional()?;
+    Ok(source.and_then(|source| recall(source, &scan)))
 }
 
-/// What was stored of a source, to be continued.
+/// What was stored of a source.
 pub(super) fn scan(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
-    let scan: Option<Option<Vec<u8>>> = db
-        .prepare_cached("SELECT scan FROM sources WHERE number = ?1")?
-        .query_row([number], |row| row.get(0))
-        .optional()?;
-    Ok(scan.flatten().as_deref().and_then(unpack))
+    let mut find = db.prepare_cached("SELECT body FROM scans WHERE source = ?1")?;
+    let scan = find.query_row([number], |row| Ok(unpack(row.get_ref(0)?.as_blob()?))).optional()?;
+    Ok(scan.flatten())
 }
 
 /// In a file it is compressed; what is gone at the end of the run is not worth it. The last byte
@@ -141,14 +134,14 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
     db.prepare_cached(
         "INSERT INTO sources
              (number, machine, agent, path, kind, folder, size, modified, inode, state, offset, proof,
-              nameless, faults, problems, about, kept, scan)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?18, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+              nameless, faults, problems, about, kept)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
          ON CONFLICT (number) DO UPDATE SET
              kind = excluded.kind, folder = excluded.folder, size = excluded.size,
              modified = excluded.modified, inode = excluded.inode, state = excluded.state,
              offset = excluded.offset, proof = excluded.proof, nameless = excluded.nameless,
              faults = excluded.faults, problems = excluded.problems,
-             about = excluded.about, kept = excluded.kept, scan = excluded.scan",
+             about = excluded.about, kept = excluded.kept",
     )?
     .execute(params![
         number,
@@ -160,6 +153,7 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
         signed(new.look.size),
         new.look.modified,
         new.look.inode,
+        new.state.name(),
         new.offset.map(signed),
         new.proof,
         new.nameless,
@@ -168,10 +162,15 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
         // Plain data in memory always serializes.
         postcard::to_stdvec(new.about).unwrap_or_default(),
         new.kept,
-        new.scan,
-        new.state.name(),
     ])?;
-    Ok(number.unwrap_or_else(|| db.last_insert_rowid()))
+    let number = number.unwrap_or_else(|| db.last_insert_rowid());
+    match new.scan {
+        Some(scan) => db
+            .prepare_cached("INSERT OR REPLACE INTO scans VALUES (?1, ?2)")?
+            .execute(params![number, scan])?,
+        None => db.prepare_cached("DELETE FROM scans WHERE source = ?1")?.execute([number])?,
+    };
+    Ok(number)
 }
 
 /// The row of a file, as another process may have written it by now.

@@ -93,7 +93,8 @@ impl Archive {
             // Its tool outputs, plans and tasks stand in folders of its name.
             let like = format!("%{}%", id.replace('%', "\\%").replace('_', "\\_"));
             let mut beside = db.prepare(
-                "SELECT number FROM sources WHERE path LIKE ?1 ESCAPE '\\' AND scan IS NULL",
+                "SELECT number FROM sources WHERE path LIKE ?1 ESCAPE '\\'
+                 AND number NOT IN (SELECT source FROM scans)",
             )?;
             let beside = beside.query_map([like], |row| row.get::<_, i64>(0))?;
             sources.extend(beside.collect::<Result<Vec<_>, _>>()?);
@@ -152,7 +153,8 @@ pub(super) fn forgotten(db: &Connection) -> rusqlite::Result<HashSet<String>> {
 /// Leaves nothing of a source but that it was seen.
 pub(super) fn forget_source(db: &Connection, number: i64) -> rusqlite::Result<()> {
     for sql in [
-        "UPDATE sources SET scan = NULL, offset = NULL, proof = NULL, captured = 0, kept = 0
+        "DELETE FROM scans WHERE source = ?1",
+        "UPDATE sources SET offset = NULL, proof = NULL, captured = 0, kept = 0
          WHERE number = ?1",
         "DELETE FROM members WHERE source = ?1",
         "DELETE FROM held WHERE source = ?1",

@@ -33,12 +33,16 @@ CREATE TABLE sources (
     -- Whether it may be captured: not when its project is excluded or its session forgotten.
     kept     INTEGER NOT NULL,
     -- The same in a few words, with its faults.
-    about    BLOB NOT NULL,
-    -- What reading made of it; null for what is not read, and what is forgotten.
-    scan     BLOB
+    about    BLOB NOT NULL
 );
 CREATE UNIQUE INDEX sources_path ON sources (machine, path) WHERE state != 'replaced';
 CREATE INDEX sources_folder ON sources (folder);
+
+-- What reading made of a source; not of what is only kept, nor of what is forgotten.
+CREATE TABLE scans (
+    source INTEGER PRIMARY KEY,
+    body   BLOB NOT NULL
+);
 
 -- Which groups of sessions a source belongs to, and the project hash it names there.
 CREATE TABLE members (
