@@ -43,7 +43,7 @@ fn for_programs() {
           "kind": "session",
           "message": null,
           "project": "/home/sam/code/harbor-api",
-          "role": "user",
+          "role": "system",
           "score": 7.085,
           "session": "7c45ebba-d98a-4af1-8738-703cca36b2f4",
           "snippet": [
