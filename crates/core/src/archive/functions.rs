@@ -22,7 +22,13 @@ pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result
         let Some(at) = ctx.get::<Option<i64>>(0)? else { return Ok("undated".to_owned()) };
         let at = Timestamp::from_millisecond(at).map_err(|e| Error::UserFunctionError(e.into()))?;
         let pattern = ctx.get_raw(1).as_str()?;
-        Ok(at.to_zoned(zone.clone()).strftime(pattern).to_string())
+        let at = at.to_zoned(zone.clone());
+        // Days are asked for most.
+        Ok(if pattern == "%Y-%m-%d" {
+            at.date().to_string()
+        } else {
+            at.strftime(pattern).to_string()
+        })
     })?;
     let billing = Billing { prices: prices.clone() };
     db.create_aggregate_function("bill", 11, pure, billing)
@@ -116,6 +122,16 @@ pub struct Billed {
 }
 
 impl Billed {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.usd = match (self.usd, other.usd) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.unpriced += other.unpriced;
+        self.estimated += other.estimated;
+        self.upper_bound += other.upper_bound;
+    }
+
     pub(crate) fn parse(text: &str) -> Self {
         let mut parts = text.split(' ');
         let usd = parts.next().and_then(|usd| usd.parse().ok()).map(Usd::from_pico);

@@ -113,6 +113,18 @@ pub struct Sum {
     pub at_least: bool,
 }
 
+impl Sum {
+    /// Both together; sessions are counted elsewhere.
+    fn plus(mut self, other: &Self) -> Self {
+        self.calls += other.calls;
+        self.usage += other.usage;
+        self.billed.add(&other.billed);
+        self.undated += other.undated;
+        self.at_least |= other.at_least;
+        self
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Row {
     pub key: String,
@@ -164,7 +176,11 @@ pub fn usage(
     if question.breakdown {
         break_down(archive, key, &from, &mut rows)?;
     }
-    let total = archive.db.query_row(&format!("SELECT {COLUMNS} {from}"), [], sum)?;
+    // The rows add up to the total, but a session may stand in several of them.
+    let mut total = rows.iter().fold(Sum::default(), |total, row| total.plus(&row.sum));
+    let sessions = format!("SELECT count(DISTINCT session) {from}");
+    total.sessions =
+        archive.db.query_row(&sessions, [], |row| row.get::<_, i64>(0))?.cast_unsigned();
     Ok(Answer { rows, total, unpriced_models: unpriced(archive, &from, prices)? })
 }
 
