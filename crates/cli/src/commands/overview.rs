@@ -6,6 +6,7 @@ use std::path::Path;
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::model::Session;
+use backstory_core::money::Usd;
 use backstory_core::query::Filter;
 use backstory_core::query::overview::{Overview, overview};
 use backstory_core::query::projects::{ProjectAnswer, projects};
@@ -180,15 +181,17 @@ impl Page<'_> {
 
     /// A bar a day.
     fn lately(&mut self, lately: &Overview) -> Result<()> {
-        let sum = [
+        let mut sum = vec![
             plural(lately.conversations as u64, "session", "sessions"),
             plural(lately.total.calls, "model call", "model calls"),
             format!("{} tokens", count(lately.total.usage.total())),
         ];
+        sum.extend(lately.total.billed.usd.map(Usd::short));
         self.heading(&format!("Last {DAYS} days: {}", sum.join(", ")))?;
         let most = lately.days.iter().map(|(_, sum)| sum.usage.total()).max().unwrap_or(0);
         let mut table = Table::new([
             Column::text(""),
+            Column::number(""),
             Column::number(""),
             Column::number(""),
             Column::text(""),
@@ -204,6 +207,7 @@ impl Page<'_> {
                 }
                 .into(),
                 if total > 0 { count(total) } else { String::new() }.into(),
+                sum.billed.usd.map(Usd::short).unwrap_or_default().into(),
                 Cell::styled(style::NAME, bar(total, most, 30)),
             ]);
         }

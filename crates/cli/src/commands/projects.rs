@@ -5,6 +5,7 @@ use std::{fs, io};
 use backstory_core::agent::gemini::{self, Search};
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{Time, UsageRow};
+use backstory_core::money::Usd;
 use backstory_core::query::projects::{ProjectAnswer, projects, unresolved};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table as TomlTable, value};
@@ -182,8 +183,18 @@ impl<'a> Row<'a> {
             updated: row.updated.map(Time),
             bytes: row.bytes,
             usage: UsageRow::new(&row.usage),
-            cost_usd: None,
+            cost_usd: row.cost.map(|usd| usd.to_string()),
         }
+    }
+}
+
+/// What it cost, as far as there are prices.
+fn cost(cost: Option<Usd>, for_people: bool) -> String {
+    match cost {
+        Some(usd) if for_people => usd.short(),
+        Some(usd) => usd.to_string(),
+        None if for_people => "–".to_owned(),
+        None => String::new(),
     }
 }
 
@@ -193,6 +204,7 @@ fn table(ctx: &Context, rows: &[ProjectAnswer], for_people: bool) -> Rows {
         Column::number("SESSIONS"),
         Column::text("UPDATED"),
         Column::number("TOKENS"),
+        Column::number("COST"),
         Column::number("SIZE"),
         Column::text("PROOF"),
         Column::long("PATH"),
@@ -215,6 +227,7 @@ fn table(ctx: &Context, rows: &[ProjectAnswer], for_people: bool) -> Rows {
             number(row.sessions as u64).into(),
             updated.into(),
             number(row.usage.total()).into(),
+            cost(row.cost, for_people).into(),
             if for_people { bytes(row.bytes) } else { row.bytes.to_string() }.into(),
             Cell::styled(style::DIM, project.proof.name()),
             path,

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use super::sources;
 use super::web::Web;
 use super::{Archive, ArchiveError};
-use crate::agent::gemini::{About, Assembled, Candidates, Projects, Typed, of_prompts};
+use crate::agent::gemini::{About, Assembled, Candidates, of_prompts};
 use crate::discover::Source;
 use crate::model::{Session, State};
 
@@ -115,7 +115,8 @@ impl Archive {
                 .optional()?;
             let Some(group) = group else { continue };
             let mut assembled = if group.starts_with("log:") {
-                vec![self.log_only(id, &mut projects)?]
+                let (typed, files) = sources::typed(&self.db, id)?;
+                vec![of_prompts(id, typed, files, &mut projects)]
             } else {
                 Web::from(&self.db, [group], &mut HashMap::new())?.assemble(&self.db, &mut projects)
             };
@@ -133,31 +134,6 @@ impl Archive {
             Ok(())
         })?;
         Ok(found)
-    }
-
-    fn log_only(&self, id: &str, projects: &mut Projects) -> Result<Assembled, ArchiveError> {
-        let sql = format!(
-            "SELECT {}, typed.number, at, text FROM typed JOIN sources ON sources.number = source
-             WHERE session = ?1",
-            sources::COLUMNS.replace("number", "sources.number")
-        );
-        let mut statement = self.db.prepare(&sql)?;
-        let mut rows = statement.query([id])?;
-        let (mut typed, mut files) = (Vec::new(), Vec::new());
-        while let Some(row) = rows.next()? {
-            let at: Option<i64> = row.get(10)?;
-            typed.push(Typed {
-                session: id.to_owned(),
-                number: row.get::<_, i64>(9)?.cast_unsigned(),
-                at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
-                text: row.get(11)?,
-            });
-            let source = sources::source(row)?;
-            if !files.contains(&source) {
-                files.push(source);
-            }
-        }
-        Ok(of_prompts(id, typed, files, projects))
     }
 
     fn group_states(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {

@@ -9,8 +9,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use super::batch::Batch;
 use super::words::forgotten;
 use super::{Archive, ArchiveError, ledger, sources};
-use crate::agent::gemini::{self, Projects, Typed};
-use crate::discover::Source;
+use crate::agent::gemini::{self, Projects};
 use crate::project::Project;
 
 impl Batch<'_> {
@@ -66,33 +65,13 @@ impl Batch<'_> {
              DELETE FROM sessions WHERE grp LIKE 'log:%';",
         )?;
         let forgotten = forgotten(db)?;
-        let mut find = db.prepare(&format!(
-            "SELECT {}, session, typed.number, at, text FROM typed JOIN sources ON sources.number = source
-             WHERE session NOT IN (SELECT grp FROM members) ORDER BY session",
-            sources::COLUMNS.replace("number", "sources.number")
-        ))?;
-        let mut sessions: BTreeMap<String, (Vec<Typed>, Vec<Source>)> = BTreeMap::new();
-        let mut rows = find.query([])?;
-        while let Some(row) = rows.next()? {
-            let session: String = row.get(9)?;
-            if forgotten.contains(&session) {
-                continue;
-            }
-            let (typed, files) = sessions.entry(session.clone()).or_default();
-            let at: Option<i64> = row.get(11)?;
-            typed.push(Typed {
-                session,
-                number: row.get::<_, i64>(10)?.cast_unsigned(),
-                at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
-                text: row.get(12)?,
-            });
-            let source = sources::source(row)?;
-            if !files.contains(&source) {
-                files.push(source);
-            }
-        }
-        for (id, (typed, files)) in sessions {
-            ledger::insert(db, &gemini::of_prompts(&id, typed, files, &mut self.projects))?;
+        let mut find = db.prepare(
+            "SELECT DISTINCT session FROM typed WHERE session NOT IN (SELECT grp FROM members)",
+        )?;
+        let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        for id in ids.iter().filter(|id| !forgotten.contains(*id)) {
+            let (typed, files) = sources::typed(db, id)?;
+            ledger::insert(db, &gemini::of_prompts(id, typed, files, &mut self.projects))?;
         }
         Ok(())
     }

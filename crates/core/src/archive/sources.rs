@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fingerprint::{self, Look};
 use crate::agent::AgentKind;
-use crate::agent::gemini::{About, Scanned, recall};
+use crate::agent::gemini::{About, Scanned, Typed, recall};
 use crate::discover::{Archived, Source, SourceKind, SourceState};
 
 /// What is known of a file without looking into what was read of it.
@@ -205,4 +205,30 @@ pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rus
     db.prepare_cached("UPDATE sources SET state = ?2 WHERE number = ?1")?
         .execute(params![number, state.name()])?;
     Ok(())
+}
+
+/// The lines of a session in prompt logs, and the logs.
+pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<Typed>, Vec<Source>)> {
+    let sql = format!(
+        "SELECT {}, typed.number, at, text FROM typed JOIN sources ON sources.number = source
+         WHERE session = ?1",
+        COLUMNS.replace("number", "sources.number")
+    );
+    let mut find = db.prepare_cached(&sql)?;
+    let mut rows = find.query([id])?;
+    let (mut typed, mut files) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let at: Option<i64> = row.get(10)?;
+        typed.push(Typed {
+            session: id.to_owned(),
+            number: row.get::<_, i64>(9)?.cast_unsigned(),
+            at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
+            text: row.get(11)?,
+        });
+        let source = source(row)?;
+        if !files.contains(&source) {
+            files.push(source);
+        }
+    }
+    Ok((typed, files))
 }
