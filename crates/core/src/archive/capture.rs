@@ -25,7 +25,8 @@ const PIECE: usize = 1 << 20;
 /// What is compressed before it is written: it bounds the memory.
 const BATCH: u64 = 32 << 20;
 
-const LEVEL: i32 = 3;
+/// The quickest: a higher one saves little on transcripts, which repeat themselves at short distance.
+const LEVEL: i32 = 1;
 
 pub(super) const UNCAPTURED: &str = "state = 'live' AND kept \
     AND (captured < size OR (size > 0 AND capture_modified IS NOT modified))";
