@@ -346,6 +346,9 @@ pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
             "is a `backstory watch` or `sync` running? Try again, or `--no-sync`"
         }
         ArchiveError::Open { .. } => "check its folder, or name another one with `--archive`",
+        other if other.passes() => {
+            "another program is writing to it, or the disk is full: nothing of what was kept is lost"
+        }
         _ => "`backstory archive check` looks for damage",
     };
     Failure::new("the archive does not answer").because(error).hint(hint)

@@ -54,7 +54,7 @@ pub struct Archive {
 /// Why the archive does not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    #[error("the archive cannot answer: {0}")]
+    #[error(transparent)]
     Sql(#[from] rusqlite::Error),
     #[error("`{path}` cannot be opened: {why}")]
     Open { path: PathBuf, why: String },

@@ -37,6 +37,9 @@ impl Archive {
 
     /// Opens the archive, or makes a new one. What cannot be written is opened for reading.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        if path.is_dir() {
+            return Err(cannot(path, &"it is a folder"));
+        }
         let is_new = !path.exists();
         if is_new {
             prepare_place(path).map_err(|error| cannot(path, &error))?;
