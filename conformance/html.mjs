@@ -23,7 +23,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const scratch = mkdtempSync(join(tmpdir(), 'backstory-html-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
-const run = (command, args) => execFileSync(command, args, { cwd: scratch, stdio: ['ignore', 'ignore', 'pipe'] });
+// A home of its own: what the user keeps is none of its business.
+const env = { ...process.env, HOME: scratch, XDG_DATA_HOME: join(scratch, 'data'), XDG_CONFIG_HOME: join(scratch, 'config') };
+const run = (command, args) =>
+  execFileSync(command, args, {
+    cwd: scratch,
+    env: command === backstory ? env : process.env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
 const skip = (why) => {
   console.log(`SKIPPED: ${why}`);
   process.exit(0);

@@ -16,9 +16,12 @@ const EXAMPLES: &str = "\
 Examples:
   backstory                        what there is: projects, sessions, what is about to be lost
   backstory --demo                 the same on made-up sessions that come with the program
-  backstory doctor                 where it looked, what it could not read, what will be deleted
+  backstory search 'login bug'     where that was said, in sessions long deleted too
+  backstory usage --since this-month
+                                   tokens and cost, day by day
+  backstory resume 3f2a            go on with a session, bringing it back first if it was deleted
   backstory --from ~/backup/.gemini doctor
-                                   the same for a copy of Gemini CLI's folder
+                                   where it looked, what is damaged, in a copy of Gemini CLI's folder
   backstory export 3f2a --format gemini -o session.json
                                    one session, as `gemini --session-file` reads it
 

@@ -296,7 +296,11 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
     let Some(path) = ctx.archive.as_ref().filter(|_| ctx.auto_capture && !ctx.no_sync) else {
         return Ok(());
     };
-    let mut archive = Archive::open(path).map_err(cannot_open)?;
+    // A file that was read alone made no archive. One that does not answer is the next command's to tell.
+    if !path.exists() {
+        return Ok(());
+    }
+    let Ok(mut archive) = Archive::open(path) else { return Ok(()) };
     if archive.is_read_only() || !archive.has_uncaptured().map_err(cannot_open)? {
         return Ok(());
     }

@@ -305,3 +305,17 @@ fn the_archive_is_for_its_owner_alone() {
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
 }
+
+#[test]
+fn a_file_that_is_read_alone_leaves_the_archive_alone() {
+    let env = small_home();
+    let file = ".gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl";
+    let archive = env.home().join(".local/share/backstory/archive.db");
+    assert_eq!(env.run(&["show", file]).code, Some(0));
+    assert!(!archive.exists());
+    // Also one that nobody can use.
+    fs::create_dir_all(archive.parent().unwrap()).unwrap();
+    fs::write(&archive, "garbage").unwrap();
+    assert_eq!(env.run(&["show", file]).code, Some(0));
+    assert_eq!(fs::read(&archive).unwrap(), b"garbage");
+}
