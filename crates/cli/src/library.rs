@@ -198,12 +198,20 @@ fn bring_up(
     Ok(())
 }
 
-/// Opens the archive of this run.
+/// Opens the archive of this run. Where none can be had, in a home that cannot be written for one, the
+/// answer does not depend on it: only nothing is kept.
 fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
-    match &ctx.archive {
-        Some(path) => open_archive_at(ctx, printer, path),
-        None => Archive::in_memory().map_err(cannot_open),
+    if let Some(path) = &ctx.archive {
+        match Archive::open(path) {
+            Ok(archive) => return Ok(archive),
+            Err(ArchiveError::Open { why, .. }) if !ctx.no_sync => printer.warn(format!(
+                "nothing is kept: the archive `{}` cannot be opened ({why})",
+                ctx.show(path)
+            )),
+            Err(_) => return open_archive_at(ctx, printer, path),
+        }
     }
+    Archive::in_memory().map_err(cannot_open)
 }
 
 /// The archive in a file; one of an older version is built anew first.

@@ -63,8 +63,11 @@ pub(crate) struct Unforget {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result<Exit> {
-    super::archive::path(ctx)?;
+    let path = super::archive::path(ctx)?;
     let library = Library::open(ctx, printer, &[])?;
+    if library.archive.path().is_none() || library.archive.is_read_only() {
+        return Err(super::sync::not_writable(ctx, &path));
+    }
     let chosen = chosen(ctx, &library.all, args)?;
     if chosen.is_empty() {
         return Err(Failure::nothing("no session fits, so nothing was forgotten"));

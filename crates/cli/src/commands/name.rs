@@ -98,7 +98,10 @@ fn cleaned(tags: &[String]) -> Result<Vec<&str>> {
 
 /// The session that was named, in an archive that stays.
 fn named(ctx: &Context, printer: &mut Printer, session: &OsString) -> Result<(Library, String)> {
-    super::archive::path(ctx)?;
+    let path = super::archive::path(ctx)?;
     let (library, assembled) = super::open_session(ctx, printer, session)?;
+    if library.archive.path().is_none() || library.archive.is_read_only() {
+        return Err(super::sync::not_writable(ctx, &path));
+    }
     Ok((library, assembled.session.id))
 }

@@ -319,3 +319,33 @@ fn a_file_that_is_read_alone_leaves_the_archive_alone() {
     assert_eq!(env.run(&["show", file]).code, Some(0));
     assert_eq!(fs::read(&archive).unwrap(), b"garbage");
 }
+
+#[test]
+fn without_a_place_for_the_archive_it_answers_all_the_same() {
+    let env = small_home();
+    env.write("file", "");
+    insta::assert_snapshot!(env.run(&["sessions", "--archive", "file/archive.db", "-n", "1"]).show(), @"
+    exit code 0
+    --- stdout
+          ID        UPDATED    PROJECT  PROMPTS  TOKENS  COST  TITLE
+      @1  44444444  1 day ago  tools          1       0     –  why
+    --- stderr
+    warning: nothing is kept: the archive `file/archive.db` cannot be opened (Not a directory (os error 20))
+    2 more; `--limit 3` lists them all.
+    2 faults while reading; `backstory doctor` tells more.
+    ");
+    insta::assert_snapshot!(env.run(&["sync", "--archive", "file/archive.db"]).show(), @"
+    exit code 2
+    --- stderr
+    error: the archive does not answer
+      caused by: `file/archive.db` cannot be opened: Not a directory (os error 20)
+      hint: check its folder, or name another one with `--archive`
+    ");
+    insta::assert_snapshot!(env.run(&["tag", SHOP, "x", "--archive", "file/archive.db"]).show(), @"
+    exit code 2
+    --- stderr
+    warning: nothing is kept: the archive `file/archive.db` cannot be opened (Not a directory (os error 20))
+    error: the archive `file/archive.db` cannot be written
+      hint: check the rights of the file and its folder, or name another with `--archive`
+    ");
+}
