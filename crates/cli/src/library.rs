@@ -238,23 +238,24 @@ pub(crate) fn rebuild(
 ) -> Result<Option<Absorbed>> {
     let mut rebuild = Rebuild::begin(path).map_err(cannot_open)?;
     let old = rebuild.old();
-    let is_damaged = old.is_none() && path.exists();
+    let mut is_damaged = old.is_none() && path.exists();
     let candidates = candidates(ctx);
     let mut absorbed = None;
     if let Some(old) = &old {
         let progress = printer.progress(old.files().map_or(0, |files| files.len()));
-        absorbed = Some(
-            rebuild
-                .archive
-                .absorb(old, &setup(ctx, &ctx.machine, &candidates), &|_| progress.tick())
-                .map_err(cannot_open)?,
-        );
+        let setup = setup(ctx, &ctx.machine, &candidates);
+        match rebuild.archive.absorb(old, &setup, &|_| progress.tick()) {
+            Ok(done) => absorbed = Some(done),
+            // What came over before the damage stays.
+            Err(error) if error.is_damage() => is_damaged = true,
+            Err(error) => return Err(cannot_open(error)),
+        }
     }
     drop(old);
     rebuild.finish(is_damaged).map_err(cannot_open)?;
     if is_damaged {
         printer.warn(format!(
-            "the old archive is damaged and was set aside as `{}`; what only it held is not in the new one",
+            "the old archive is damaged and was set aside as `{}`; what could not be read of it is not in the new one",
             ctx.show(&path.with_extension("damaged"))
         ));
     }

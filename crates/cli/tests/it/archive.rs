@@ -221,13 +221,21 @@ fn forgetting_asks_first_and_lasts() {
 fn excluded_projects_stay_out() {
     let env = small_home();
     env.write(".config/backstory/config.toml", "exclude = [\"/code/sh*\"]\n");
+    let typed = r#"[{"sessionId":"77777777-0000-4000-8000-000000000007","messageId":0,"type":"user","message":"my diary","timestamp":"2026-08-01T10:00:00Z"}]"#;
+    env.write(".gemini/tmp/shop/logs.json", typed);
     let listed = env.json(&["sessions", "--all", "--json"]);
     let projects: Vec<&Value> =
         listed["sessions"].as_array().unwrap().iter().map(|s| &s["project"]["name"]).collect();
     assert!(!projects.is_empty() && projects.iter().all(|name| *name != "shop"), "{projects:?}");
+    let archive = fs::read(env.home().join(".local/share/backstory/archive.db")).unwrap();
+    assert!(
+        !archive.windows(8).any(|window| window == b"my diary"),
+        "what was typed there is kept"
+    );
     // The patterns are changed, and what they kept out comes in.
     env.write(".config/backstory/config.toml", "");
     assert_eq!(env.run(&["show", SHOP]).code, Some(0));
+    assert_eq!(env.run(&["show", "77777777"]).code, Some(0));
     env.write(".config/backstory/config.toml", "exclude = [\"[\"]\n");
     insta::assert_snapshot!(env.run(&["sessions"]).show(), @"
     exit code 2
@@ -277,7 +285,7 @@ fn what_cannot_be_used_is_said() {
     insta::assert_snapshot!(env.run(&["sync", "--rebuild"]).show(), @"
     exit code 0
     --- stderr
-    warning: the old archive is damaged and was set aside as `~/.local/share/backstory/archive.damaged`; what only it held is not in the new one
+    warning: the old archive is damaged and was set aside as `~/.local/share/backstory/archive.damaged`; what could not be read of it is not in the new one
     Files: 6 new. Captured: 1.8 kB in 6 files. Indexed: 8 messages.
     1 file has faults; `backstory doctor` tells more.
     ");

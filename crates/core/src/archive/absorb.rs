@@ -110,7 +110,9 @@ impl Archive {
             kept.scanned.source = source;
             kept
         } else {
-            match sources::scan(&self.db, number)?
+            match sources::scan(&self.db, number)
+                .ok()
+                .flatten()
                 .and_then(|scan| gemini::keep_stored(source.clone(), scan))
             {
                 Some(kept) => kept,
@@ -178,7 +180,8 @@ struct Row {
     proof: Option<Vec<u8>>,
 }
 
-/// Older versions first, so that the newer ones replace them again.
+/// Older versions first, so that the newer ones replace them again. An archive of any version must have
+/// these columns: they are what a rebuild needs of it, with `captures`.
 fn rows(db: &Connection) -> rusqlite::Result<Vec<Row>> {
     let sql = format!(
         "SELECT {}, inode, captured, captured >= size AND capture_modified IS modified, offset, proof

@@ -126,7 +126,8 @@ impl<'a> Batch<'a> {
         let source = &scanned.source;
         let named = |folder: &Path, short: &str| web::named(db, folder, short).ok().flatten();
         let members = memberships(&scanned, &mut self.projects, &named);
-        let kept = !self.is_unwanted(db, &scanned, &members)?;
+        let excluded = self.is_excluded(&scanned, &members);
+        let kept = !excluded && !holds_forgotten(db, &scanned)?;
         let is_conversation = matches!(scanned.holds, Holds::Sessions(_) | Holds::History(_));
         let is_read = !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
         let packed = (kept && is_read).then(|| sources::pack(db, stored));
@@ -146,7 +147,7 @@ impl<'a> Batch<'a> {
         let number = sources::put(db, &new, number)?;
         if let Holds::Prompts(typed) = &scanned.holds {
             self.logs_changed = true;
-            put_typed(db, number, typed)?;
+            put_typed(db, number, if excluded { &[] } else { typed })?;
         }
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
         if !kept || !is_conversation {
@@ -163,37 +164,16 @@ impl<'a> Batch<'a> {
         Ok(Some(number))
     }
 
-    /// Whether nothing of a source may be kept: its project is excluded, or what it holds was
-    /// forgotten. Sessions that were forgotten are told when they are put together.
-    fn is_unwanted(
-        &mut self,
-        db: &Connection,
-        scanned: &Scanned,
-        members: &[Membership],
-    ) -> Result<bool, ArchiveError> {
+    /// Whether its project must stay out.
+    fn is_excluded(&mut self, scanned: &Scanned, members: &[Membership]) -> bool {
         let source = &scanned.source;
         let mut hashes: Vec<Option<&str>> = members.iter().map(|m| m.hash.as_deref()).collect();
         if hashes.is_empty() {
             hashes.push(None);
         }
-        let is_out = |hash: Option<&str>| {
+        hashes.into_iter().any(|hash| {
             let project = self.projects.resolve(source.folder(), hash);
             self.setup.exclude.takes(&project)
-        };
-        if hashes.into_iter().any(is_out) {
-            return Ok(true);
-        }
-        Ok(match &scanned.holds {
-            Holds::Prompts(typed) => {
-                let forgotten = forgotten(db)?;
-                typed.iter().any(|typed| forgotten.contains(&typed.session))
-            }
-            Holds::Attached => {
-                let forgotten = forgotten(db)?;
-                let mut parts = source.path.iter().map(|part| part.to_string_lossy());
-                parts.any(|part| forgotten.contains(part.strip_prefix("session-").unwrap_or(&part)))
-            }
-            _ => false,
         })
     }
 
@@ -282,6 +262,23 @@ impl<'a> Batch<'a> {
             touched = groups;
         }
     }
+}
+
+/// Whether a prompt log or a file beside sessions says something of one that was forgotten. Sessions
+/// themselves are told when they are put together.
+fn holds_forgotten(db: &Connection, scanned: &Scanned) -> Result<bool, ArchiveError> {
+    Ok(match &scanned.holds {
+        Holds::Prompts(typed) => {
+            let forgotten = forgotten(db)?;
+            typed.iter().any(|typed| forgotten.contains(&typed.session))
+        }
+        Holds::Attached => {
+            let forgotten = forgotten(db)?;
+            let mut parts = scanned.source.path.iter().map(|part| part.to_string_lossy());
+            parts.any(|part| forgotten.contains(part.strip_prefix("session-").unwrap_or(&part)))
+        }
+        _ => false,
+    })
 }
 
 /// Whether a source held a message that its newer version lacks.

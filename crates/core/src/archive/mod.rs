@@ -78,6 +78,18 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
+    /// Whether the file itself is damaged.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        match self {
+            Self::Corrupt(_) => true,
+            Self::Sql(error) => {
+                matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it may go better in a while: somebody else is writing, or the disk is full.
     pub fn passes(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};

@@ -15,6 +15,7 @@ use rusqlite::TransactionBehavior;
 use super::batch::{Batch, Incoming, Origin};
 use super::fingerprint::{self, Look};
 use super::sources::{self, Known};
+use super::words::look_again;
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::gemini::{self, Candidates, Projects};
 use crate::discover::{Found, Source, SourceState};
@@ -85,7 +86,7 @@ impl Archive {
             projects.learn_folder(folder);
         }
         if self.note("excluded")?.unwrap_or_default() != setup.excluded.as_bytes() {
-            self.db.execute("DELETE FROM sources WHERE NOT kept", [])?;
+            look_again(&self.db)?;
             ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
         }
         let mut synced = Synced::default();

@@ -8,6 +8,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::batch::Batch;
 use super::sync::Setup;
 use super::{Archive, ArchiveError};
+use crate::discover::SourceKind;
 
 /// What forgetting took out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,9 +63,9 @@ impl Archive {
         let mut done = Forgotten { sessions: ids.len() as u64, ..Forgotten::default() };
         let mut sources: BTreeSet<i64> = BTreeSet::new();
         self.each_assembled(ids, |assembled| {
-            let numbers =
-                assembled.files.iter().filter_map(|file| Some(file.archived.as_ref()?.number));
-            sources.extend(numbers);
+            // A prompt log holds other sessions too: it loses lines, below.
+            let own = assembled.files.iter().filter(|file| file.kind != SourceKind::PromptLog);
+            sources.extend(own.filter_map(|file| Some(file.archived.as_ref()?.number)));
             Ok(())
         })?;
         let mut touched: BTreeSet<String> = BTreeSet::new();
@@ -122,7 +123,7 @@ impl Archive {
             lifted += self.db.execute("DELETE FROM forgotten WHERE session = ?1", [id])? as u64;
         }
         if lifted > 0 {
-            self.db.execute("DELETE FROM sources WHERE NOT kept", [])?;
+            look_again(&self.db)?;
         }
         Ok(lifted)
     }
@@ -142,6 +143,14 @@ fn forget_capture(db: &Connection, source: i64) -> rusqlite::Result<u64> {
         [source],
     )?;
     Ok(bytes.cast_unsigned())
+}
+
+/// Lets the next sync read what was left out; lines of prompt logs that are gone stay.
+pub(super) fn look_again(db: &Connection) -> rusqlite::Result<()> {
+    let log = SourceKind::PromptLog.name();
+    db.execute("DELETE FROM sources WHERE NOT kept AND kind != ?1", [log])?;
+    db.execute("UPDATE sources SET kept = 1, size = -1 WHERE NOT kept AND kind = ?1", [log])?;
+    Ok(())
 }
 
 /// The ids of sessions that must not come back.

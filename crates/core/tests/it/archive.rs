@@ -261,3 +261,31 @@ fn other_files_are_not_taken_for_an_archive() {
     let error = Archive::open(&other).err().unwrap();
     assert_eq!(error.to_string(), format!("`{}` is no archive of backstory", other.display()));
 }
+
+#[test]
+fn forgetting_what_only_a_log_knows_leaves_the_rest_of_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("tmp/app/logs.json");
+    fs::create_dir_all(log.parent().unwrap()).unwrap();
+    let id = |n: u8| format!("{n:08x}-0000-4000-8000-000000000000");
+    let line = |n: u8| {
+        format!(
+            r#"{{"sessionId":"{}","messageId":0,"type":"user","message":"word {n}","timestamp":"2026-03-01T10:00:00Z"}}"#,
+            id(n)
+        )
+    };
+    fs::write(&log, format!("[{},{}]", line(1), line(2))).unwrap();
+    let mut archive = Archive::in_memory().unwrap();
+    sync(&mut archive, &gemini::discover_given(folder.path()), "");
+    fs::remove_file(&log).unwrap();
+    let candidates = Candidates::default();
+    let setup =
+        Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    archive.forget(&[id(1)], &setup, Timestamp::UNIX_EPOCH).unwrap();
+    archive.unforget(&[id(1)]).unwrap();
+    sync(&mut archive, &gemini::discover_given(folder.path()), "");
+    let home = Home::new(archive, Found::default());
+    let kept: Vec<&str> = home.sessions.iter().map(|s| s.session.id.as_str()).collect();
+    assert_eq!(kept, [id(2)]);
+    assert_eq!(home.sessions[0].session.prompts, 1);
+}
