@@ -53,7 +53,7 @@ impl Archive {
             let number = row.source.archived.as_ref().map_or(0, |archived| archived.number);
             let path = row.source.path.clone();
             let bytes = row.captured;
-            let Some(incoming) = other.incoming(row)? else {
+            let Some(incoming) = other.incoming(row) else {
                 done.lost += 1;
                 continue;
             };
@@ -92,12 +92,12 @@ impl Archive {
     }
 
     /// A source as if it had just been read.
-    fn incoming(&self, row: Row) -> Result<Option<Incoming>, ArchiveError> {
+    fn incoming(&self, row: Row) -> Option<Incoming> {
         let Row { source, look, captured, is_whole, offset, proof } = row;
         let archived = source.archived.clone();
         let (number, machine, state) = match &archived {
             Some(archived) => (archived.number, archived.machine.clone(), archived.state),
-            None => return Ok(None),
+            None => return None,
         };
         let mut from_capture = source.clone();
         // The capture is asked even where the file is still there: it is the older truth.
@@ -116,13 +116,13 @@ impl Archive {
                 .and_then(|scan| gemini::keep_stored(source.clone(), scan))
             {
                 Some(kept) => kept,
-                None if source.kind.is_read() => return Ok(None),
+                None if source.kind.is_read() => return None,
                 None => gemini::unread(source),
             }
         };
         let offset_is_known = kept.offset.is_some() && kept.offset == offset;
         let proof = proof.filter(|_| offset_is_known);
-        Ok(Some(Incoming { machine, state, look, proof, kept, origin: Origin::Archive }))
+        Some(Incoming { machine, state, look, proof, kept, origin: Origin::Archive })
     }
 
     /// The user's own tables: the later word wins, tags and tombstones add up.
