@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
 use backstory_core::archive::{
-    Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced, Texted,
+    Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced, Texted, sums_suffice,
 };
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
@@ -15,6 +15,7 @@ use backstory_core::model::Message;
 use backstory_core::money::Usd;
 use backstory_core::pricing::Table;
 use backstory_core::query::{self, usage::session_costs};
+use backstory_core::time::Period;
 
 use crate::commands::projects;
 use crate::context::Context;
@@ -57,6 +58,26 @@ impl Library {
         let mut archive = open_archive(ctx, printer)?;
         bring_up(ctx, printer, &mut archive, &found, Vec::new())?;
         Self::around(ctx, archive, Collection::only(found))
+    }
+
+    /// The same for sums by time, model or kind of session: where nothing is kept, no more is read than
+    /// they need.
+    pub(crate) fn open_to_count(ctx: &Context, printer: &mut Printer) -> Result<Self> {
+        let keeps = ctx.archive.is_some() || ctx.no_sync;
+        let excludes = !ctx.exclude.text.is_empty();
+        let prices = crate::commands::prices(ctx)?;
+        if keeps || excludes || !sums_suffice(&Period::default(), &prices) {
+            return Self::open_for_sums(ctx, printer);
+        }
+        let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+        let mut archive = Archive::in_memory().map_err(cannot_open)?;
+        let candidates = candidates(ctx);
+        let progress = printer.progress(found.sources.len());
+        let faults = archive
+            .tally(&found, &setup(ctx, &ctx.machine, &candidates), &|_| progress.tick())
+            .map_err(cannot_open)?;
+        archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;
+        Ok(Self { archive, all: Collection::only(found), prices, faults })
     }
 
     /// A file by itself.

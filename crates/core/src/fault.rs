@@ -119,8 +119,12 @@ impl Faults {
         }
     }
 
-    /// Whether there is anything that a user should know of.
+    /// How many a user should know of: not that a file is being written.
+    pub fn count(&self) -> usize {
+        self.details.iter().filter(|fault| !fault.what.is_pending()).count()
+    }
+
     pub fn is_clean(&self) -> bool {
-        self.details.iter().all(|fault| fault.what.is_pending())
+        self.count() == 0
     }
 }

@@ -250,7 +250,7 @@ impl<'a> Batch<'a> {
                 for group in &groups {
                     ledger::remove(db, group)?;
                 }
-                for assembled in &assembled {
+                for assembled in assembled {
                     ledger::insert(db, assembled)?;
                 }
                 return Ok(());

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::detail::{Detail, StoredCall};
+use super::detail::Detail;
 use super::{Archive, ArchiveError};
 use crate::agent::gemini::Assembled;
-use crate::model::Usage;
+use crate::model::{Call, Usage};
 use crate::pricing::Table;
 use crate::time::Period;
 
@@ -31,12 +31,40 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-pub(super) fn insert(db: &Connection, assembled: &Assembled) -> rusqlite::Result<()> {
-    let s = &assembled.session;
-    let detail = Detail::of(assembled);
+pub(super) fn insert(db: &Connection, mut assembled: Assembled) -> rusqlite::Result<()> {
+    let messages = std::mem::take(&mut assembled.messages);
+    let detail = Detail::of(&assembled.session, messages);
     let archived = assembled.files.first().and_then(|source| source.archived.as_ref());
+    let machine = archived.map_or("", |archived| &archived.machine);
+    // Plain data in memory always serializes.
+    let body = postcard::to_stdvec(&assembled.session).unwrap_or_default();
+    let number = insert_session(db, &assembled, &detail, machine, &body)?;
+    db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
+        .execute(params![number, postcard::to_stdvec(&detail).unwrap_or_default()])?;
+    roll_up(db, number, &detail)
+}
+
+/// What sums ask for, and nothing else.
+pub(super) fn insert_sums(
+    db: &Connection,
+    mut assembled: Assembled,
+    machine: &str,
+) -> rusqlite::Result<()> {
+    let messages = std::mem::take(&mut assembled.messages);
+    let detail = Detail::of(&assembled.session, messages);
+    let number = insert_session(db, &assembled, &detail, machine, &[])?;
+    roll_up(db, number, &detail)
+}
+
+fn insert_session(
+    db: &Connection,
+    assembled: &Assembled,
+    detail: &Detail,
+    machine: &str,
+    body: &[u8],
+) -> rusqlite::Result<i64> {
+    let s = &assembled.session;
     let times = || detail.calls.iter().filter_map(|call| call.at).map(Timestamp::as_millisecond);
-    let stored = |bytes: Result<Vec<u8>, postcard::Error>| bytes.unwrap_or_default();
     db.prepare_cached(
         "INSERT INTO sessions (id, grp, agent, machine, kind, parent, project, first, last, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -45,18 +73,15 @@ pub(super) fn insert(db: &Connection, assembled: &Assembled) -> rusqlite::Result
         s.id,
         assembled.group,
         s.agent.name(),
-        archived.map_or("", |archived| &archived.machine),
+        machine,
         s.kind.name(),
         s.parent,
         s.project.key(),
         times().min(),
         times().max(),
-        stored(postcard::to_stdvec(s)),
+        body,
     ])?;
-    let number = db.last_insert_rowid();
-    db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
-        .execute(params![number, stored(postcard::to_stdvec(&detail))])?;
-    roll_up(db, number, &detail)
+    Ok(db.last_insert_rowid())
 }
 
 #[derive(Default)]
@@ -115,9 +140,9 @@ fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Whether rolled up calls can answer: the period cuts no quarter of an hour in two, and no price
+/// Whether sums can answer, or single calls must: the period cuts no quarter of an hour in two, and no price
 /// changes inside a class.
-pub(crate) fn rollup_answers(period: &Period, prices: &Table) -> bool {
+pub fn sums_suffice(period: &Period, prices: &Table) -> bool {
     let whole = |at: Option<Timestamp>| {
         at.is_none_or(|at| {
             at.as_millisecond().rem_euclid(SLOT) == 0 && at.subsec_nanosecond() % 1_000_000 == 0
@@ -149,7 +174,7 @@ impl Archive {
         )?;
         self.details(period, |session, detail| {
             for call in &detail.calls {
-                let StoredCall { usage, .. } = call;
+                let Call { usage, .. } = call;
                 let asked = call.prompt.and_then(|prompt| detail.prompts.get(prompt as usize));
                 insert.execute(params![
                     session,

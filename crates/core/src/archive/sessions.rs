@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, params};
 use super::sources;
 use super::web::Web;
 use super::{Archive, ArchiveError};
-use crate::agent::gemini::{About, Assembled, Candidates, of_prompts};
+use crate::agent::gemini::{About, Assembled, Candidates, Scanned, of_prompts, token_problems};
 use crate::discover::Source;
 use crate::model::{Session, State};
 
@@ -27,6 +27,17 @@ pub struct FaultCount {
     pub records: u64,
     /// Token counts that cannot be right.
     pub numbers: u64,
+}
+
+impl FaultCount {
+    /// Adds those of a source.
+    pub(super) fn add(&mut self, scanned: &Scanned) {
+        let records = scanned.faults.count() as u64;
+        let numbers = token_problems(scanned) as u64;
+        self.files += u64::from(records + numbers > 0);
+        self.records += records;
+        self.numbers += numbers;
+    }
 }
 
 impl Archive {

@@ -71,7 +71,7 @@ impl Batch<'_> {
         let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         for id in ids.iter().filter(|id| !forgotten.contains(*id)) {
             let (typed, files) = sources::typed(db, id)?;
-            ledger::insert(db, &gemini::of_prompts(id, typed, files, &mut self.projects))?;
+            ledger::insert(db, gemini::of_prompts(id, typed, files, &mut self.projects))?;
         }
         Ok(())
     }

@@ -157,7 +157,7 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
         new.offset.map(signed),
         new.proof,
         new.nameless,
-        count(new.about.fault_count()),
+        count(new.about.faults.count()),
         count(new.problems),
         // Plain data in memory always serializes.
         postcard::to_stdvec(new.about).unwrap_or_default(),

@@ -9,11 +9,7 @@ use super::tool::ToolStatus;
 impl Call {
     /// Joins another reading of the same call.
     pub fn merge(&mut self, other: &Self) {
-        // The session that started first made the call, and knows the prompt that led to it.
-        if (&other.session, &other.prompt) < (&self.session, &self.prompt) {
-            self.session = other.session.clone();
-            self.prompt.clone_from(&other.prompt);
-        }
+        self.prompt = self.prompt.min(other.prompt);
         // A time of its own beats a borrowed one; of two, the earlier.
         let time = |call: &Self| (call.at.is_none(), call.undated, call.at);
         if time(other) < time(self) {
@@ -27,9 +23,7 @@ impl Call {
         if tokens(other) > tokens(self) {
             self.usage = other.usage;
         }
-        if other.model > self.model {
-            self.model.clone_from(&other.model);
-        }
+        self.model = self.model.max(other.model);
         if other.message < self.message {
             self.message.clone_from(&other.message);
         }
@@ -42,9 +36,6 @@ impl Call {
 impl ToolUse {
     /// Joins another reading of the same tool use.
     pub fn merge(&mut self, other: &Self) {
-        if other.session < self.session {
-            self.session = other.session.clone();
-        }
         if rank(other.status) > rank(self.status) {
             self.status = other.status;
         }
@@ -75,40 +66,31 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::call::Owner;
     use crate::model::usage::Usage;
 
     fn time() -> impl Strategy<Value = Option<Timestamp>> {
         prop::option::of((0..5i64).prop_map(|s| Timestamp::from_second(s).unwrap()))
     }
 
-    fn owner() -> impl Strategy<Value = Owner> {
-        (time(), "[ab]").prop_map(|(started, id)| Owner::new(&id, started))
-    }
-
     prop_compose! {
         fn call()(
-            session in owner(),
-            prompt in prop::option::of("[pq]"),
+            message in "[ab]",
+            prompt in prop::option::of(0..2u32),
             at in time(),
             undated: bool,
-            model in prop::option::of("[mn]"),
+            model in prop::option::of(0..2u32),
             tokens in prop::array::uniform4(0..3u64),
             at_least: bool,
             current: bool,
         ) -> Call {
             let [input, cached, output, thoughts] = tokens;
             let usage = Usage { input, cached, output, thoughts, ..Usage::default() };
-            let (key, message) = ("k".into(), "k".into());
-            let (session, prompt, model) =
-                (session.into(), prompt.map(Into::into), model.map(Into::into));
-            Call { key, session, message, prompt, at, undated, model, usage, at_least, current }
+            Call { message, prompt, at, undated, model, usage, at_least, current }
         }
     }
 
     prop_compose! {
         fn tool()(
-            session in owner(),
             status in 0..4usize,
             at in time(),
             lines in (0..3u64, 0..3u64),
@@ -116,8 +98,6 @@ mod tests {
         ) -> ToolUse {
             use ToolStatus::{Cancelled, Error, Success, Unfinished};
             ToolUse {
-                key: "k".to_owned(),
-                session: session.into(),
                 message: "m".to_owned(),
                 name: "n".to_owned(),
                 server,

@@ -8,7 +8,7 @@ pub mod session;
 pub mod tool;
 pub mod usage;
 
-pub use call::{Call, Owner, ToolUse};
+pub use call::{Call, ToolUse};
 pub use event::{Event, EventType, Happening};
 pub use message::{Attachment, Fate, Message, MessageKind, Reference, Role, Thought};
 pub use session::{Part, PartWhy, Session, SessionKind, State, TitleFrom};

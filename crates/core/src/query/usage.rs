@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Row as SqlRow;
 
-use crate::archive::{Archive, ArchiveError, Billed, rollup_answers};
+use crate::archive::{Archive, ArchiveError, Billed, sums_suffice};
 use crate::model::Usage;
 use crate::money::Usd;
 use crate::pricing::Table;
@@ -155,7 +155,7 @@ pub fn usage(
 ) -> Result<Answer, ArchiveError> {
     let is_prompt = question.group == Group::Prompt;
     // Most questions need no single calls; what leads to them and what is still loaded does.
-    let by_call = is_prompt || question.current || !rollup_answers(&question.period, prices);
+    let by_call = is_prompt || question.current || !sums_suffice(&question.period, prices);
     if by_call {
         archive.spread_calls(&question.period)?;
     }

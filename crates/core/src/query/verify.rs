@@ -37,7 +37,7 @@ impl Verify {
         if assembled.session.kind == SessionKind::Checkpoint {
             return;
         }
-        let detail = Detail::of(assembled);
+        let detail = Detail::of(&assembled.session, assembled.messages.clone());
         self.calls += detail.calls.len();
         for call in &detail.calls {
             let other = call.usage.other;

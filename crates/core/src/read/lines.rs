@@ -8,7 +8,9 @@
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
-/// Small enough that the allocator hands the same memory to one file after another.
+use super::buffer::Buffer;
+
+/// Small enough to stay close to the processor.
 const WINDOW: usize = 64 * 1024;
 
 /// One line, without its line ending.
@@ -40,7 +42,7 @@ impl Default for Position {
 
 pub struct Lines<R> {
     input: R,
-    buffer: Vec<u8>,
+    buffer: Buffer,
     /// The unread bytes are `buffer[start..end]`; no line ending stands before `scanned`.
     start: usize,
     end: usize,
@@ -52,7 +54,10 @@ pub struct Lines<R> {
 impl<R: Read> Lines<R> {
     /// Reads lines from `input`, which must stand at `from`.
     pub fn new(input: R, from: Position) -> Self {
-        let buffer = vec![0; WINDOW];
+        let mut buffer = Buffer::new();
+        if buffer.len() < WINDOW {
+            buffer.resize(WINDOW, 0);
+        }
         Self { input, buffer, start: 0, end: 0, scanned: 0, at: from, exhausted: false }
     }
 
@@ -125,7 +130,8 @@ impl<R: Read> Lines<R> {
             self.start = 0;
         }
         if self.end == self.buffer.len() {
-            self.buffer.resize(self.buffer.len() * 2, 0);
+            let more = self.buffer.len() * 2;
+            self.buffer.resize(more, 0);
         }
         loop {
             match self.input.read(&mut self.buffer[self.end..]) {

@@ -1,5 +1,6 @@
 //! Bytes to the bytes of records. Nothing here knows any agent's format.
 
+pub(crate) mod buffer;
 pub mod bytes;
 pub mod document;
 pub mod json;

@@ -3,10 +3,17 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Form, Loaded, LogReader, Manner, Shape, View};
+use backstory_core::agent::gemini::{
+    self, Candidates, Form, Loaded, LogReader, Manner, Shape, View,
+};
+use backstory_core::archive::{Archive, Setup};
 use backstory_core::discover::{Found, Source};
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::model::MessageKind;
+use backstory_core::pricing::Table;
+use backstory_core::query::usage::{Group, Question, usage};
+use backstory_core::time::Period;
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -241,6 +248,41 @@ fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
     }
 }
 
+/// A count that looks only at what it needs comes to what a sync that reads all comes to.
+fn a_count_is_a_sync(folder: &Path) {
+    let found = gemini::discover_given(folder);
+    let candidates = Candidates::default();
+    let setup =
+        Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    let synced = Archive::of(&found).unwrap();
+    let mut counted = Archive::in_memory().unwrap();
+    let faults = counted.tally(&found, &setup, &|_| {}).unwrap();
+    assert_eq!(faults, synced.faults().unwrap(), "{}", folder.display());
+    let prices = Table::embedded();
+    for archive in [&synced, &counted] {
+        archive.prepare(&TimeZone::UTC, &prices).unwrap();
+    }
+    for group in [Group::Hourly, Group::Model, Group::Kind, Group::Agent, Group::Machine] {
+        let answer = |archive: &Archive, checkpoints: bool| {
+            let question = Question {
+                group,
+                period: Period::default(),
+                sessions: None,
+                models: Vec::new(),
+                breakdown: true,
+                rollup: false,
+                current: false,
+                checkpoints,
+            };
+            format!("{:#?}", usage(archive, &question, &prices).unwrap())
+        };
+        for checkpoints in [false, true] {
+            let (want, got) = (answer(&synced, checkpoints), answer(&counted, checkpoints));
+            assert_eq!(got, want, "{} {group:?}", folder.display());
+        }
+    }
+}
+
 /// Whether `text` is one of the texts, or several of them in order.
 fn is_made_of(text: &str, texts: &[String]) -> bool {
     let fits = |(n, part): (usize, &String)| {
@@ -339,6 +381,13 @@ proptest! {
     }
 
     #[test]
+    fn counting_alone_comes_to_the_same(files in tree()) {
+        let folder = tempfile::tempdir().unwrap();
+        plant(folder.path(), &files);
+        a_count_is_a_sync(folder.path());
+    }
+
+    #[test]
     fn the_full_view_contains_the_current_one(log in log()) {
         let folder = tempfile::tempdir().unwrap();
         plant(folder.path(), &[("tmp/app/chats/session-2026-03-01T10-00-00000001.jsonl".to_owned(), log)]);
@@ -347,11 +396,12 @@ proptest! {
 }
 
 #[test]
-fn real_trees_in_any_order() {
+fn all_of_it_on_real_trees() {
     let mut trees = 0;
     for folder in trees_below(&testdata("gemini")) {
         any_order_is_the_same(&folder, &[1, 2, 5]);
         full_contains_current(&Home::at(&folder));
+        a_count_is_a_sync(&folder);
         trees += 1;
     }
     assert!(trees > 80, "only {trees} trees");

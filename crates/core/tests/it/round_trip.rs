@@ -5,9 +5,9 @@ use std::io;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{Assembled, View};
-use backstory_core::archive::{Detail, StoredCall, StoredTool};
+use backstory_core::archive::Detail;
 use backstory_core::export::json;
-use backstory_core::model::{Message, Session};
+use backstory_core::model::{Call, Message, Session, ToolUse};
 use backstory_core::pricing::Table;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -39,16 +39,16 @@ fn facts(home: &Home) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for assembled in &home.sessions {
         let id = &assembled.session.id;
-        let detail = Detail::of(assembled);
+        let detail = Detail::of(&assembled.session, assembled.messages.clone());
         for call in &detail.calls {
-            let StoredCall { message, undated, usage, current, .. } = call;
+            let Call { message, undated, usage, current, .. } = call;
             let prompt = call.prompt.map(|at| &detail.prompts[at as usize]);
             let model = call.model.map(|at| &detail.models[at as usize]);
             let line = (id, message, prompt, time(call.at), undated, model, usage, current);
             out.push(format!("{line:?}"));
         }
         for tool in &detail.tools {
-            let StoredTool { message, name, server, status, at, .. } = tool;
+            let ToolUse { message, name, server, status, at, .. } = tool;
             let lines = (tool.lines_added, tool.lines_removed);
             out.push(format!("{:?}", (id, message, name, server, status, time(*at), lines)));
         }

@@ -95,13 +95,7 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     super::require_given(ctx)?;
-    let needs_sessions =
-        !args.filters.is_empty() || !args.kind.is_empty() || args.group == Group::Session;
-    let library = if needs_sessions {
-        Library::open(ctx, printer, &args.filters.project)?
-    } else {
-        Library::open_for_sums(ctx, printer)?
-    };
+    let library = open(ctx, printer, args)?;
     let question = question(ctx, args, &library.all)?;
     let ask = |question: &Question| {
         usage(&library.archive, question, &library.prices).map_err(super::cannot_count)
@@ -120,7 +114,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         Format::Table => page.print(printer)?,
     }
     if answer.total.calls == 0 && format == Format::Table {
-        return nothing(ctx, library);
+        return nothing(ctx, printer);
     }
     if let Some(budget) = &args.budget
         && !budget.check(ctx, printer, |period| {
@@ -134,6 +128,23 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         return Ok(Exit::Nothing);
     }
     Ok(if ctx.strict && page.faults().records > 0 { Exit::Nothing } else { Exit::Fine })
+}
+
+/// As much of the library as the question needs.
+fn open(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Library> {
+    let needs_sessions =
+        !args.filters.is_empty() || !args.kind.is_empty() || args.group == Group::Session;
+    if needs_sessions {
+        return Library::open(ctx, printer, &args.filters.project);
+    }
+    let needs_more = matches!(args.group, Group::Prompt | Group::Project)
+        || args.view == ViewArg::Current
+        || args.budget.is_some();
+    if needs_more {
+        Library::open_for_sums(ctx, printer)
+    } else {
+        Library::open_to_count(ctx, printer)
+    }
 }
 
 fn question(ctx: &Context, args: &Usage, all: &Collection) -> Result<Question> {
@@ -182,9 +193,8 @@ impl Page<'_> {
 }
 
 /// Nothing was counted: say what there would be.
-fn nothing(ctx: &Context, library: Library) -> Result<Exit> {
-    let Library { archive, all, .. } = library;
-    let all = Collection::new(&archive, all.found).map_err(super::cannot_count)?;
+fn nothing(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
+    let all = Library::open(ctx, printer, &[])?.all;
     if all.sessions.is_empty() {
         return Err(super::empty(ctx, &all.found));
     }

@@ -54,11 +54,6 @@ impl About {
         };
         Self { what, faults: scanned.faults.clone() }
     }
-
-    /// What was wrong with it; an unfinished last line is not.
-    pub fn fault_count(&self) -> usize {
-        self.faults.details.iter().filter(|fault| !fault.what.is_pending()).count()
-    }
 }
 
 impl SessionFile {

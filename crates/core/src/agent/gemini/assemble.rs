@@ -11,7 +11,6 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use jiff::Timestamp;
 
 use super::clues;
-use super::history::{Said, TASK};
 use super::identity::{self, Identity};
 use super::load::Form;
 use super::log::Span;
@@ -20,6 +19,7 @@ use super::piece::{Piece, current_count, faults, newest_summary, parts, true_pie
 use super::projects::{Projects, is_hash};
 use super::prompts::Typed;
 use super::retention::short_id;
+use super::said::Said;
 use super::scan::{Holds, Scanned};
 use super::segment::Segment;
 use crate::agent::AgentKind;
@@ -51,6 +51,8 @@ pub struct Placed {
     pub current: Option<usize>,
     /// Whether its tokens and tool calls count here; not so when they were imported.
     pub owned: bool,
+    /// Whether no log holds it, only whole documents: those can have lost calls.
+    pub at_least: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -229,7 +231,7 @@ fn tell_subagents_apart<'a>(
 
 fn begins_with_task(segment: &Segment) -> bool {
     let mut texts = segment.said.iter().filter(|said| said.kind.role() == crate::model::Role::User);
-    texts.next().is_some_and(|said| said.lead.starts_with(TASK))
+    texts.next().is_some_and(|said| said.is_task)
 }
 
 /// Joins the files of one session.
@@ -238,7 +240,8 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     let true_piece = true_piece(&pieces);
     let parts = parts(&pieces);
     let files = pieces.iter().map(|piece| piece.scanned.source.clone()).collect();
-    let documents = pieces.iter().map(|piece| piece.loaded.form == Form::Document).collect();
+    let documents: Vec<bool> =
+        pieces.iter().map(|piece| piece.loaded.form == Form::Document).collect();
     let ids = true_piece.map_or(&[][..], |at| &pieces[at].loaded.ids);
     let current: HashMap<&str, usize> =
         ids.iter().enumerate().map(|(n, id)| (id.as_str(), n)).collect();
@@ -263,6 +266,7 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
             if let Some((at, newest)) = known.get_mut(heard.id.as_str()) {
                 let placed = &mut messages[*at];
                 placed.places.extend(places);
+                placed.at_least &= documents[file];
                 placed.said.join(&heard, updated > *newest);
                 *newest = (*newest).max(updated);
                 continue;
@@ -280,7 +284,13 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
             if !typed && said.kind == MessageKind::Prompt {
                 said.kind = MessageKind::Injected;
             }
-            messages.push(Placed { said, places: places.collect(), current, owned: true });
+            messages.push(Placed {
+                said,
+                places: places.collect(),
+                current,
+                owned: true,
+                at_least: documents[file],
+            });
         }
     }
     Assembled { session, group, messages, true_file, files, documents }
@@ -354,7 +364,7 @@ impl Assembled {
             let mut said = Said::typed(n, typed.at, &typed.text);
             let spans = std::mem::take(&mut said.spans).into_iter();
             let places = spans.map(|span| Place { file: 0, span }).collect();
-            Placed { said, places, current: None, owned: true }
+            Placed { said, places, current: None, owned: true, at_least: false }
         });
         let documents = vec![false; files.len()];
         let messages = messages.collect();

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::history::Said;
 use super::log::Span;
 use super::prompt;
 use super::record::{Element, ToolCalls};
+use super::said::Said;
 use crate::model::MessageKind;
 use crate::read::{decode, json};
 

@@ -51,6 +51,11 @@ pub(super) struct Glance {
     pub(super) keys: Vec<Key>,
 }
 
+/// The first character of a text that is not white space.
+pub(super) fn first_letter(text: Raw<'_>) -> Option<char> {
+    json::chars(text)?.find(|c| !is_js_space(*c))
+}
+
 /// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
 ///
 /// `trims` is whether the caller goes on to trim the result, which only a string survives.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::content::Key;
 use super::prompt;
-use super::record::{Message, ToolCallFields, ToolCalls};
+use super::record::{Depth, Message, ToolCallFields, ToolCalls};
 use super::toolcall;
 use super::tools;
 use crate::model::{MessageKind, ToolStatus, Usage};
@@ -175,11 +175,11 @@ pub(super) struct Facts {
 
 impl Facts {
     /// `models` has the names that are known: there may be a million calls, of a few models.
-    pub(super) fn new(message: Message<'_>, models: &mut Vec<Arc<str>>) -> Self {
-        let kind = kind(&message);
+    pub(super) fn new(message: &mut Message<'_>, depth: Depth, models: &mut Vec<Arc<str>>) -> Self {
+        let kind = kind(message);
         let fields = &message.fields;
-        let typed =
-            matches!(kind, MessageKind::Prompt | MessageKind::Slash).then(|| prompt::typed(fields));
+        let is_typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash);
+        let typed = (is_typed && depth == Depth::Whole).then(|| prompt::typed(fields));
         let model = fields.model.and_then(json::string);
         let tools = match &fields.tool_calls {
             ToolCalls::Calls(calls) => calls.iter().map(ToolFact::new).collect(),
@@ -192,8 +192,8 @@ impl Facts {
             tokens: fields.tokens.and_then(Tokens::new),
             model: model.filter(|name| !name.is_empty()).map(|name| interned(&name, models)),
             tools,
-            keys: message.glance.keys,
-            lead: message.glance.lead,
+            keys: std::mem::take(&mut message.glance.keys),
+            lead: std::mem::take(&mut message.glance.lead),
         }
     }
 }

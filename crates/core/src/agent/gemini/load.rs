@@ -8,13 +8,13 @@ use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
 use super::checkpoint;
-use super::history::Said;
 use super::log::{self, Base, Span, Tail};
-use super::normalize::View;
-use super::record::{self, Element, Listed, Set};
+use super::record::{self, Depth, Element, Listed, Set};
 use super::replay::{Manner, Outcome, Replay};
+use super::said::Said;
 use super::segment::{Segment, Segments};
 use crate::fault::{Faults, What};
+use crate::read::buffer::Buffer;
 use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::lines::{Line, Lines, Position};
 use crate::read::{decode, document};
@@ -41,6 +41,26 @@ pub struct Loaded {
     /// The full view: what the file holds of each session.
     pub segments: Vec<Segment>,
     pub faults: Faults,
+}
+
+/// As much of the beginning of a file as tells what it is.
+const HEAD: usize = 1024;
+
+/// What is wanted of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Want {
+    /// What Gemini CLI would load.
+    Current,
+    /// Both views.
+    Full,
+    /// The calls that were made, and the faults.
+    Calls,
+}
+
+impl Want {
+    fn depth(self) -> Depth {
+        if self == Self::Calls { Depth::Calls } else { Depth::Whole }
+    }
 }
 
 /// How the file is written.
@@ -82,20 +102,23 @@ pub struct LogReader {
     /// None when only the current view is wanted.
     segments: Option<Segments>,
     position: Position,
+    #[serde(skip)]
+    depth: Depth,
 }
 
 impl LogReader {
     pub fn new(manner: Manner) -> Self {
-        Self {
-            replay: Replay::new(manner),
-            segments: Some(Segments::default()),
-            position: Position::default(),
-        }
+        Self::with(manner, Want::Full)
     }
 
-    fn with(manner: Manner, view: View) -> Self {
-        let segments = (view == View::Full).then(Segments::default);
-        Self { segments, ..Self::new(manner) }
+    fn with(manner: Manner, want: Want) -> Self {
+        let depth = want.depth();
+        Self {
+            replay: Replay::new(manner, depth),
+            segments: (want != Want::Current).then(|| Segments::new(depth)),
+            position: Position::default(),
+            depth,
+        }
     }
 
     /// Behind the last whole line that was read.
@@ -103,8 +126,8 @@ impl LogReader {
         self.position.offset
     }
 
-    /// All messages so far.
-    pub(super) fn said(&self) -> impl Iterator<Item = &Said> {
+    /// All messages so far, by their ids.
+    pub(super) fn said(&self) -> impl Iterator<Item = (&[u8], &Said)> {
         self.segments.iter().flat_map(Segments::said)
     }
 
@@ -115,9 +138,9 @@ impl LogReader {
 
     /// Reads on; `input` must stand at [`Self::offset`]. Gives the unfinished last line.
     pub fn feed(&mut self, input: impl Read) -> io::Result<Option<Tail>> {
-        let Self { replay, segments, position } = self;
-        log::read(input, position, |entry| {
-            replay.apply(&entry);
+        let Self { replay, segments, position, depth } = self;
+        log::read(input, position, *depth, |entry| {
+            replay.apply(entry);
             if let Some(segments) = segments {
                 segments.apply(entry);
             }
@@ -127,13 +150,13 @@ impl LogReader {
     /// The view, with an unfinished last line that happens to be a whole record.
     pub fn finish(mut self, tail: Option<&Tail>) -> Loaded {
         if let Some(tail) = tail {
-            let Self { replay, segments, .. } = &mut self;
-            tail.read(&mut |entry| {
+            let Self { replay, segments, depth, .. } = &mut self;
+            tail.read(*depth, &mut |entry| {
                 if entry.record.is_err() || entry.repair.is_some() {
                     replay.faults.ignored += 1;
                     replay.faults.push(Some(entry.line), None, What::Torn);
                 } else {
-                    replay.apply(&entry);
+                    replay.apply(entry);
                     if let Some(segments) = segments {
                         segments.apply(entry);
                     }
@@ -148,34 +171,39 @@ impl LogReader {
 
 /// Loads a session file as Gemini CLI does; where it would load nothing, as far as it can be read.
 pub fn load(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
-    load_view(input, View::Full, &mut |_, _| {})
-}
-
-/// The same, and shows the state after the last line of a log that can be continued.
-pub(super) fn load_and_keep(
-    input: &mut (impl Read + Seek),
-    keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
-) -> io::Result<Loaded> {
-    load_view(input, View::Full, keep)
+    let head = head(input)?;
+    load_as(input, &head, Want::Full, &mut |_, _| {})
 }
 
 /// The same without the full view, for those who only want what Gemini CLI would load.
 pub fn load_current(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
-    load_view(input, View::Current, &mut |_, _| {})
+    let head = head(input)?;
+    load_as(input, &head, Want::Current, &mut |_, _| {})
 }
 
-fn load_view(
+/// The first bytes of a file.
+pub(super) fn head(input: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
+    input.seek(SeekFrom::Start(0))?;
+    let mut head = Vec::with_capacity(HEAD);
+    input.take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Loads what is wanted of a file that begins with `head`. `keep` is shown the state after the last line
+/// of a log that can be continued.
+pub(super) fn load_as(
     input: &mut (impl Read + Seek),
-    view: View,
+    head: &[u8],
+    want: Want,
     keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
 ) -> io::Result<Loaded> {
-    if is_pretty(input)? {
+    if is_pretty(head) {
         let text = Document::read(input)?;
         if !text.has_header_line() {
-            return Ok(text.strict(view).unwrap_or_else(|_| text.kindly()));
+            return Ok(text.strict(want).unwrap_or_else(|_| text.kindly()));
         }
     }
-    let (log, tail) = read_log(input, Manner::Strict, view)?;
+    let (log, tail) = read_log(input, Manner::Strict, want)?;
     // The unfinished last line may still decide whether the log is taken at all.
     if log.is_accepted() {
         keep(&log, tail.as_ref());
@@ -187,12 +215,14 @@ fn load_view(
     let mut document = None;
     if could_be_document(input)? {
         let text = Document::read(input)?;
-        if let Ok(loaded) = text.strict(view) {
+        if let Ok(loaded) = text.strict(want) {
             return Ok(loaded);
         }
         document = Some(text);
     }
-    let (log, tail) = read_log(input, Manner::Kind, view)?;
+    // What the loader does not take deserves a closer look than a count does.
+    let want = if want == Want::Calls { Want::Full } else { want };
+    let (log, tail) = read_log(input, Manner::Kind, want)?;
     let log = log.finish(tail.as_ref());
     match document {
         Some(text) if log.messages.is_empty() && log.fields.is_empty() => Ok(text.kindly()),
@@ -214,26 +244,23 @@ fn refused(mut loaded: Loaded) -> Loaded {
 fn read_log(
     input: &mut (impl Read + Seek),
     manner: Manner,
-    view: View,
+    want: Want,
 ) -> io::Result<(LogReader, Option<Tail>)> {
     input.seek(SeekFrom::Start(0))?;
-    let mut reader = LogReader::with(manner, view);
+    let mut reader = LogReader::with(manner, want);
     let tail = reader.feed(input)?;
     Ok((reader, tail))
 }
 
 /// Whether the file begins like pretty-printed JSON: a brace or bracket alone on its line. Only a
 /// short cut: it saves parsing each line of a document as a record.
-fn is_pretty(input: &mut (impl Read + Seek)) -> io::Result<bool> {
-    input.seek(SeekFrom::Start(0))?;
-    let mut head = Vec::with_capacity(1024);
-    input.take(1024).read_to_end(&mut head)?;
-    let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(&head).trim_ascii_start();
+fn is_pretty(head: &[u8]) -> bool {
+    let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let Some((b'{' | b'[', rest)) = head.split_first() else {
-        return Ok(false);
+        return false;
     };
     let rest = rest.iter().find(|byte| !matches!(byte, b' ' | b'\t'));
-    Ok(matches!(rest, Some(b'\n' | b'\r')))
+    matches!(rest, Some(b'\n' | b'\r'))
 }
 
 /// False when the first line is a JSON value and another line follows: then the file as a whole is
@@ -260,13 +287,14 @@ fn could_be_document(input: &mut (impl Read + Seek)) -> io::Result<bool> {
 
 /// A whole file in memory.
 struct Document {
-    bytes: Vec<u8>,
+    bytes: Buffer,
 }
 
 impl Document {
     fn read(input: &mut (impl Read + Seek)) -> io::Result<Self> {
         input.seek(SeekFrom::Start(0))?;
-        let mut bytes = Vec::new();
+        let mut bytes = Buffer::new();
+        bytes.clear();
         input.read_to_end(&mut bytes)?;
         Ok(Self { bytes })
     }
@@ -274,14 +302,14 @@ impl Document {
     /// Whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
     /// line that is a header; the loader then takes the file for a log, and so must we.
     fn has_header_line(&self) -> bool {
-        let mut replay = Replay::new(Manner::Strict);
+        let mut replay = Replay::new(Manner::Strict, Depth::Calls);
         let (mut number, mut start) = (0, 0);
         for end in memchr::memchr2_iter(b'\n', b'\r', &self.bytes).chain([self.bytes.len()]) {
             let bytes = &self.bytes[start..end];
             number += 1;
             if let [b'{', .., b'}'] = bytes.trim_ascii() {
                 let line = Line { number, offset: start as u64, bytes, terminated: true };
-                log::entry(line, &mut |entry| replay.apply(&entry));
+                log::entry(line, Depth::Calls, &mut |entry| replay.apply(entry));
             }
             start = end + 1;
         }
@@ -289,14 +317,14 @@ impl Document {
     }
 
     /// The loader's last resort: one JSON object with a `sessionId`, taken as it is.
-    fn strict(&self, view: View) -> Result<Loaded, Malformed> {
+    fn strict(&self, want: Want) -> Result<Loaded, Malformed> {
         let none = |reason: &str| Malformed { column: 0, reason: reason.to_owned() };
         let text = decode(&self.bytes);
         if !text.trim_start().starts_with('{') {
             json::check(&text)?;
             return Err(none("it is no object"));
         }
-        let set = Set::new(&text)?;
+        let set = Set::new(&text, want.depth())?;
         if !set.fields.iter().any(|(key, _)| **key == *b"sessionId") {
             return Err(none("it has no `sessionId`"));
         }
@@ -317,7 +345,7 @@ impl Document {
         let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
         let base = Base { text: &text, offset };
         let mut loaded =
-            assemble(set, view, |element| base.place(element.raw.get()), Faults::default());
+            assemble(set, want, |element| base.place(element.raw.get()), Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
         // The loader takes the document as it is and adds only what it counts itself.
@@ -372,13 +400,13 @@ impl Document {
                 base.place(element.raw.get())
             }
         };
-        refused(assemble(set, View::Full, place, faults))
+        refused(assemble(set, Want::Full, place, faults))
     }
 }
 
 fn assemble(
     mut set: Set<'_>,
-    view: View,
+    want: Want,
     place: impl Fn(&Element<'_>) -> Span,
     mut faults: Faults,
 ) -> Loaded {
@@ -404,10 +432,11 @@ fn assemble(
             .iter()
             .map(|element| element.message.as_ref().map(|m| text(&m.id)).unwrap_or_default())
             .collect(),
-        segments: match view {
-            View::Current => Vec::new(),
-            View::Full => {
-                vec![Segment::of_document(&set, elements.into_iter().zip(spans.iter().cloned()))]
+        segments: match want {
+            Want::Current => Vec::new(),
+            Want::Full | Want::Calls => {
+                let messages = elements.into_iter().zip(spans.iter().cloned());
+                vec![Segment::of_document(&set, messages, want.depth())]
             }
         },
         messages: spans,
@@ -431,5 +460,5 @@ pub(super) fn of_messages(
             messages.iter().filter_map(|raw| Element::new(raw.get())).collect(),
         ),
     };
-    assemble(set, View::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
+    assemble(set, Want::Full, |element| Span::Inline(element.raw.get().into()), Faults::default())
 }

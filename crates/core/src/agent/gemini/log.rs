@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 
 use super::content::is_js_space;
-use super::record::Record;
+use super::record::{Depth, Record};
 use crate::fault::Repair;
 use crate::read::decode;
 use crate::read::json::Malformed;
@@ -61,9 +61,9 @@ pub struct Tail {
 }
 
 impl Tail {
-    pub(super) fn read(&self, sink: &mut impl FnMut(Entry<'_>)) {
+    pub(super) fn read(&self, depth: Depth, sink: &mut impl FnMut(&mut Entry<'_>)) {
         let Self { line, offset, bytes } = self;
-        entry(Line { number: *line, offset: *offset, bytes, terminated: false }, sink);
+        entry(Line { number: *line, offset: *offset, bytes, terminated: false }, depth, sink);
     }
 }
 
@@ -71,7 +71,8 @@ impl Tail {
 pub(super) fn read(
     input: impl Read,
     position: &mut Position,
-    mut sink: impl FnMut(Entry<'_>),
+    depth: Depth,
+    mut sink: impl FnMut(&mut Entry<'_>),
 ) -> io::Result<Option<Tail>> {
     let mut lines = Lines::new(input, *position);
     while let Some(line) = lines.next()? {
@@ -79,28 +80,29 @@ pub(super) fn read(
             let Line { number, offset, bytes, .. } = line;
             return Ok(Some(Tail { line: number, offset, bytes: bytes.to_vec() }));
         }
-        entry(line, &mut sink);
+        entry(line, depth, &mut sink);
         *position = lines.position();
     }
     Ok(None)
 }
 
-pub(super) fn entry(line: Line<'_>, sink: &mut impl FnMut(Entry<'_>)) {
+pub(super) fn entry(line: Line<'_>, depth: Depth, sink: &mut impl FnMut(&mut Entry<'_>)) {
     let text = decode(line.bytes);
     if text.trim_matches(is_js_space).is_empty() {
         return;
     }
     let offset = matches!(text, Cow::Borrowed(_)).then_some(line.offset);
-    let record = Record::new(&text);
+    let record = Record::new(&text, depth);
     if record.is_err()
         && let Some((repair, better)) = repair(&text)
-        && let Ok(record) = Record::new(&better)
+        && let Ok(record) = Record::new(&better, depth)
     {
         let base = Base { text: &better, offset: None };
-        sink(Entry { line: line.number, record: Ok(record), repair: Some(repair), base });
+        sink(&mut Entry { line: line.number, record: Ok(record), repair: Some(repair), base });
         return;
     }
-    sink(Entry { line: line.number, record, repair: None, base: Base { text: &text, offset } });
+    let base = Base { text: &text, offset };
+    sink(&mut Entry { line: line.number, record, repair: None, base });
 }
 
 /// Makes JSON of a line that is none, where the damage is of a known kind.
@@ -114,7 +116,7 @@ fn repair(text: &str) -> Option<(Repair, String)> {
     if better.len() != core.len() {
         kind = Repair::ControlCharacters;
     }
-    if Record::new(&better).is_err() {
+    if Record::new(&better, Depth::Whole).is_err() {
         better = after_torn(&better)?.to_owned();
         kind = Repair::AfterTorn;
     }
@@ -155,7 +157,7 @@ fn after_torn(text: &str) -> Option<&str> {
     let late = starts.len().saturating_sub(TRIES);
     let candidates = starts.iter().take(TRIES).chain(starts[late..].iter());
     candidates.filter(|at| **at > 0).map(|at| &text[*at..]).find(
-        |rest| matches!(Record::new(rest), Ok(record) if !matches!(record, Record::Unknown(_))),
+        |rest| matches!(Record::new(rest, Depth::Whole), Ok(record) if !matches!(record, Record::Unknown(_))),
     )
 }
 
@@ -166,7 +168,9 @@ mod tests {
     fn repaired(bytes: &[u8]) -> Option<Repair> {
         let mut got = None;
         let line = Line { number: 1, offset: 0, bytes, terminated: true };
-        entry(line, &mut |entry| got = entry.record.is_ok().then_some(entry.repair).flatten());
+        entry(line, Depth::Whole, &mut |entry| {
+            got = entry.record.is_ok().then_some(entry.repair).flatten();
+        });
         got
     }
 

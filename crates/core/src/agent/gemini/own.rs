@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::facts::{Facts, Tokens, ToolFact};
-use super::history::Said;
 use super::identity::Identity;
 use super::load::{Form, Loaded};
 use super::log::Base;
 use super::record::elements;
+use super::said::Said;
 use super::segment::Segment;
 use super::tools::{self, tool_name};
 use crate::fault::{Faults, What};
@@ -31,13 +31,10 @@ use crate::read::{decode, json};
 /// What every such document begins with, white space aside.
 const BEGINNING: &[u8] = b"{\"schema\":\"backstory.session/1\"";
 
-/// Whether a file is one of ours; its first bytes tell.
-pub(super) fn is_ours(input: &mut (impl Read + Seek)) -> io::Result<bool> {
-    input.seek(SeekFrom::Start(0))?;
-    let mut head = Vec::new();
-    input.take(128).read_to_end(&mut head)?;
-    head.retain(|byte| !byte.is_ascii_whitespace());
-    Ok(head.starts_with(BEGINNING))
+/// Whether a file that begins with `head` is one of ours.
+pub(super) fn is_ours(head: &[u8]) -> bool {
+    let mut visible = head.iter().filter(|byte| !byte.is_ascii_whitespace());
+    BEGINNING.iter().all(|byte| visible.next() == Some(byte))
 }
 
 /// What a document says of its session beyond what files of Gemini CLI say.
@@ -130,7 +127,7 @@ impl Reader<'_> {
                 if row.current {
                     self.current.push(row.id.clone());
                 }
-                let mut said = Said::new(row.id.clone(), row.facts(), self.base.place(text));
+                let mut said = Said::new(row.id.clone(), row.facts(), Some(self.base.place(text)));
                 said.fate = named(&FATES, Fate::name, &row.fate).unwrap_or(Fate::Kept);
                 said.is_ours = true;
                 segment.said.push(said);

@@ -1,25 +1,28 @@
 //! Which session a call belongs to that several hold.
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 use super::assemble::Assembled;
-use super::history::Said;
+use super::said::Said;
 use super::scan::Scanned;
 use super::segment::is_uuid;
 use crate::model::SessionKind;
 
 /// Whether a message can be owned: it was paid for or did something, and its id is its own anywhere.
-fn counts(said: &Said) -> bool {
-    (said.tokens.is_some() || !said.tools.is_empty()) && is_uuid(&said.id)
+fn counts(id: &[u8], said: &Said) -> bool {
+    (said.tokens.is_some() || !said.tools.is_empty()) && is_uuid(id)
 }
 
 /// The ids of the messages of a source that other sessions could hold too, as numbers.
 pub fn keys(scanned: &Scanned) -> Vec<i64> {
-    keys_of(scanned.segments().iter().flat_map(|segment| &segment.said)).collect()
+    let said = scanned.segments().iter().flat_map(|segment| &segment.said);
+    keys_of(said.map(|said| (said.id.as_bytes(), said))).collect()
 }
 
-pub(super) fn keys_of<'a>(said: impl Iterator<Item = &'a Said>) -> impl Iterator<Item = i64> {
-    said.filter(|said| counts(said)).map(|said| key(&said.id))
+pub(super) fn keys_of<'a>(
+    said: impl Iterator<Item = (&'a [u8], &'a Said)>,
+) -> impl Iterator<Item = i64> {
+    said.filter(|(id, said)| counts(id, said)).map(|(id, _)| key(id))
 }
 
 /// The ids of all messages of a source.
@@ -34,8 +37,8 @@ pub fn token_problems(scanned: &Scanned) -> usize {
 }
 
 /// The random bits of a UUID. Two that clash only cost a look at both sessions.
-fn key(id: &str) -> i64 {
-    let digits = id.bytes().filter_map(|byte| char::from(byte).to_digit(16));
+fn key(id: &[u8]) -> i64 {
+    let digits = id.iter().filter_map(|byte| char::from(*byte).to_digit(16));
     let number = digits.fold(0_u128, |number, digit| number << 4 | u128::from(digit));
     i64::from_be_bytes(std::array::from_fn(|n| (number ^ number << 64).to_be_bytes()[n]))
 }
@@ -46,15 +49,17 @@ pub(super) fn settle(sessions: &mut [Assembled]) {
     order.sort_by(|a, b| {
         let key = |at: usize| {
             let session = &sessions[at].session;
-            (session.kind == SessionKind::Checkpoint, session.started, session.id.clone())
+            (session.kind == SessionKind::Checkpoint, session.started, &session.id)
         };
         key(*a).cmp(&key(*b))
     });
-    let mut taken: HashMap<&str, (usize, usize)> = HashMap::default();
+    let messages = sessions.iter().map(|assembled| assembled.messages.len()).sum();
+    let mut taken: HashMap<&str, (usize, usize)> =
+        HashMap::with_capacity_and_hasher(messages, FxBuildHasher);
     let mut imported = Vec::new();
     for at in order {
         for (n, placed) in sessions[at].messages.iter().enumerate() {
-            if !counts(&placed.said) {
+            if !counts(placed.said.id.as_bytes(), &placed.said) {
                 continue;
             }
             match taken.get(placed.said.id.as_str()) {

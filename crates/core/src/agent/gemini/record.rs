@@ -7,6 +7,17 @@ use super::content::{self, Glance, Part, Throws};
 use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::scanner::{Invalid, Scanner};
 
+/// How far records are looked into.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// As far as both views need.
+    #[default]
+    Whole,
+    /// Only far enough to count calls: what replies say and what tools did is passed over. It is
+    /// most of all bytes.
+    Calls,
+}
+
 /// A record, its values still in the agent's own words.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly every record is a message, and none is kept")]
@@ -78,15 +89,16 @@ pub(super) struct Element<'a> {
 impl<'a> Element<'a> {
     /// The one value that `text` is.
     pub(super) fn new(text: &'a str) -> Option<Self> {
-        json::scan(text, Self::scan).ok()
+        json::scan(text, |scanner| Self::scan(scanner, Depth::Whole)).ok()
     }
 
-    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+    fn scan(scanner: &mut Scanner<'a>, depth: Depth) -> Result<Self, Invalid> {
         if scanner.peek() != Some(b'{') {
             return Ok(Self { raw: scanner.value()?, message: None });
         }
-        let (fields, raw) = scanner.spanned(Fields::scan)?;
-        Ok(Self { raw, message: Some(fields.into_message(raw.get())) })
+        let mut fields = Fields::default();
+        let ((), raw) = scanner.spanned(|scanner| fields.scan(scanner, depth))?;
+        Ok(Self { raw, message: Some(fields.into_message(raw.get(), depth)) })
     }
 
     /// The message, if the loader would take it into its list.
@@ -96,7 +108,7 @@ impl<'a> Element<'a> {
 }
 
 impl<'a> Set<'a> {
-    pub(super) fn new(text: &'a str) -> Result<Self, Malformed> {
+    pub(super) fn new(text: &'a str, depth: Depth) -> Result<Self, Malformed> {
         let mut set = Self::default();
         if text.starts_with('[') {
             return Ok(set); // an array is an object to JavaScript, but has no keys of interest
@@ -108,7 +120,7 @@ impl<'a> Set<'a> {
                 } else if scanner.peek() == Some(b'[') {
                     let mut messages = Vec::new();
                     scanner.elements(|scanner| {
-                        messages.push(Element::scan(scanner)?);
+                        messages.push(Element::scan(scanner, depth)?);
                         Ok(())
                     })?;
                     set.messages = Listed::Messages(messages);
@@ -232,28 +244,29 @@ impl<'a> ToolCalls<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
-        let mut fields = Self::default();
+    fn scan(&mut self, scanner: &mut Scanner<'a>, depth: Depth) -> Result<(), Invalid> {
         scanner.fields(|scanner, key| {
             if *key == *b"toolCalls" {
-                fields.tool_calls = ToolCalls::scan(scanner)?;
+                self.tool_calls = match depth {
+                    Depth::Whole => ToolCalls::scan(scanner)?,
+                    Depth::Calls => ToolCalls::Other(scanner.value()?),
+                };
                 return Ok(());
             }
-            if *key == *b"content" {
+            if *key == *b"content" && depth == Depth::Whole {
                 let (parts, content) = scanner.spanned(Part::scan_list)?;
-                (fields.content, fields.parts) = (Some(content), parts);
+                (self.content, self.parts) = (Some(content), parts);
                 return Ok(());
             }
             let value = scanner.value()?;
-            match fields.slot(&key) {
+            match self.slot(&key) {
                 Some(slot) => *slot = Some(value),
                 None => {
-                    fields.other.get_or_insert(key);
+                    self.other.get_or_insert(key);
                 }
             }
             Ok(())
-        })?;
-        Ok(fields)
+        })
     }
 
     fn slot(&mut self, key: &[u8]) -> Option<&mut Option<Raw<'a>>> {
@@ -262,6 +275,7 @@ impl<'a> Fields<'a> {
             b"id" => &mut self.id,
             b"type" => &mut self.kind,
             b"timestamp" => &mut self.timestamp,
+            b"content" => &mut self.content,
             b"displayContent" => &mut self.display,
             b"thoughts" => &mut self.thoughts,
             b"tokens" => &mut self.tokens,
@@ -278,16 +292,25 @@ impl<'a> Fields<'a> {
         string(self.session) && string(self.project)
     }
 
-    fn into_message(self, raw: &'a str) -> Message<'a> {
+    fn into_message(self, raw: &'a str, depth: Depth) -> Message<'a> {
         let id = self.id.and_then(json::js_string);
         let has_id = id.is_some();
         let kind = self.kind.and_then(json::js_string);
         let is_user = kind.as_deref() == Some(b"user");
         let is_gemini = kind.as_deref() == Some(b"gemini");
         let header = self.is_header() && self.kind.is_none() && self.content.is_none();
-        let (glance, thrown) =
-            content::glance(self.content, self.parts.as_deref(), is_user || is_gemini);
-        let resumable = thrown.and_then(|()| self.resumable(&glance.lead, is_user, is_gemini));
+        let text = self.content.filter(|content| content.get().starts_with('"'));
+        let (glance, resumable) = if let Some(text) = text
+            && is_gemini
+            && depth == Depth::Calls
+        {
+            (Glance::default(), self.has_anything(content::first_letter(text).is_some()))
+        } else {
+            let (glance, thrown) =
+                content::glance(self.content, self.parts.as_deref(), is_user || is_gemini);
+            let resumable = thrown.and_then(|()| self.resumable(&glance.lead, is_user, is_gemini));
+            (glance, resumable)
+        };
         let id = id.unwrap_or_default();
         Message { id, has_id, raw, kind, glance, resumable, header, fields: self }
     }
@@ -300,10 +323,12 @@ impl<'a> Fields<'a> {
                 || text.starts_with("<hook_context>");
             return Ok(!ignored);
         }
-        Ok(is_gemini
-            && (!text.is_empty()
-                || self.tool_calls.has_length()?
-                || content::has_length(self.thoughts)?))
+        Ok(is_gemini && self.has_anything(!text.is_empty())?)
+    }
+
+    /// Whether a reply says or does anything.
+    fn has_anything(&self, has_text: bool) -> Result<bool, Throws> {
+        Ok(has_text || self.tool_calls.has_length()? || content::has_length(self.thoughts)?)
     }
 }
 
@@ -319,24 +344,25 @@ impl ToolCalls<'_> {
 
 impl<'a> Record<'a> {
     /// Reads one line as `JSON.parse` and the loader do.
-    pub(super) fn new(text: &'a str) -> Result<Self, Malformed> {
+    pub(super) fn new(text: &'a str, depth: Depth) -> Result<Self, Malformed> {
         let text = text.trim_matches([' ', '\t', '\n', '\r']);
         if !text.starts_with('{') {
             json::check(text)?;
             return Ok(Self::Unknown("no object".to_owned()));
         }
-        let fields = json::scan(text, Fields::scan)?;
+        let mut fields = Fields::default();
+        json::scan(text, |scanner| fields.scan(scanner, depth))?;
         if let Some(to) = fields.rewind.and_then(json::js_string) {
             return Ok(Self::Rewind(to));
         }
         if fields.id.is_some_and(|id| id.get().starts_with('"')) {
-            return Ok(Self::Message(fields.into_message(text)));
+            return Ok(Self::Message(fields.into_message(text, depth)));
         }
         if let Some(set) = fields.set.filter(|set| set.get().starts_with(['{', '['])) {
-            return Ok(Self::Set(Set::new(set.get())?));
+            return Ok(Self::Set(Set::new(set.get(), depth)?));
         }
         if fields.is_header() {
-            return Ok(Self::Header(Set::new(text)?));
+            return Ok(Self::Header(Set::new(text, depth)?));
         }
         let what = match &fields.other {
             Some(key) => format!("`{}`", String::from_utf8_lossy(key)),
@@ -351,7 +377,7 @@ mod tests {
     use super::*;
 
     fn kind(text: &str) -> &'static str {
-        match Record::new(text) {
+        match Record::new(text, Depth::Whole) {
             Ok(Record::Rewind(_)) => "rewind",
             Ok(Record::Message(_)) => "message",
             Ok(Record::Set(_)) => "set",

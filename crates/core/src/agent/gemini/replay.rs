@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::log::{Entry, Span};
-use super::record::{Element, Listed, Message, Record, Set};
+use super::record::{Depth, Element, Listed, Message, Record, Set};
 use crate::fault::{Faults, What};
 use crate::read::json::{self, JsStr, Raw};
 
@@ -22,10 +22,17 @@ pub enum Manner {
     Kind,
 }
 
+/// Without these the loader takes no file.
+const HEADER: [&[u8]; 2] = [b"sessionId", b"projectHash"];
+
 /// The state after some records.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Replay {
     manner: Manner,
+    /// Where only calls are counted, there is no list: only whether the loader takes the file, and
+    /// what it stumbles over.
+    #[serde(skip)]
+    depth: Depth,
     messages: IndexMap<Box<[u8]>, Live, FxBuildHasher>,
     #[serde(with = "crate::read::json::raw_map")]
     fields: IndexMap<Box<[u8]>, Box<RawValue>>,
@@ -56,9 +63,10 @@ pub(super) struct Outcome {
 }
 
 impl Replay {
-    pub fn new(manner: Manner) -> Self {
+    pub(super) fn new(manner: Manner, depth: Depth) -> Self {
         Self {
             manner,
+            depth,
             messages: IndexMap::default(),
             fields: IndexMap::new(),
             first_user_message: None,
@@ -67,11 +75,11 @@ impl Replay {
         }
     }
 
-    /// Whether the loader would take the file so far: it needs a session id and a project hash.
+    /// Whether the loader would take the file so far.
     pub(super) fn has_header(&self) -> bool {
-        let truthy =
-            |key: &[u8]| self.fields.get(key).is_some_and(|value| json::is_truthy(Raw::of(value)));
-        truthy(b"sessionId") && truthy(b"projectHash")
+        HEADER
+            .iter()
+            .all(|key| self.fields.get(*key).is_some_and(|value| json::is_truthy(Raw::of(value))))
     }
 
     pub(super) fn apply(&mut self, entry: &Entry<'_>) {
@@ -99,7 +107,7 @@ impl Replay {
         match record {
             Record::Rewind(to) => self.rewind(to),
             Record::Message(message) if message.header && self.manner == Manner::Kind => {
-                if let Ok(set) = Set::new(message.raw) {
+                if let Ok(set) = Set::new(message.raw, self.depth) {
                     self.spread(&set);
                 }
             }
@@ -169,6 +177,9 @@ impl Replay {
                 return false;
             }
         }
+        if self.depth == Depth::Calls {
+            return message.resumable.is_ok();
+        }
         let resumable = message.resumable == Ok(true);
         // An empty text does not count, and a later one takes its place.
         let is_first = matches!(self.first_user_message.as_deref(), None | Some("\"\""));
@@ -192,6 +203,9 @@ impl Replay {
 
     fn spread(&mut self, set: &Set<'_>) {
         for (key, value) in &set.fields {
+            if self.depth == Depth::Calls && !HEADER.contains(&&**key) {
+                continue;
+            }
             let value = value.boxed();
             match self.fields.get_mut(&**key) {
                 Some(known) => *known = value,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::capture;
-use super::load::{Form, Loaded, LogReader, load_and_keep};
+use super::load::{Form, Loaded, LogReader, Want, head, load_as};
 use super::log::Tail;
 use super::own;
 use super::prompts::{Typed, read_prompt_log};
@@ -89,13 +89,20 @@ pub enum Holds {
 
 /// Reads a source. A file that cannot be read is a fault like any other.
 pub fn scan(source: Source) -> Scanned {
-    let holds = read(&source, &Disk, &mut |_, _| {});
+    let holds = read(&source, &Disk, Want::Full, &mut |_, _| {});
+    Scanned::new(source, holds)
+}
+
+/// The same, only as far as it takes to count the calls in it.
+pub fn scan_calls(source: Source) -> Scanned {
+    let holds = read(&source, &Disk, Want::Calls, &mut |_, _| {});
     Scanned::new(source, holds)
 }
 
 pub(super) fn read(
     source: &Source,
     bytes: &dyn Bytes,
+    want: Want,
     keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
 ) -> io::Result<Holds> {
     match source.kind {
@@ -103,7 +110,7 @@ pub(super) fn read(
         | SourceKind::Subagent
         | SourceKind::Background
         | SourceKind::ChatSave
-        | SourceKind::RestorePoint => conversation(&mut bytes.open(source)?, keep),
+        | SourceKind::RestorePoint => conversation(&mut bytes.open(source)?, want, keep),
         SourceKind::PromptLog => Ok(Holds::Prompts(read_prompt_log(bytes.open(source)?)?)),
         SourceKind::ShellHistory | SourceKind::ToolOutput | SourceKind::Plan | SourceKind::Task => {
             Ok(Holds::Attached)
@@ -113,17 +120,19 @@ pub(super) fn read(
 
 /// The content decides what it is.
 pub fn read_conversation(input: &mut (impl Read + Seek)) -> io::Result<Holds> {
-    conversation(input, &mut |_, _| {})
+    conversation(input, Want::Full, &mut |_, _| {})
 }
 
 fn conversation(
     input: &mut (impl Read + Seek),
+    want: Want,
     keep: &mut dyn FnMut(&LogReader, Option<&Tail>),
 ) -> io::Result<Holds> {
-    if own::is_ours(input)? {
+    let head = head(input)?;
+    if own::is_ours(&head) {
         return Ok(Holds::Sessions(Box::new(own::load(input)?)));
     }
-    let loaded = load_and_keep(input, keep)?;
+    let loaded = load_as(input, &head, want, keep)?;
     if loaded.accepted {
         return Ok(Holds::Sessions(Box::new(loaded)));
     }

@@ -5,10 +5,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::facts::time;
-use super::history::{History, Said};
+use super::history::History;
 use super::log::{Base, Entry, Span};
 use super::own::Given;
-use super::record::{Element, Listed, Message, Record, Set, elements};
+use super::record::{Depth, Element, Listed, Message, Record, Set, elements};
+use super::said::Said;
 use crate::read::json;
 
 /// What one file holds of one session.
@@ -40,12 +41,16 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    pub(super) fn apply(&mut self, entry: Entry<'_>) {
+    pub(super) fn new(depth: Depth) -> Self {
+        Self { history: History::new(depth), ..Self::default() }
+    }
+
+    pub(super) fn apply(&mut self, entry: &mut Entry<'_>) {
         let base = &entry.base;
-        match entry.record {
-            Ok(Record::Rewind(to)) => self.history.rewind(&to),
+        match &mut entry.record {
+            Ok(Record::Rewind(to)) => self.history.rewind(to),
             Ok(Record::Message(message)) if message.header => {
-                if let Ok(set) = Set::new(message.raw) {
+                if let Ok(set) = Set::new(message.raw, Depth::Whole) {
                     self.header(&set);
                 }
             }
@@ -54,14 +59,14 @@ impl Segments {
                 self.history.store(message, place);
             }
             Ok(Record::Set(set)) => {
-                self.open.take(&set);
-                if let Listed::Messages(messages) = set.messages {
+                self.open.take(set);
+                if let Listed::Messages(messages) = &mut set.messages {
                     self.history.replace(listed(messages, base));
                 }
             }
             Ok(Record::Header(set)) => {
-                self.header(&set);
-                if let Listed::Messages(messages) = set.messages {
+                self.header(set);
+                if let Listed::Messages(messages) = &mut set.messages {
                     for (message, place) in listed(messages, base) {
                         self.history.store(message, place);
                     }
@@ -84,13 +89,15 @@ impl Segments {
 
     fn close(&mut self) {
         let mut segment = std::mem::take(&mut self.open);
-        segment.said = std::mem::take(&mut self.history).finish();
+        let next = History::new(self.history.depth());
+        segment.said = std::mem::replace(&mut self.history, next).finish();
         self.done.push(segment);
     }
 
-    /// All messages so far.
-    pub(super) fn said(&self) -> impl Iterator<Item = &Said> {
-        self.done.iter().flat_map(|segment| &segment.said).chain(self.history.said())
+    /// All messages so far, by their ids.
+    pub(super) fn said(&self) -> impl Iterator<Item = (&[u8], &Said)> {
+        let done = self.done.iter().flat_map(|segment| &segment.said);
+        done.map(|said| (said.id.as_bytes(), said)).chain(self.history.said())
     }
 
     pub(super) fn finish(mut self) -> Vec<Segment> {
@@ -100,12 +107,12 @@ impl Segments {
 }
 
 /// The messages of a list that have an id, and their places.
-fn listed<'a>(
-    messages: Vec<Element<'a>>,
+fn listed<'e, 'a: 'e>(
+    messages: &'e mut [Element<'a>],
     base: &Base<'_>,
-) -> impl Iterator<Item = (Message<'a>, Span)> {
-    messages.into_iter().filter_map(|element| {
-        let message = element.message.filter(|message| message.has_id)?;
+) -> impl Iterator<Item = (&'e mut Message<'a>, Span)> {
+    messages.iter_mut().filter_map(|element| {
+        let message = element.message.as_mut().filter(|message| message.has_id)?;
         let place = base.place(message.raw);
         Some((message, place))
     })
@@ -138,12 +145,13 @@ impl Segment {
     pub(super) fn of_document<'a>(
         set: &Set<'_>,
         messages: impl Iterator<Item = (Element<'a>, Span)>,
+        depth: Depth,
     ) -> Self {
         let mut segment = Self::default();
         segment.take(set);
-        let mut history = History::default();
-        for (n, (element, span)) in messages.enumerate() {
-            if let Some(message) = element.message {
+        let mut history = History::new(depth);
+        for (n, (mut element, span)) in messages.enumerate() {
+            if let Some(message) = &mut element.message {
                 history.store_at(n, message, span);
             }
         }
@@ -153,10 +161,11 @@ impl Segment {
 }
 
 /// Whether an id can belong to one session only.
-pub fn is_uuid(id: &str) -> bool {
+pub fn is_uuid(id: impl AsRef<[u8]>) -> bool {
+    let id = id.as_ref();
     id.len() == 36
-        && id.bytes().enumerate().all(|(n, byte)| match n {
-            8 | 13 | 18 | 23 => byte == b'-',
+        && id.iter().enumerate().all(|(n, byte)| match n {
+            8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::record::Record;
+use super::record::{Depth, Record};
 use crate::read::json::{self, Raw};
 use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
@@ -97,7 +97,7 @@ impl Shape {
 
 /// A line that tells what the file is; `None` when it does not.
 fn of_line(text: &str) -> Option<Shape> {
-    match Record::new(text).ok()? {
+    match Record::new(text, Depth::Calls).ok()? {
         Record::Unknown(_) if text.starts_with('{') => {
             let keys = keys(text);
             let has = |name: &str| keys.iter().any(|key| key == name);

@@ -7,7 +7,7 @@ use std::io::{self, Seek, SeekFrom};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::load::LogReader;
+use super::load::{LogReader, Want};
 use super::log::Tail;
 use super::owners::keys_of;
 use super::scan::{self, Holds, Scanned};
@@ -17,7 +17,7 @@ use crate::read::bytes::Bytes;
 
 /// Changes with the form of what is stored or with what reading makes of a file; then all is read
 /// anew.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 enum Stored<H, L, T> {
@@ -42,7 +42,8 @@ pub struct Kept {
 /// Reads a source from its beginning.
 pub fn scan_and_store(source: Source, bytes: &dyn Bytes) -> Kept {
     let mut log = None;
-    let holds = scan::read(&source, bytes, &mut |reader, tail| log = Some(state(reader, tail)));
+    let holds =
+        scan::read(&source, bytes, Want::Full, &mut |reader, tail| log = Some(state(reader, tail)));
     kept(source, holds, log)
 }
 

@@ -1,0 +1,70 @@
+//! Sums for a run that keeps nothing: the same reading, the same sessions and the same rows that a sync
+//! makes, without what only another question or a later sync would ask for.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::sync::Setup;
+use super::{Archive, ArchiveError, FaultCount, ledger};
+use crate::agent::gemini::{self, Projects, Scanned};
+use crate::discover::{Found, Source};
+
+impl Archive {
+    /// Fills an empty archive in memory with what was used, by time, model and kind of session. The
+    /// names of projects may stay unknown, and there are no sessions to list. Nothing is left out, so
+    /// not for those who exclude projects.
+    pub fn tally(
+        &mut self,
+        found: &Found,
+        setup: &Setup<'_>,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<FaultCount, ArchiveError> {
+        let mut projects = Projects::new(setup.candidates);
+        let folders: BTreeSet<&Path> = found.sources.iter().filter_map(Source::folder).collect();
+        for folder in folders {
+            projects.learn_folder(folder);
+        }
+        let read = |source: &Source| {
+            let scanned = gemini::scan_calls(source.clone());
+            progress(source.size);
+            scanned
+        };
+        let scanned: Vec<Scanned> = found.sources.par_iter().map(read).collect();
+        let mut faults = FaultCount::default();
+        for scanned in &scanned {
+            faults.add(scanned);
+        }
+        let ids = ids_by_folder(&scanned, &mut projects);
+        let named = |folder: &Path, short: &str| {
+            let mut fitting = ids.get(folder)?.iter().filter(|id| id.starts_with(short));
+            fitting.next().filter(|_| fitting.next().is_none()).cloned()
+        };
+        let db = self.db.transaction()?;
+        for assembled in gemini::assemble(scanned, &mut projects, &named) {
+            ledger::insert_sums(&db, assembled, setup.machine)?;
+        }
+        db.commit()?;
+        Ok(faults)
+    }
+}
+
+/// The ids of the sessions in each folder, where a log lost its header and its name must tell which of
+/// them it belongs to.
+fn ids_by_folder(
+    scanned: &[Scanned],
+    projects: &mut Projects,
+) -> HashMap<PathBuf, BTreeSet<String>> {
+    let mut out: HashMap<PathBuf, BTreeSet<String>> = HashMap::new();
+    if !scanned.iter().any(gemini::is_nameless) {
+        return out;
+    }
+    for scanned in scanned.iter().filter(|scanned| !gemini::is_nameless(scanned)) {
+        let Some(folder) = scanned.source.folder() else { continue };
+        let groups = gemini::memberships(scanned, projects, &|_, _| None).into_iter();
+        let ids = groups.map(|member| member.group).filter(|group| gemini::is_unique(group));
+        out.entry(folder.to_owned()).or_default().extend(ids);
+    }
+    out
+}
