@@ -1,6 +1,6 @@
 //! Times as people and documents write them.
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use serde::{Serialize, Serializer};
@@ -60,6 +60,37 @@ pub(crate) mod stored {
         let at = Option::<(i64, i32)>::deserialize(deserializer)?;
         Ok(at.and_then(|(second, nanosecond)| Timestamp::new(second, nanosecond).ok()))
     }
+}
+
+/// An ISO time. Nearly all are written as JavaScript writes them, and there are millions.
+pub(crate) fn iso(text: &str) -> Option<Timestamp> {
+    javascript(text.as_bytes()).or_else(|| text.parse().ok())
+}
+
+/// `2026-03-01T10:04:00.123Z`, to the letter.
+fn javascript(text: &[u8]) -> Option<Timestamp> {
+    let text: &[u8; 24] = text.try_into().ok()?;
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
+    if marks.iter().any(|(at, mark)| text[*at] != *mark) {
+        return None;
+    }
+    let number = |place: std::ops::Range<usize>| {
+        text[place].iter().try_fold(0_i16, |number, byte| {
+            byte.is_ascii_digit().then(|| number * 10 + i16::from(byte - b'0'))
+        })
+    };
+    let part = |at: usize| number(at..at + 2).and_then(|part| i8::try_from(part).ok());
+    let nanosecond = i32::from(number(20..23)?) * 1_000_000;
+    let at = DateTime::new(
+        number(0..4)?,
+        part(5)?,
+        part(8)?,
+        part(11)?,
+        part(14)?,
+        part(17)?,
+        nanosecond,
+    );
+    TimeZone::UTC.to_timestamp(at.ok()?).ok()
 }
 
 /// The stretch that a word names, in the zone of `now`; `None` when it names none.
@@ -148,5 +179,19 @@ mod tests {
         let now: Zoned = "2026-03-30T12:00:00+02:00[Europe/Berlin]".parse().unwrap();
         let (from, to) = stretch("2026-03-29", &now).unwrap();
         assert_eq!(to.duration_since(from).as_hours(), 23);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn times_of_javascript(text in "[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9][.,][0-9]{3}[Zz]") {
+            proptest::prop_assert_eq!(iso(&text), text.parse().ok());
+        }
+
+        #[test]
+        fn real_times(seconds in -60_000_000_000_i64..250_000_000_000, milli in 0..1000_i32) {
+            let at = Timestamp::new(seconds, milli * 1_000_000).unwrap();
+            let text = format!("{at:.3}");
+            proptest::prop_assert_eq!(iso(&text), text.parse().ok());
+        }
     }
 }

@@ -34,10 +34,10 @@ pub struct TokenProblem {
 
 impl Detail {
     /// Counts the messages of a session; what they hold goes into the facts.
-    pub fn of(session: &Session, messages: Vec<Placed>) -> Self {
+    pub fn of(session: &Session, mut messages: Vec<Placed>) -> Self {
         let mut detail = Self::default();
         let mut reading = Reading::default();
-        for mut placed in messages.into_iter().filter(|placed| !placed.said.is_copy) {
+        for placed in messages.iter_mut().filter(|placed| !placed.said.is_copy) {
             let said = &mut placed.said;
             if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell) {
                 let typed = said.typed.take().unwrap_or_default();
@@ -52,14 +52,14 @@ impl Detail {
         detail
     }
 
-    fn call(&mut self, session: &Session, placed: Placed, reading: &mut Reading) {
-        let said = placed.said;
+    fn call(&mut self, session: &Session, placed: &mut Placed, reading: &mut Reading) {
+        let said = &mut placed.said;
         let Some(tokens) = said.tokens else { return };
         // A message of a document without an id is called by its place: what is known of it must
         // tell whether two are one.
         let is_nameless = said.id.is_empty() || said.id.starts_with('#');
         let call = Call {
-            message: said.id,
+            message: std::mem::take(&mut said.id),
             prompt: reading.prompt.as_mut().map(|prompt| self.prompt(prompt)),
             at: said.at.or(session.started).or(session.updated),
             undated: said.at.is_none(),

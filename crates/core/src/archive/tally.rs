@@ -42,8 +42,10 @@ impl Archive {
             fitting.next().filter(|_| fitting.next().is_none()).cloned()
         };
         let db = self.db.transaction()?;
-        for assembled in gemini::assemble(scanned, &mut projects, &named) {
-            ledger::insert_sums(&db, assembled, setup.machine)?;
+        for lot in gemini::together(scanned, &mut projects, &named) {
+            for assembled in gemini::assemble(lot, &mut projects, &named) {
+                ledger::insert_sums(&db, assembled, setup.machine)?;
+            }
         }
         db.commit()?;
         Ok(faults)

@@ -16,13 +16,20 @@ pub struct Invalid;
 
 /// A place in a text.
 pub struct Scanner<'a> {
-    text: &'a str,
+    bytes: &'a [u8],
+    /// The same, where it is known to be text.
+    text: Option<&'a str>,
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        Self { bytes: text.as_bytes(), text: Some(text), at: 0 }
+    }
+
+    /// Over bytes that need not be text: only the values that are asked for must be.
+    pub fn of_bytes(bytes: &'a [u8]) -> Self {
+        Self { bytes, text: None, at: 0 }
     }
 
     pub fn offset(&self) -> usize {
@@ -31,7 +38,7 @@ impl<'a> Scanner<'a> {
 
     /// The next byte that is no white space; it stays the next one.
     pub fn peek(&mut self) -> Option<u8> {
-        let bytes = self.text.as_bytes();
+        let bytes = self.bytes;
         loop {
             match bytes.get(self.at) {
                 Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
@@ -60,7 +67,7 @@ impl<'a> Scanner<'a> {
 
     /// The next value.
     pub fn value(&mut self) -> Result<Raw<'a>, Invalid> {
-        Ok(self.spanned(Self::pass_value)?.1)
+        Ok(self.spanned(Self::pass)?.1)
     }
 
     /// What `pass` makes of the next value, and the value as it is written.
@@ -71,12 +78,17 @@ impl<'a> Scanner<'a> {
         self.peek();
         let first = self.at;
         let got = pass(self)?;
-        Ok((got, self.since(first)))
+        Ok((got, self.since(first)?))
     }
 
     /// What was passed since the offset `first`, where a value began.
-    fn since(&self, first: usize) -> Raw<'a> {
-        Raw::scanned(&self.text[first..self.at])
+    fn since(&self, first: usize) -> Result<Raw<'a>, Invalid> {
+        let place = first..self.at;
+        let text = match self.text {
+            Some(text) => &text[place],
+            None => std::str::from_utf8(&self.bytes[place]).map_err(|_| Invalid)?,
+        };
+        Ok(Raw::scanned(text))
     }
 
     /// The fields of the next value, which must be an object. `field` is called with each key, in
@@ -131,14 +143,15 @@ impl<'a> Scanner<'a> {
         let first = self.at;
         let is_plain = self.pass_string()?;
         let key = if is_plain {
-            Cow::Borrowed(&self.text.as_bytes()[first..self.at - 1])
+            Cow::Borrowed(&self.bytes[first..self.at - 1])
         } else {
-            json::js_string(self.since(first - 1)).ok_or(Invalid)?
+            json::js_string(self.since(first - 1)?).ok_or(Invalid)?
         };
         if self.take(b':') { Ok(key) } else { Err(Invalid) }
     }
 
-    fn pass_value(&mut self) -> Result<(), Invalid> {
+    /// Passes the next value.
+    pub fn pass(&mut self) -> Result<(), Invalid> {
         let mut open = Nesting::default();
         loop {
             match self.next()? {
@@ -187,7 +200,7 @@ impl<'a> Scanner<'a> {
 
     /// From behind the opening quote to behind the closing one; whether there is no escape in it.
     fn pass_string(&mut self) -> Result<bool, Invalid> {
-        let bytes = self.text.as_bytes();
+        let bytes = self.bytes;
         let (mut at, mut is_plain) = (self.at, true);
         'block: loop {
             let padded;
@@ -220,7 +233,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn pass_word(&mut self, rest: &[u8]) -> Result<(), Invalid> {
-        if self.text.as_bytes()[self.at..].starts_with(rest) {
+        if self.bytes[self.at..].starts_with(rest) {
             self.at += rest.len();
             return Ok(());
         }
@@ -234,7 +247,7 @@ impl<'a> Scanner<'a> {
             Some(b'1'..=b'9') => self.pass_digits(),
             _ => return Err(Invalid),
         }
-        let bytes = self.text.as_bytes();
+        let bytes = self.bytes;
         if bytes.get(self.at) == Some(&b'.') {
             self.at += 1;
             self.pass_some_digits()?;
@@ -250,7 +263,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn byte(&mut self) -> Option<u8> {
-        let byte = self.text.as_bytes().get(self.at).copied();
+        let byte = self.bytes.get(self.at).copied();
         self.at += usize::from(byte.is_some());
         byte
     }
@@ -262,7 +275,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn pass_digits(&mut self) {
-        while self.text.as_bytes().get(self.at).is_some_and(u8::is_ascii_digit) {
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
     }

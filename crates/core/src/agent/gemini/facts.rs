@@ -13,6 +13,7 @@ use super::toolcall;
 use super::tools;
 use crate::model::{MessageKind, ToolStatus, Usage};
 use crate::read::json::{self, Raw};
+use crate::time::iso;
 
 /// No prompt is that long.
 const ABSURD: f64 = 1e9;
@@ -29,7 +30,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    fn new(raw: Raw<'_>) -> Option<Self> {
+    pub(super) fn new(raw: Raw<'_>) -> Option<Self> {
         if !raw.get().starts_with('{') {
             return None;
         }
@@ -180,7 +181,6 @@ impl Facts {
         let fields = &message.fields;
         let is_typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash);
         let typed = (is_typed && depth == Depth::Whole).then(|| prompt::typed(fields));
-        let model = fields.model.and_then(json::string);
         let tools = match &fields.tool_calls {
             ToolCalls::Calls(calls) => calls.iter().map(ToolFact::new).collect(),
             _ => Vec::new(),
@@ -190,7 +190,7 @@ impl Facts {
             kind,
             typed,
             tokens: fields.tokens.and_then(Tokens::new),
-            model: model.filter(|name| !name.is_empty()).map(|name| interned(&name, models)),
+            model: fields.model.and_then(|model| interned(model, models)),
             tools,
             keys: std::mem::take(&mut message.glance.keys),
             lead: std::mem::take(&mut message.glance.lead),
@@ -198,17 +198,19 @@ impl Facts {
     }
 }
 
-fn interned(name: &str, models: &mut Vec<Arc<str>>) -> Arc<str> {
+/// The name of a model, if it is one.
+pub(super) fn interned(model: Raw<'_>, models: &mut Vec<Arc<str>>) -> Option<Arc<str>> {
+    let name = json::string(model).filter(|name| !name.is_empty())?;
     if let Some(known) = models.iter().find(|known| ***known == *name) {
-        return known.clone();
+        return Some(known.clone());
     }
     models.push(name.into());
-    models[models.len() - 1].clone()
+    models.last().cloned()
 }
 
 /// An ISO time.
 pub(super) fn time(raw: Raw<'_>) -> Option<Timestamp> {
-    json::string(raw)?.parse().ok()
+    iso(&json::string(raw)?)
 }
 
 /// The kind that the record alone tells; its neighbours may know better.

@@ -11,6 +11,7 @@ use super::copies::PartKey;
 use super::facts::Facts;
 use super::log::Span;
 use super::record::{Depth, Message};
+use super::reply::Reply;
 use super::said::Said;
 use super::tools;
 use crate::model::{Fate, MessageKind};
@@ -71,6 +72,16 @@ impl History {
         let facts = Facts::new(message, self.depth, &mut self.models);
         // Nobody will look for the text of what is only counted.
         let span = (self.depth == Depth::Whole).then_some(span);
+        self.store_facts(key, facts, span);
+    }
+
+    /// A reply that is only counted.
+    pub(super) fn count(&mut self, reply: &Reply<'_>) {
+        let facts = reply.facts(&mut self.models);
+        self.store_facts(reply.id(), facts, None);
+    }
+
+    fn store_facts(&mut self, key: &[u8], facts: Facts, span: Option<Span>) {
         let at = match self.drafts.get_full_mut(key) {
             Some((at, _, draft)) => {
                 draft.merge(facts, span);

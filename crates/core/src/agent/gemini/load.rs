@@ -303,15 +303,20 @@ impl Document {
     /// line that is a header; the loader then takes the file for a log, and so must we.
     fn has_header_line(&self) -> bool {
         let mut replay = Replay::new(Manner::Strict, Depth::Calls);
-        let (mut number, mut start) = (0, 0);
-        for end in memchr::memchr2_iter(b'\n', b'\r', &self.bytes).chain([self.bytes.len()]) {
-            let bytes = &self.bytes[start..end];
-            number += 1;
-            if let [b'{', .., b'}'] = bytes.trim_ascii() {
-                let line = Line { number, offset: start as u64, bytes, terminated: true };
+        for at in memchr::memchr_iter(b'{', &self.bytes) {
+            let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+            let before = &self.bytes[..at];
+            let indent = |byte: &u8| byte.is_ascii_whitespace() && !is_end(byte);
+            if !before.iter().rev().find(|byte| !indent(byte)).is_none_or(is_end) {
+                continue;
+            }
+            let rest = &self.bytes[at..];
+            let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+            let bytes = rest[..end].trim_ascii_end();
+            if bytes.len() > 1 && bytes.ends_with(b"}") {
+                let line = Line { number: 0, offset: at as u64, bytes, terminated: true };
                 log::entry(line, Depth::Calls, &mut |entry| replay.apply(entry));
             }
-            start = end + 1;
         }
         replay.has_header()
     }

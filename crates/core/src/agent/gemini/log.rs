@@ -7,6 +7,7 @@ use std::io::{self, Read};
 
 use super::content::is_js_space;
 use super::record::{Depth, Record};
+use super::reply::Reply;
 use crate::fault::Repair;
 use crate::read::decode;
 use crate::read::json::Malformed;
@@ -87,6 +88,12 @@ pub(super) fn read(
 }
 
 pub(super) fn entry(line: Line<'_>, depth: Depth, sink: &mut impl FnMut(&mut Entry<'_>)) {
+    if depth == Depth::Calls
+        && let Some(reply) = Reply::new(line.bytes)
+    {
+        let (record, base) = (Ok(Record::Reply(reply)), Base { text: "", offset: None });
+        return sink(&mut Entry { line: line.number, record, repair: None, base });
+    }
     let text = decode(line.bytes);
     if text.trim_matches(is_js_space).is_empty() {
         return;

@@ -4,6 +4,7 @@
 //! `$set` or looks like a header.
 
 use super::content::{self, Glance, Part, Throws};
+use super::reply::Reply;
 use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::scanner::{Invalid, Scanner};
 
@@ -25,6 +26,8 @@ pub(super) enum Record<'a> {
     /// `{"$rewindTo": id}`: that message and all after it leave the list.
     Rewind(JsStr<'a>),
     Message(Message<'a>),
+    /// A message of which only the call is wanted.
+    Reply(Reply<'a>),
     /// `{"$set": {…}}`: new metadata, and perhaps a whole new list of messages.
     Set(Set<'a>),
     /// `{"sessionId", "projectHash", …}`.
@@ -108,6 +111,15 @@ impl<'a> Element<'a> {
 }
 
 impl<'a> Set<'a> {
+    /// `{"$set":{"lastUpdated":"…"}}`, to the letter: every other line of a log is one, and need not be
+    /// taken apart.
+    fn stamp(line: &'a str) -> Option<Self> {
+        let time = line.strip_prefix(r#"{"$set":{"lastUpdated":"#)?.strip_suffix("}}")?;
+        let time = Raw::new(time).filter(|time| time.get().starts_with('"'))?;
+        let fields = vec![(b"lastUpdated".as_slice().into(), time)];
+        Some(Self { fields, messages: Listed::Nothing })
+    }
+
     pub(super) fn new(text: &'a str, depth: Depth) -> Result<Self, Malformed> {
         let mut set = Self::default();
         if text.starts_with('[') {
@@ -350,6 +362,9 @@ impl<'a> Record<'a> {
             json::check(text)?;
             return Ok(Self::Unknown("no object".to_owned()));
         }
+        if let Some(set) = Set::stamp(text) {
+            return Ok(Self::Set(set));
+        }
         let mut fields = Fields::default();
         json::scan(text, |scanner| fields.scan(scanner, depth))?;
         if let Some(to) = fields.rewind.and_then(json::js_string) {
@@ -379,7 +394,7 @@ mod tests {
     fn kind(text: &str) -> &'static str {
         match Record::new(text, Depth::Whole) {
             Ok(Record::Rewind(_)) => "rewind",
-            Ok(Record::Message(_)) => "message",
+            Ok(Record::Message(_) | Record::Reply(_)) => "message",
             Ok(Record::Set(_)) => "set",
             Ok(Record::Header(_)) => "header",
             Ok(Record::Unknown(_)) => "unknown",

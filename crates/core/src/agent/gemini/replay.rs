@@ -122,7 +122,8 @@ impl Replay {
                     self.store_list(messages, entry);
                 }
             }
-            Record::Unknown(_) => {}
+            // What it says is not wanted, so there is no list to put it into.
+            Record::Reply(_) | Record::Unknown(_) => {}
         }
     }
 

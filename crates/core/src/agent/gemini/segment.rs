@@ -58,6 +58,7 @@ impl Segments {
                 let place = base.place(message.raw);
                 self.history.store(message, place);
             }
+            Ok(Record::Reply(reply)) => self.history.count(reply),
             Ok(Record::Set(set)) => {
                 self.open.take(set);
                 if let Listed::Messages(messages) = &mut set.messages {
