@@ -71,6 +71,11 @@ impl Archive {
             })?;
             let touched = batch.touched;
             mark_copies(&self.db, &touched)?;
+            let mut settle = self.db.prepare("UPDATE sessions SET texted = 1 WHERE id = ?1")?;
+            for id in &ids {
+                settle.execute([id])?;
+            }
+            drop(settle);
             transaction.commit()?;
         }
         Ok(done)
@@ -216,7 +221,7 @@ impl Batch<'_> {
                 }
             }
         }
-        let label = self.label(&assembled.session, session, known.remove(""), &mut next)?;
+        let label = known.remove("");
         let old: Vec<i64> = known.values().map(|(number, ..)| *number).collect();
         remove(db, &old)?;
         self.touched.extend(known.values().map(|(_, _, content)| *content));
@@ -224,9 +229,10 @@ impl Batch<'_> {
             Err(ArchiveError::Read(..)) => self.done.lost += 1,
             other => other?,
         }
+        // Last, for it has the highest number: FTS5 gathers rows as long as they come in order.
+        let label = self.label(&assembled.session, session, label, &mut next)?;
         db.prepare_cached("UPDATE texted SET label = ?2 WHERE number = ?1")?
             .execute([session, label])?;
-        db.prepare_cached("UPDATE sessions SET texted = 1 WHERE id = ?1")?.execute([id])?;
         self.done.sessions += 1;
         Ok(())
     }
@@ -368,21 +374,20 @@ struct About<'a> {
 }
 
 fn insert(db: &Connection, row: &Row, about: &About<'_>) -> rusqlite::Result<()> {
-    db.prepare_cached(
-        "INSERT OR REPLACE INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    )?
-    .execute(params![
-        row.number,
-        about.message,
-        about.look,
-        row.content,
-        about.at,
-        about.kind,
-        about.fate,
-        about.model,
-        row.tools,
-        row.capped
-    ])?;
+    // Not `OR REPLACE`: a statement that may have to be undone makes FTS5 write out what it has gathered.
+    db.prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        .execute(params![
+            row.number,
+            about.message,
+            about.look,
+            row.content,
+            about.at,
+            about.kind,
+            about.fate,
+            about.model,
+            row.tools,
+            row.capped
+        ])?;
     let mut insert = db.prepare_cached(
         "INSERT INTO words (rowid, prompt, reference, reply, thought, tool, output, summary, name)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
