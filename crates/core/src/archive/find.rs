@@ -1,8 +1,8 @@
 //! Questions to the text index.
 
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
@@ -181,7 +181,7 @@ impl Archive {
     ) -> Result<HashMap<i64, &'a Session>, ArchiveError> {
         let mut find = self.db.prepare("SELECT number, session FROM texted")?;
         let mut rows = find.query([])?;
-        let mut out = HashMap::new();
+        let mut out = HashMap::default();
         while let Some(row) = rows.next()? {
             let id = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
             if let Some(session) = all.get(id).filter(|session| takes(session)) {

@@ -128,3 +128,24 @@ impl Said {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_paid_for_is_no_copy() {
+        let mut paid = Said::typed(1, None, "x");
+        paid.tokens = Some(Tokens::default());
+        let mut copy = Said::typed(1, None, "x");
+        copy.is_copy = true;
+        for newer in [false, true] {
+            let (mut first, mut second) = (paid.clone(), copy.clone());
+            first.join(&copy, newer);
+            second.join(&paid, newer);
+            assert!(!first.is_copy && !second.is_copy && second.tokens.is_some(), "{newer}");
+        }
+        copy.join(&copy.clone(), true);
+        assert!(copy.is_copy);
+    }
+}
