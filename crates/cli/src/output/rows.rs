@@ -26,12 +26,16 @@ impl Format {
     }
 }
 
-/// A field of comma-separated values, quoted where it must be.
+/// A field of comma-separated values, quoted where it must be. What a spreadsheet would take for a
+/// formula gets an apostrophe, by which it is text: anybody may have written it.
 pub(crate) fn csv_field(text: &str) -> String {
+    let is_formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let guard = if is_formula { "'" } else { "" };
     if text.contains(['"', ',', '\n', '\r']) || text.starts_with(' ') {
-        format!("\"{}\"", text.replace('"', "\"\""))
+        format!("\"{guard}{}\"", text.replace('"', "\"\""))
     } else {
-        text.to_owned()
+        format!("{guard}{text}")
     }
 }
 
@@ -98,6 +102,8 @@ mod tests {
         rows.row(["1,5".into(), "say \"hi\"".into()]);
         rows.row(["x|y".into(), "z".into()]);
         assert_eq!(rows.csv(), "a,b\n\"1,5\",\"say \"\"hi\"\"\"\nx|y,z\n");
+        let fields = ["=1+1", "-3.5", "-x", "@a", "+1,5", "a=b", ""].map(csv_field);
+        assert_eq!(fields, ["'=1+1", "-3.5", "'-x", "'@a", "\"'+1,5\"", "a=b", ""]);
         assert_eq!(
             rows.markdown(),
             "| a | b |\n| --- | --- |\n| 1,5 | say \"hi\" |\n| x\\|y | z |\n"

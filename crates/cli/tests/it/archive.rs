@@ -25,11 +25,13 @@ fn large_home(sessions: usize) -> TestEnv {
 }
 
 /// What an archive tells of all sessions, and of itself.
-fn told(env: &TestEnv, archive: &str) -> (Value, Value) {
+fn told(env: &TestEnv, archive: &str) -> [Value; 3] {
     let info = env.json(&["archive", "info", "--json", "--archive", archive]);
     let keys = ["sources", "sessions", "source_bytes", "captured_bytes"];
     let info = keys.iter().map(|key| info[*key].clone()).collect();
-    (env.json(&["sessions", "--all", "--json", "--no-sync", "--archive", archive]), info)
+    let found = env.json(&["search", "more", "--json", "--no-sync", "--archive", archive]);
+    let sessions = ["sessions", "--all", "--json", "--no-sync", "--archive", archive];
+    [env.json(&sessions), info, found["hits"].clone()]
 }
 
 #[test]
@@ -75,6 +77,10 @@ fn a_sync_that_is_killed_again_and_again_ends_like_a_clean_one() {
         if archive.exists() {
             let run = env.run(&["archive", "check", "--archive", "killed.db"]);
             assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
+        }
+        if killed % 10 == 9 {
+            let found = env.json(&["search", "more", "--json", "--archive", "killed.db"]);
+            assert_eq!(found["total"], (round + 1) * 10, "after the kill of round {round}");
         }
     }
     assert_eq!(killed, 50, "too few were still running");
