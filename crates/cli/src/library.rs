@@ -370,18 +370,15 @@ pub(crate) fn candidates(ctx: &Context) -> Candidates {
 /// What is wrong with the archive, and what to do.
 pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
     let hint = match &error {
-        ArchiveError::Corrupt(_) | ArchiveError::Stored(_) => {
+        other if other.is_damage() || matches!(other, ArchiveError::Stored(_)) => {
             "`backstory sync --rebuild` builds it anew from what it captured and from the files still there"
         }
         ArchiveError::Newer(_) => "update backstory, or name another archive with `--archive`",
         ArchiveError::NotOurs(_) => "name another file with `--archive`",
-        ArchiveError::DiskFull(_) => "free some space; nothing of what was kept before is lost",
-        ArchiveError::Busy(_) => {
-            "is a `backstory watch` or `sync` running? Try again, or `--no-sync`"
-        }
         ArchiveError::Open { .. } => "check its folder, or name another one with `--archive`",
+        other if other.is_full() => "free some space; nothing of what was kept before is lost",
         other if other.passes() => {
-            "another program is writing to it, or the disk is full: nothing of what was kept is lost"
+            "is a `backstory watch` or `sync` running? Try again, or `--no-sync`"
         }
         _ => "`backstory archive check` looks for damage",
     };

@@ -91,16 +91,25 @@ impl ArchiveError {
         }
     }
 
+    /// Whether there is no room left for it.
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::DiskFull(_) => true,
+            Self::Sql(error) => error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull),
+            _ => false,
+        }
+    }
+
     /// Whether it may go better in a while: somebody else is writing, or the disk is full.
     pub fn passes(&self) -> bool {
-        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull};
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
         match self {
-            Self::Busy(_) | Self::DiskFull(_) => true,
+            Self::Busy(_) => true,
             Self::Sql(error) => {
-                let code = error.sqlite_error_code();
-                matches!(code, Some(DatabaseBusy | DatabaseLocked | DiskFull))
+                matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
+                    || self.is_full()
             }
-            _ => false,
+            _ => self.is_full(),
         }
     }
 }
