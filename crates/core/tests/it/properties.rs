@@ -42,7 +42,7 @@ fn message() -> impl Strategy<Value = Value> {
         let text = TEXTS[usize::from(id) * 5 % 11 % TEXTS.len()];
         let (call, calls) = (id % 4, id % 3 == 0);
         let name = if call % 2 == 0 { "glob" } else { "read_file" };
-        let id = format!("m{id}");
+        let id = message_id(id);
         let mut message =
             json!({ "id": id, "type": kind, "timestamp": time(call), "content": text });
         if parts {
@@ -68,6 +68,15 @@ fn message() -> impl Strategy<Value = Value> {
         }
         message
     })
+}
+
+/// Some ids are good everywhere, so sessions share messages.
+fn message_id(n: u8) -> String {
+    if n.is_multiple_of(2) {
+        format!("m{n}")
+    } else {
+        format!("{n:08}-0000-4000-8000-000000000000")
+    }
 }
 
 fn time(n: u8) -> String {
@@ -101,7 +110,7 @@ fn record() -> impl Strategy<Value = Value> {
         1 => Just(json!({ "$set": { "summary": "About it", "sessionId": session_id(1) } })),
         3 => (list, 0..60_u8)
             .prop_map(|(list, n)| json!({ "$set": { "messages": list, "lastUpdated": time(n) } })),
-        1 => (0..38_u8).prop_map(|id| json!({ "$rewindTo": format!("m{id}") })),
+        1 => (0..38_u8).prop_map(|id| json!({ "$rewindTo": message_id(id) })),
         1 => Just(json!({ "nobody": "knows" })),
     ]
 }

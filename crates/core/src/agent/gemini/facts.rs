@@ -181,7 +181,15 @@ impl Facts {
         let fields = &message.fields;
         let is_typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash);
         let typed = (is_typed && depth == Depth::Whole).then(|| prompt::typed(fields));
-        let tools = match &fields.tool_calls {
+        let tokens = fields.tokens.and_then(Tokens::new);
+        // Without tokens, what it did is what makes it count.
+        let passed_over = match &fields.tool_calls {
+            ToolCalls::Other(raw) if depth == Depth::Calls && tokens.is_none() => {
+                Some(ToolCalls::of(*raw))
+            }
+            _ => None,
+        };
+        let tools = match passed_over.as_ref().unwrap_or(&fields.tool_calls) {
             ToolCalls::Calls(calls) => calls.iter().map(ToolFact::new).collect(),
             _ => Vec::new(),
         };
@@ -189,7 +197,7 @@ impl Facts {
             at: fields.timestamp.and_then(time),
             kind,
             typed,
-            tokens: fields.tokens.and_then(Tokens::new),
+            tokens,
             model: fields.model.and_then(|model| interned(model, models)),
             tools,
             keys: std::mem::take(&mut message.glance.keys),

@@ -234,6 +234,11 @@ impl<'a> ToolCallFields<'a> {
 }
 
 impl<'a> ToolCalls<'a> {
+    /// Takes apart what was passed over.
+    pub(super) fn of(raw: Raw<'a>) -> Self {
+        json::scan(raw.get(), Self::scan).unwrap_or(Self::Other(raw))
+    }
+
     fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
         if scanner.peek() != Some(b'[') {
             return Ok(Self::Other(scanner.value()?));

@@ -26,8 +26,10 @@ impl<'a> Reply<'a> {
         let mut reply = Self::default();
         scanner.fields(|scanner, key| reply.field(scanner, &key)).ok()?;
         scanner.end().ok()?;
-        let is_plain = |id: &Raw<'_>| id.get().starts_with('"') && !id.get().contains('\\');
-        (reply.is_gemini && reply.id.as_ref().is_some_and(is_plain)).then_some(reply)
+        let has_id =
+            reply.id.is_some_and(|id| id.get().starts_with('"') && !id.get().contains('\\'));
+        let is_call = reply.tokens.is_some_and(|tokens| tokens.get().starts_with('{'));
+        (reply.is_gemini && has_id && is_call).then_some(reply)
     }
 
     fn field(&mut self, scanner: &mut Scanner<'a>, key: &[u8]) -> Result<(), Invalid> {
