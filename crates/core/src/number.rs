@@ -27,7 +27,12 @@ pub fn percent(part: u64, whole: u64) -> String {
         _ if whole == 0 => "–".to_owned(),
         0 => "0 %".to_owned(),
         hundredfold if hundredfold < u128::from(whole) => "<1 %".to_owned(),
-        hundredfold => format!("{} %", hundredfold / u128::from(whole)),
+        // Rounded, but what is not all is not 100 %.
+        hundredfold => {
+            let rounded = (hundredfold + u128::from(whole) / 2) / u128::from(whole);
+            let most = if part < whole { 99 } else { rounded };
+            format!("{} %", rounded.min(most))
+        }
     }
 }
 

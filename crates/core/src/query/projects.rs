@@ -57,7 +57,10 @@ pub fn projects(
             answer.project = (*session.project).clone();
         }
         answer.sessions += usize::from(session.is_listed());
-        answer.updated = answer.updated.max(session.updated);
+        // A saved chat has the time of its file, and a session in which nothing was said is none.
+        if session.is_listed() && session.kind != SessionKind::Checkpoint {
+            answer.updated = answer.updated.max(session.updated);
+        }
         // Saved chats repeat what a session did.
         if session.kind != SessionKind::Checkpoint {
             answer.usage += session.usage;

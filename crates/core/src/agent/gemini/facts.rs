@@ -18,6 +18,9 @@ use crate::time::iso;
 /// No prompt is that long.
 const ABSURD: f64 = 1e9;
 
+/// What is beyond this is cut to it: one damaged number must not spoil the sums of all others.
+const MOST: f64 = 1e12;
+
 /// Tokens as recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tokens {
@@ -66,12 +69,10 @@ impl Tokens {
             .filter(|(_, number)| *number < 0.0)
             .map(|(name, number)| format!("`{name}` is {number}, counted as 0"))
             .collect();
-        out.extend(
-            named
-                .iter()
-                .filter(|(_, number)| *number > ABSURD)
-                .map(|(name, number)| format!("`{name}` is {number}, more than any model takes")),
-        );
+        out.extend(named.iter().filter(|(_, number)| *number > ABSURD).map(|(name, number)| {
+            let cut = if *number > MOST { "; counted as 10^12" } else { "" };
+            format!("`{name}` is {number}, more than any model takes{cut}")
+        }));
         if self.cached > self.input.max(0.0) {
             out.push(format!(
                 "`cached` is {}, more than `input` {}; counted as {}",
@@ -94,7 +95,7 @@ impl Tokens {
             clippy::cast_sign_loss,
             reason = "saturates at 0"
         )]
-        let whole = |number: f64| number.round() as u64;
+        let whole = |number: f64| number.min(MOST).round() as u64;
         let (prompt, cached) = (whole(self.input), whole(self.cached));
         let cached = cached.min(prompt);
         let mut usage = Usage {

@@ -60,12 +60,13 @@ impl History {
         self.store_as(&key, message, span);
     }
 
-    /// The same for the `n`-th message of a document, which may have no id.
-    pub(super) fn store_at(&mut self, n: usize, message: &mut Message<'_>, span: Span) {
+    /// The same for the `n`-th message of a document, which may have no id; it begins on a line.
+    pub(super) fn store_at(&mut self, line: u64, n: usize, message: &mut Message<'_>, span: Span) {
         if message.has_id {
             return self.store(message, span);
         }
-        self.store_as(format!("#{}", n + 1).as_bytes(), message, span);
+        let place = if line == 1 { format!("#{}", n + 1) } else { format!("#{line}.{}", n + 1) };
+        self.store_as(place.as_bytes(), message, span);
     }
 
     fn store_as(&mut self, key: &[u8], message: &mut Message<'_>, span: Span) {

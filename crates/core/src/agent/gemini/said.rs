@@ -117,6 +117,10 @@ impl Said {
     /// Takes over what only another record of the same call says.
     pub(super) fn complete(&mut self, other: &Self) {
         self.at = self.at.min(other.at).or(self.at).or(other.at);
+        // The model is the one that the tokens were counted for.
+        if self.tokens.is_none() && other.tokens.is_some() && other.model.is_some() {
+            self.model.clone_from(&other.model);
+        }
         self.tokens = self.tokens.or(other.tokens);
         // What was paid for is no repetition, whatever it looks like.
         self.is_copy &= self.tokens.is_none();
@@ -147,5 +151,17 @@ mod tests {
         }
         copy.join(&copy.clone(), true);
         assert!(copy.is_copy);
+    }
+
+    #[test]
+    fn tokens_bring_their_model() {
+        let mut acted = Said::typed(1, None, "x");
+        acted.model = Some("a".into());
+        let mut paid = acted.clone();
+        (paid.tokens, paid.model) = (Some(Tokens::default()), Some("b".into()));
+        acted.complete(&paid);
+        assert_eq!(acted.model.as_deref(), Some("b"));
+        paid.complete(&Said { model: Some("c".into()), ..acted });
+        assert_eq!(paid.model.as_deref(), Some("b"));
     }
 }

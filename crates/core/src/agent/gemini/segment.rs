@@ -68,8 +68,11 @@ impl Segments {
             Ok(Record::Header(set)) => {
                 self.header(set);
                 if let Listed::Messages(messages) = &mut set.messages {
-                    for (message, place) in listed(messages, base) {
-                        self.history.store(message, place);
+                    for (n, element) in messages.iter_mut().enumerate() {
+                        if let Some(message) = &mut element.message {
+                            let place = base.place(message.raw);
+                            self.history.store_at(entry.line, n, message, place);
+                        }
                     }
                 }
             }
@@ -153,7 +156,7 @@ impl Segment {
         let mut history = History::new(depth);
         for (n, (mut element, span)) in messages.enumerate() {
             if let Some(message) = &mut element.message {
-                history.store_at(n, message, span);
+                history.store_at(1, n, message, span);
             }
         }
         segment.said = history.finish();
