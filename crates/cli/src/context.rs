@@ -311,7 +311,11 @@ impl Terminal {
     pub(crate) fn look() -> Self {
         let stdout = io::stdout().is_terminal();
         let size = stdout.then(|| terminal_size::terminal_size_of(io::stdout())).flatten();
-        let width = size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0);
+        // Whoever sets it knows better, also where there is no terminal.
+        let columns = std::env::vars_os().find(|(name, _)| name == "COLUMNS");
+        let asked = columns.and_then(|(_, columns)| columns.to_str()?.parse().ok());
+        let seen = size.map(|(width, _)| usize::from(width.0));
+        let width = asked.or(seen).filter(|width| *width > 0);
         Self { stdout, stderr: io::stderr().is_terminal(), width }
     }
 }

@@ -223,6 +223,10 @@ fn bring_up(
 /// answer does not depend on it: only nothing is kept.
 fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
     if let Some(path) = &ctx.archive {
+        if ctx.no_sync && !path.exists() {
+            return Err(Failure::new(format!("there is no archive `{}`", ctx.show(path)))
+                .hint("with `--no-sync` nothing else is read: leave that out"));
+        }
         match Archive::open(path) {
             Ok(archive) => return Ok(archive),
             Err(ArchiveError::Open { why, .. }) if !ctx.no_sync => printer.warn(format!(

@@ -197,7 +197,11 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
     if !file.is_file() {
         return Err(Failure::new(format!("`{shown}` is no file")));
     }
-    let other = Archive::open(file).map_err(cannot_open)?;
+    let other = Archive::open(file).map_err(|error| {
+        Failure::new(format!("`{shown}` cannot be merged"))
+            .because(error)
+            .hint("it must be an archive of backstory; yours is as it was")
+    })?;
     let candidates = library::candidates(ctx);
     let setup = library::setup(ctx, &ctx.machine, &candidates);
     let progress = printer.progress(other.files().map_or(0, |files| files.len()));

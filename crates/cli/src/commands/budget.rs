@@ -4,10 +4,12 @@ use std::str::FromStr;
 
 use backstory_core::money::Usd;
 use backstory_core::time::{self, Period};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::output::Printer;
+use crate::output::number::percent;
 
 /// So many dollars in each day, week or month.
 #[derive(Debug, Clone)]
@@ -35,14 +37,23 @@ impl FromStr for Budget {
     }
 }
 
+/// How a budget stands.
+#[derive(Debug, Serialize)]
+pub(crate) struct Standing {
+    each: &'static str,
+    limit_usd: Usd,
+    spent_usd: Usd,
+    /// What it will be at the end of the period, if it goes on like this.
+    forecast_usd: Usd,
+    pub(crate) is_over: bool,
+}
+
 impl Budget {
-    /// Says how it stands; false when more was spent than there is.
-    pub(crate) fn check(
+    pub(crate) fn standing(
         &self,
         ctx: &Context,
-        printer: &mut Printer,
         spent: impl FnOnce(Period) -> Result<Usd>,
-    ) -> Result<bool> {
+    ) -> Result<Standing> {
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let word = match self.each {
             "day" => "today",
@@ -56,17 +67,31 @@ impl Budget {
         let passed = ctx.now.duration_since(start).as_secs().clamp(1, length);
         // What is left of the period is expected to go on like what has passed.
         let forecast = Usd::from_pico(spent.pico() * i128::from(length) / i128::from(passed));
-        let share = spent.pico() * 100 / self.sum.pico().max(1);
-        printer.line(format!(
-            "Budget: {} of {} this {} ({share} %), at this pace {} by its end.",
-            spent.short(),
-            self.sum.short(),
+        Ok(Standing {
+            each: self.each,
+            limit_usd: self.sum,
+            spent_usd: spent,
+            forecast_usd: forecast,
+            is_over: spent > self.sum,
+        })
+    }
+}
+
+impl Standing {
+    /// Beside the answer, which may be for a program.
+    pub(crate) fn tell(&self, printer: &mut Printer) {
+        let whole = |usd: Usd| u64::try_from(usd.pico()).unwrap_or_default();
+        printer.note(format!(
+            "Budget: {} of {} this {} ({}), at this pace {} by its end.",
+            self.spent_usd.short(),
+            self.limit_usd.short(),
             self.each,
-            forecast.short()
-        ))?;
-        if spent > self.sum {
-            printer.warn(format!("the budget of {} a {} is spent", self.sum.short(), self.each));
+            percent(whole(self.spent_usd), whole(self.limit_usd)),
+            self.forecast_usd.short()
+        ));
+        if self.is_over {
+            let limit = self.limit_usd.short();
+            printer.warn(format!("the budget of {limit} a {} is spent", self.each));
         }
-        Ok(spent <= self.sum)
     }
 }

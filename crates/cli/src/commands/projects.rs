@@ -205,9 +205,9 @@ fn table(ctx: &Context, rows: &[ProjectAnswer], for_people: bool) -> Rows {
         Column::text("UPDATED"),
         Column::number("TOKENS"),
         Column::number("COST"),
-        Column::number("SIZE"),
-        Column::text("PROOF"),
-        Column::long("PATH"),
+        Column::number("SIZE").spare(2),
+        Column::text("PROOF").spare(1),
+        Column::path("PATH"),
     ]);
     for row in rows {
         let project = &row.project;

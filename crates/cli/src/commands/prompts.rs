@@ -144,6 +144,9 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// As many sessions are named.
+const NAMED: usize = 3;
+
 /// Names the sessions of which nothing else is left.
 fn tell(printer: &mut Printer, prompts: &[Prompt]) {
     let left: BTreeSet<&str> = prompts
@@ -155,10 +158,14 @@ fn tell(printer: &mut Printer, prompts: &[Prompt]) {
         return;
     }
     let lines = prompts.iter().filter(|prompt| prompt.log_only).count();
+    let mut names: Vec<&str> = left.iter().copied().take(NAMED).collect();
+    if left.len() > NAMED {
+        names.push("…");
+    }
     printer.note(format!(
-        "{} of them are all that is left of {}, in `logs.json`: {}.",
+        "{} of them are all that is left of {}, in `logs.json`: {}",
         count(lines as u64),
         plural(left.len() as u64, "session", "sessions"),
-        left.into_iter().collect::<Vec<_>>().join(", ")
+        names.join(", ")
     ));
 }

@@ -93,6 +93,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
         return Ok(Exit::Fine);
     }
     if !is_there {
+        // Nothing is written for a program that is not there.
+        if !is_installed(ctx) {
+            return Err(not_installed("it is in none of the folders of `PATH`"));
+        }
         prepared.write(ctx, printer, false, false)?;
         printer.note("Its files were restored first.");
     }
@@ -102,11 +106,20 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
         command.env("GEMINI_CLI_HOME", home);
     }
     printer.flush()?;
-    start(&mut command).map_err(|error| {
-        Failure::new(format!("cannot run `{PROGRAM}`"))
-            .because(error)
-            .hint("Gemini CLI must be installed: `npm install -g @google/gemini-cli`")
-    })
+    start(&mut command).map_err(not_installed)
+}
+
+fn not_installed(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
+    Failure::new(format!("cannot run `{PROGRAM}`"))
+        .because(why)
+        .hint("Gemini CLI must be installed: `npm install -g @google/gemini-cli`")
+}
+
+fn is_installed(ctx: &Context) -> bool {
+    let path = ctx.env.vars.get("PATH").cloned().unwrap_or_default();
+    let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
+    std::env::split_paths(&path)
+        .any(|folder| endings.iter().any(|end| folder.join(format!("{PROGRAM}{end}")).is_file()))
 }
 
 /// Where the project is.

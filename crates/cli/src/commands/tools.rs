@@ -165,14 +165,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
             });
         }
         Format::Table => {
-            printer.rows(&table(&rows, true), format)?;
+            printer.rows(&table(&rows, args.group, true), format)?;
             let failed = failed()?;
             if !failed.is_empty() {
                 printer.blank()?;
                 printer.rows(&failure_table(ctx, all, &failed), format)?;
             }
         }
-        _ => printer.rows(&table(&rows, false), format)?,
+        _ => printer.rows(&table(&rows, args.group, false), format)?,
     }
     super::tell_faults(printer, &library);
     Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
@@ -203,26 +203,37 @@ fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> R
     out
 }
 
-fn table(rows: &[Row], for_people: bool) -> Rows {
-    let mut out = Rows::new([
-        Column::long("TOOL"),
-        Column::text("LABEL"),
+fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
+    let heading = match group {
+        GroupArg::Tool => "TOOL",
+        GroupArg::Label => "LABEL",
+        GroupArg::Category => "CATEGORY",
+        GroupArg::Server => "SERVER",
+    };
+    let mut columns = vec![
+        Column::long(heading),
+        Column::text("LABEL").spare(1),
         Column::number("CALLS"),
-        Column::number("OK"),
+        Column::number("OK").spare(2),
         Column::number("ERROR"),
-        Column::number("CANCELLED"),
-        Column::number("UNFINISHED"),
+        Column::number("CANCELLED").spare(4),
+        Column::number("UNFINISHED").spare(5),
         Column::number("FAILED"),
-        Column::number("ADDED"),
-        Column::number("REMOVED"),
-    ]);
+        Column::number("ADDED").spare(3),
+        Column::number("REMOVED").spare(3),
+    ];
+    // A group of several tools has no label of its own.
+    if group != GroupArg::Tool {
+        columns.remove(1);
+    }
+    let mut out = Rows::new(columns);
     for row in rows {
         let number = |number: u64| if for_people { count(number) } else { number.to_string() };
         let failed = Cell::styled(
             if row.error * 5 > row.calls { style::WARNING } else { style::DIM },
             percent(row.error, row.calls),
         );
-        out.row([
+        let mut cells = vec![
             Cell::styled(style::NAME, &row.key),
             row.name.label.as_str().into(),
             number(row.calls).into(),
@@ -233,7 +244,11 @@ fn table(rows: &[Row], for_people: bool) -> Rows {
             failed,
             number(row.lines_added).into(),
             number(row.lines_removed).into(),
-        ]);
+        ];
+        if group != GroupArg::Tool {
+            cells.remove(1);
+        }
+        out.row(cells);
     }
     out
 }

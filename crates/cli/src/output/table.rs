@@ -9,17 +9,30 @@ const INDENT: usize = 2;
 const GAP: usize = 2;
 /// A column that may shrink keeps at least this much.
 const NARROWEST: usize = 8;
+/// Before it shrinks below this, others are left out.
+const READABLE: usize = 24;
+/// Where there is no terminal, nobody reads more of a line.
+const ENOUGH: usize = 200;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
     title: &'static str,
     right: bool,
-    shrinks: bool,
+    shrinks: Option<End>,
+    /// What goes first when there is no room; 0 stays.
+    spare: u8,
+}
+
+/// Where a text is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Front,
+    Back,
 }
 
 impl Column {
     pub(crate) fn text(title: &'static str) -> Self {
-        Self { title, right: false, shrinks: false }
+        Self { title, right: false, shrinks: None, spare: 0 }
     }
 
     pub(super) fn title(&self) -> &'static str {
@@ -28,12 +41,22 @@ impl Column {
 
     /// Right-aligned, so that digits stand below digits.
     pub(crate) fn number(title: &'static str) -> Self {
-        Self { title, right: true, shrinks: false }
+        Self { right: true, ..Self::text(title) }
     }
 
     /// Text that is cut when the terminal is too narrow.
     pub(crate) fn long(title: &'static str) -> Self {
-        Self { title, right: false, shrinks: true }
+        Self { shrinks: Some(End::Back), ..Self::text(title) }
+    }
+
+    /// The same for a path, of which the end tells most.
+    pub(crate) fn path(title: &'static str) -> Self {
+        Self { shrinks: Some(End::Front), ..Self::text(title) }
+    }
+
+    /// One that is left out when the terminal is too narrow, the highest first.
+    pub(crate) fn spare(self, spare: u8) -> Self {
+        Self { spare, ..self }
     }
 }
 
@@ -79,38 +102,35 @@ impl Table {
 
     /// The lines of the table, header first where any column has a title.
     pub(crate) fn lines(&self, terminal: Option<usize>) -> Vec<Line> {
-        let widths = self.widths(terminal);
+        let mut widths = self.widths();
+        let shown = fit(&self.columns, &mut widths, terminal);
         let titles = self.columns.iter().map(|column| Cell::styled(style::DIM, column.title));
         let titles: Vec<Cell> = titles.collect();
         let header = titles.iter().any(|title| !title.text.is_empty()).then_some(&titles);
-        header.into_iter().chain(&self.rows).map(|row| self.line(row, &widths)).collect()
+        header.into_iter().chain(&self.rows).map(|row| self.line(row, &widths, &shown)).collect()
     }
 
-    fn widths(&self, terminal: Option<usize>) -> Vec<usize> {
+    fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|c| c.title.width()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(cell.text.width());
             }
         }
-        let Some(terminal) = terminal else { return widths };
-        let gaps = INDENT + GAP * self.columns.len().saturating_sub(1);
-        let mut over = (gaps + widths.iter().sum::<usize>()).saturating_sub(terminal);
-        for (width, column) in widths.iter_mut().zip(&self.columns).rev() {
-            if column.shrinks {
-                let less = over.min(width.saturating_sub(NARROWEST));
-                *width -= less;
-                over -= less;
-            }
-        }
         widths
     }
 
-    fn line(&self, row: &[Cell], widths: &[usize]) -> Line {
+    fn line(&self, row: &[Cell], widths: &[usize], shown: &[usize]) -> Line {
         let mut line = Line::new().text(" ".repeat(INDENT));
-        let last = row.len().saturating_sub(1);
-        for (n, ((cell, width), column)) in row.iter().zip(widths).zip(&self.columns).enumerate() {
-            let text = cut(&cell.text, *width);
+        let last = shown.last().copied().unwrap_or_default();
+        for n in shown.iter().copied() {
+            let (Some(cell), width, column) = (row.get(n), &widths[n], &self.columns[n]) else {
+                continue;
+            };
+            let text = match column.shrinks {
+                Some(End::Front) => cut_front(&cell.text, *width),
+                _ => cut(&cell.text, *width),
+            };
             let space = " ".repeat(width.saturating_sub(text.width()));
             line = if column.right {
                 line.text(space).styled(cell.style, text)
@@ -125,6 +145,47 @@ impl Table {
         }
         line
     }
+}
+
+/// Which columns there is room for; those that can shrink do.
+fn fit(columns: &[Column], widths: &mut [usize], terminal: Option<usize>) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..columns.len()).collect();
+    let Some(terminal) = terminal else {
+        for (width, column) in widths.iter_mut().zip(columns) {
+            if column.shrinks.is_some() {
+                *width = (*width).min(ENOUGH);
+            }
+        }
+        return shown;
+    };
+    let over = |shown: &[usize], widths: &[usize]| {
+        let gaps = INDENT + GAP * shown.len().saturating_sub(1);
+        (gaps + shown.iter().map(|n| widths[*n]).sum::<usize>()).saturating_sub(terminal)
+    };
+    let slack = |widths: &[usize], least: usize| -> usize {
+        let shrink = columns.iter().zip(widths).filter(|(column, _)| column.shrinks.is_some());
+        shrink.map(|(_, width)| width.saturating_sub(least)).sum()
+    };
+    while over(&shown, widths) > slack(widths, READABLE) {
+        let spare = shown.iter().copied().max_by_key(|n| columns[*n].spare);
+        match spare.filter(|n| columns[*n].spare > 0) {
+            Some(spare) => shown.retain(|n| *n != spare),
+            None => break,
+        }
+    }
+    let mut over = over(&shown, widths);
+    for n in shown.iter().copied().rev().filter(|n| columns[*n].shrinks.is_some()) {
+        let less = over.min(widths[n].saturating_sub(NARROWEST));
+        widths[n] -= less;
+        over -= less;
+    }
+    shown
+}
+
+/// The end of a text within a width.
+fn cut_front(text: &str, width: usize) -> String {
+    let turned = |text: &str| text.chars().rev().collect::<String>();
+    if text.width() <= width { text.to_owned() } else { turned(&cut(&turned(text), width)) }
 }
 
 /// The text within a width, `…` for what had to go.
@@ -179,5 +240,31 @@ mod tests {
             "  日本      7  /a/very…",
             "never narrower than it makes sense"
         );
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_left_out() {
+        let mut table = Table::new([
+            Column::text("DAY"),
+            Column::number("CACHED").spare(1),
+            Column::number("THOUGHTS").spare(2),
+            Column::number("COST"),
+            Column::path("PATH"),
+        ]);
+        table.row([
+            "2026-08-01".into(),
+            "1,234,567".into(),
+            "1".into(),
+            "$2".into(),
+            "/a/long/path/to/it".into(),
+        ]);
+        let show = |width| {
+            let lines = table.lines(Some(width));
+            anstream::adapter::strip_str(lines[1].as_str()).to_string()
+        };
+        assert_eq!(show(90), "  2026-08-01  1,234,567         1    $2  /a/long/path/to/it");
+        assert_eq!(show(56), "  2026-08-01  1,234,567    $2  /a/long/path/to/it");
+        assert_eq!(show(40), "  2026-08-01    $2  /a/long/path/to/it");
+        assert_eq!(show(30), "  2026-08-01    $2  …ath/to/it");
     }
 }

@@ -253,7 +253,7 @@ fn everything_that_was_typed() {
                         harbor-api            shell_history  docker run --rm -p 5432:5432 \ postgres:16
                         harbor-api            shell_history  cargo tree -d
     --- stderr
-    3 of them are all that is left of 1 session, in `logs.json`: 0a71429b-5c59-4030-a9e1-148825e87289.
+    3 of them are all that is left of 1 session, in `logs.json`: 0a71429b-5c59-4030-a9e1-148825e87289
     ");
     insta::assert_snapshot!(env.run(&["--demo", "prompts", "--grep", "tide -feed"]).show(), @"
     exit code 0

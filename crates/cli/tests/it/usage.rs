@@ -22,7 +22,7 @@ fn for_people() {
       gemini-3-pro-preview        6   25,267     42,600     715     2,822     71,404   $0.10  
       total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00  
     --- stderr
-    Cache hits 76 % of the prompts, thoughts 73 % of the output.
+    Cache hits 76 % of the prompts, thoughts 74 % of the output.
     Cost is an estimate: prices of 2026-08-05, days of UTC. Helper calls (compression, summaries, routing, search) are in no file.
     Mind: at least: old `.json` sessions can have lost calls. `backstory verify` lists each.
     ");
@@ -86,12 +86,32 @@ fn narrowed() {
 }
 
 #[test]
+fn the_newest_rows() {
+    let all = usage(&["daily"]);
+    let days = all["rows"].as_array().unwrap();
+    let newest = usage(&["daily", "-n", "2"]);
+    assert_eq!(newest["rows"].as_array().unwrap(), &days[days.len() - 2..]);
+    assert_eq!(newest["total"], all["total"]);
+    let run = TestEnv::new().run(&["--demo", "usage", "-n", "1"]);
+    let more = format!("{} more rows; the total is of all.", days.len() - 1);
+    assert!(run.stderr.contains(&more) && run.stdout.contains("total"), "{}", run.show());
+}
+
+#[test]
 fn a_budget() {
     let env = TestEnv::new();
     assert_eq!(env.run(&["--demo", "usage", "--budget", "200/month"]).code, Some(0));
     let over = env.run(&["--demo", "usage", "--budget", "0.5/month"]);
     assert_eq!(over.code, Some(1));
-    assert!(over.stdout.contains("Budget: $0.88 of $0.50 this month"), "{}", over.stdout);
+    assert!(over.stderr.contains("Budget: $0.88 of $0.50 this month"), "{}", over.stderr);
+    let spent = env.run(&["--demo", "usage", "--budget", "0.5/month", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&spent.stdout).unwrap();
+    let budget = &document["budget"];
+    assert_eq!((spent.code, &budget["limit_usd"]), (Some(1), &"0.500000".into()), "{budget}");
+    assert_eq!((&budget["each"], &budget["is_over"]), (&"month".into(), &true.into()));
+    // A month without a call is no alarm.
+    let quiet = ["--demo", "usage", "--since", "2030-01-01", "--budget", "200/month"];
+    assert_eq!(env.run(&quiet).code, Some(0));
     assert_eq!(env.run(&["--demo", "usage", "--budget", "much"]).code, Some(2));
 }
 
@@ -114,6 +134,41 @@ fn own_prices() {
 }
 
 /// Each is seen in the report, none is fatal, none is silently zero.
+#[test]
+fn one_absurd_number_does_not_spoil_the_rest() {
+    let env = TestEnv::new();
+    let call = |id: &str, input: &str| {
+        format!(
+            r#"{{"id":"{id}","timestamp":"2026-08-01T10:00:00.000Z","type":"gemini","content":"x","tokens":{{"input":{input}}}}}"#
+        )
+    };
+    let header = r#"{"sessionId":"66666666-0000-4000-8000-000000000006","projectHash":"h"}"#;
+    let log = [header, &call("a", "1e19"), &call("b", "1e300"), &call("c", "7"), ""].join("\n");
+    env.write(".gemini/tmp/p/chats/session-2026-08-01T00-00-66666666.jsonl", log);
+    for more in [&["--from", "."][..], &[]] {
+        for group in ["daily", "model", "session"] {
+            let got = env.json(&[more, &["usage", group, "--json"]].concat());
+            assert_eq!(got["total"]["total"], 2_000_000_000_007_u64, "{group}");
+        }
+    }
+}
+
+/// One line or many, it is the same document.
+#[test]
+fn messages_without_an_id_count_however_they_are_written() {
+    let document = serde_json::json!({
+        "sessionId": "66666666-0000-4000-8000-000000000006", "projectHash": "h",
+        "messages": [{ "type": "gemini", "content": "x", "tokens": { "input": 7 } }],
+    });
+    let pretty = serde_json::to_string_pretty(&document).unwrap();
+    for text in [document.to_string(), pretty] {
+        let env = TestEnv::new();
+        env.write(".gemini/tmp/p/chats/session-2026-08-01T00-00-66666666.json", text);
+        assert_eq!(env.json(&["usage", "--json"])["total"]["total"], 7);
+        assert_eq!(env.json(&["usage", "--json", "--from", "."])["total"]["total"], 7);
+    }
+}
+
 #[test]
 fn bad_numbers() {
     let env = TestEnv::new();

@@ -5,6 +5,7 @@ use backstory_core::query::usage::{Row, Sum};
 use serde::Serialize;
 
 use super::Page;
+use crate::commands::budget::Standing;
 use crate::commands::show::ViewArg;
 use crate::output::rows::Rows;
 use crate::output::{Cell, Column};
@@ -20,6 +21,8 @@ pub(super) struct Document<'a> {
     total: SumOut,
     faults: Faults,
     pricing: Pricing<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<&'a Standing>,
 }
 
 #[derive(Serialize)]
@@ -100,6 +103,7 @@ impl Page<'_> {
                 table_date: self.library.prices.date().to_string(),
                 unpriced_models: &self.answer.unpriced_models,
             },
+            budget: self.budget,
         }
     }
 

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use self::document::RowOut;
-use super::budget::Budget;
+use super::budget::{Budget, Standing};
 use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -29,7 +29,7 @@ Examples:
   backstory usage --budget 200/month        exits with 1 when more than that was spent
   backstory usage monthly --json | jq -r '.rows[] | [.key, .cost_usd] | @tsv'
 
-INPUT is fresh input, what came from the cache stands beside it. Cost is the recorded calls at list
+INPUT is fresh input and what tools put there, what came from the cache stands beside it. Cost is the recorded calls at list
 price: docs/accounting.md tells what no file holds.";
 
 /// Count tokens and cost by day, session, project, model and more
@@ -62,7 +62,7 @@ pub(crate) struct Usage {
     #[arg(long, value_enum)]
     sort: Option<Sort>,
 
-    /// How many rows
+    /// How many rows; of times the newest
     #[arg(long, short = 'n', value_name = "N")]
     limit: Option<usize>,
 
@@ -102,27 +102,32 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     };
     let mut answer = ask(&question)?;
     sort(&mut answer.rows, args.sort);
-    if let Some(limit) = args.limit {
-        answer.rows.truncate(limit);
-    }
+    let all = answer.rows.len();
+    limit(&mut answer.rows, args);
+    let budget = args.budget.as_ref().map(|budget| {
+        budget.standing(ctx, |period| {
+            let total = Question { period, group: Group::Agent, ..question.clone() };
+            Ok(ask(&total)?.total.billed.usd.unwrap_or_default())
+        })
+    });
+    let budget = budget.transpose()?;
     let format = args.format.or_json(ctx.json);
-    let page = Page { ctx, args, library: &library, answer: &answer };
+    let left = all - answer.rows.len();
+    let page =
+        Page { ctx, args, library: &library, answer: &answer, left, budget: budget.as_ref() };
     match format {
         Format::Json => printer.json(&page.document())?,
         Format::Jsonl => printer.json_lines(answer.rows.iter().map(RowOut::new))?,
         Format::Csv | Format::Md => printer.rows(&page.plain(), format)?,
         Format::Table => page.print(printer)?,
     }
+    if let Some(budget) = budget {
+        // Who asks for a budget wants to know whether it is spent: nothing at all is not.
+        budget.tell(printer);
+        return Ok(if budget.is_over { Exit::Nothing } else { Exit::Fine });
+    }
     if answer.total.calls == 0 && format == Format::Table {
         return nothing(ctx, printer);
-    }
-    if let Some(budget) = &args.budget
-        && !budget.check(ctx, printer, |period| {
-            let total = Question { period, group: Group::Agent, ..question.clone() };
-            Ok(ask(&total)?.total.billed.usd.unwrap_or_default())
-        })?
-    {
-        return Ok(Exit::Nothing);
     }
     if answer.total.calls == 0 {
         return Ok(Exit::Nothing);
@@ -171,12 +176,25 @@ fn sort(rows: &mut [Row], by: Option<Sort>) {
     }
 }
 
+/// As many rows as are asked for: of times the newest, else the first.
+fn limit(rows: &mut Vec<Row>, args: &Usage) {
+    let Some(limit) = args.limit.filter(|limit| *limit < rows.len()) else { return };
+    if args.group.is_time() && args.sort.is_none() {
+        rows.drain(..rows.len() - limit);
+    } else {
+        rows.truncate(limit);
+    }
+}
+
 /// An answer, and what is needed to tell it.
 struct Page<'a> {
     ctx: &'a Context,
     args: &'a Usage,
     library: &'a Library,
     answer: &'a Answer,
+    /// How many rows are not shown.
+    left: usize,
+    budget: Option<&'a Standing>,
 }
 
 impl Page<'_> {
@@ -185,6 +203,10 @@ impl Page<'_> {
             return Ok(());
         }
         printer.rows(&self.table(printer.width()), Format::Table)?;
+        if self.left > 0 {
+            let rows = plural(self.left as u64, "more row", "more rows");
+            printer.note(format!("{rows}; the total is of all."));
+        }
         for line in self.footer() {
             printer.note(line);
         }

@@ -12,13 +12,19 @@ use crate::output::{Cell, Column, style};
 
 impl Page<'_> {
     pub(super) fn table(&self, width: Option<usize>) -> Rows {
+        let heading = heading(self.args.group);
+        let key = match self.args.group {
+            Group::Session | Group::Prompt => Column::long(heading),
+            Group::Project => Column::path(heading),
+            _ => Column::text(heading),
+        };
         let mut rows = Rows::new([
-            Column::long(heading(self.args.group)),
+            key,
             Column::number("CALLS"),
-            Column::number("INPUT"),
-            Column::number("CACHED"),
-            Column::number("OUTPUT"),
-            Column::number("THOUGHTS"),
+            Column::number("INPUT").spare(1),
+            Column::number("CACHED").spare(3),
+            Column::number("OUTPUT").spare(2),
+            Column::number("THOUGHTS").spare(4),
             Column::number("TOTAL"),
             Column::number("COST"),
             Column::text(""),
@@ -36,7 +42,7 @@ impl Page<'_> {
                 rows.row(cells(name, &part.sum, ""));
             }
         }
-        if self.answer.rows.len() > 1 {
+        if self.answer.rows.len() + self.left > 1 {
             rows.row(cells(Cell::styled(style::HEADING, "total"), &self.answer.total, ""));
         }
         rows
