@@ -39,8 +39,7 @@ Exit codes: 0 fine; 1 nothing matched, or faults with --strict; 2 wrong usage or
     styles = style::HELP,
     after_help = EXAMPLES,
     max_term_width = 100,
-    subcommand_help_heading = "Commands",
-    disable_help_subcommand = true
+    subcommand_help_heading = "Commands"
 )]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -44,6 +44,7 @@ fn program() {
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help
@@ -148,6 +149,7 @@ fn program_in_short() {
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
       man          Print the manual page
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help     Print help (see more with '--help')
@@ -402,7 +404,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `redact`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`
+      hint: commands: `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `redact`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`, `help`
     ");
 }
 

@@ -337,7 +337,7 @@ fn the_demo_verifies() {
     --- stdout
     ✓ totals    58 calls, 0 with a total beyond their buckets
     ✓ numbers   0 counts that cannot be right
-    ✓ views     664729 tokens current, 1806412 full; full is what was paid for
+    ✓ views     664,729 tokens current, 1,806,412 full; full is what was paid for
         1074bde6-559a-4ce0-8304-199b77fdc13e: 131950 current, 199653 full
         e319fa39-7e54-4f63-8a76-ad2788a65839: 27555 current, 1101535 full
     ✓ copies    3 sessions with copies or several files, each call counted once
@@ -346,7 +346,7 @@ fn the_demo_verifies() {
         e319fa39-7e54-4f63-8a76-ad2788a65839: 4 copies, 1 files
     ✓ imports   0 sessions with imported calls, counted where they were made
     ✓ fates     0 messages left the list for no known reason
-    ✓ at_least  1 sessions whose files can have lost calls: at least that much
+    ✓ at_least  1 session whose files can have lost calls: at least that much
         56ba4522-7693-4aba-aba2-9c1df48bdf20: session-2026-03-18T20-07-56ba4522.json
     ✓ undated   0 calls without a time of their own
     ✓ records   0 faults in what was read

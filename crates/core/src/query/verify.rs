@@ -3,6 +3,7 @@
 use crate::agent::gemini::Assembled;
 use crate::archive::{Detail, TokenProblem, token_problems};
 use crate::model::SessionKind;
+use crate::number::{count, plural};
 
 /// One thing that was checked.
 #[derive(Debug, Clone)]
@@ -85,20 +86,25 @@ impl Verify {
             let ok = !must || items.is_empty();
             Check { name, ok, detail, items }
         };
-        let n = |items: &[String]| items.len();
-        let Self { calls, current, full, .. } = self;
+        let n = |items: &[String], one: &str, many: &str| plural(items.len() as u64, one, many);
+        let sessions = |items: &[String]| n(items, "session", "sessions");
+        let calls = plural(self.calls as u64, "call", "calls");
+        let (current, full) = (count(self.current), count(self.full));
         vec![
             // Every call's buckets against the file's own total.
             check(
                 "totals",
                 true,
-                format!("{calls} calls, {} with a total beyond their buckets", n(&self.totals)),
+                format!(
+                    "{calls}, {} with a total beyond their buckets",
+                    count(self.totals.len() as u64)
+                ),
                 self.totals,
             ),
             check(
                 "numbers",
                 true,
-                format!("{} counts that cannot be right", n(&self.numbers)),
+                format!("{} that cannot be right", n(&self.numbers, "count", "counts")),
                 self.numbers,
             ),
             // What the agent would load against all that happened.
@@ -112,8 +118,8 @@ impl Verify {
                 "copies",
                 false,
                 format!(
-                    "{} sessions with copies or several files, each call counted once",
-                    n(&self.copies)
+                    "{} with copies or several files, each call counted once",
+                    sessions(&self.copies)
                 ),
                 self.copies,
             ),
@@ -121,15 +127,18 @@ impl Verify {
                 "imports",
                 false,
                 format!(
-                    "{} sessions with imported calls, counted where they were made",
-                    n(&self.imports)
+                    "{} with imported calls, counted where they were made",
+                    sessions(&self.imports)
                 ),
                 self.imports,
             ),
             check(
                 "fates",
                 true,
-                format!("{} messages left the list for no known reason", n(&self.fates)),
+                format!(
+                    "{} left the list for no known reason",
+                    n(&self.fates, "message", "messages")
+                ),
                 self.fates,
             ),
             // Whole documents: before 0.32 tool-only replies lost their tokens, and a rewind erased
@@ -138,15 +147,15 @@ impl Verify {
                 "at_least",
                 false,
                 format!(
-                    "{} sessions whose files can have lost calls: at least that much",
-                    n(&self.at_least)
+                    "{} whose files can have lost calls: at least that much",
+                    sessions(&self.at_least)
                 ),
                 self.at_least,
             ),
             check(
                 "undated",
                 true,
-                format!("{} calls without a time of their own", n(&self.undated)),
+                format!("{} without a time of their own", n(&self.undated, "call", "calls")),
                 self.undated,
             ),
         ]
