@@ -78,20 +78,26 @@ impl Budget {
 }
 
 impl Standing {
-    /// Beside the answer, which may be for a program.
-    pub(crate) fn tell(&self, printer: &mut Printer) {
-        let whole = |usd: Usd| u64::try_from(usd.pico()).unwrap_or_default();
-        printer.note(format!(
+    /// For people it is a part of the answer; beside one for a program it is talk.
+    pub(crate) fn tell(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
+        let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);
+        let text = format!(
             "Budget: {} of {} this {} ({}), at this pace {} by its end.",
             self.spent_usd.short(),
             self.limit_usd.short(),
             self.each,
-            percent(whole(self.spent_usd), whole(self.limit_usd)),
+            percent(micro(self.spent_usd), micro(self.limit_usd)),
             self.forecast_usd.short()
-        ));
+        );
+        if for_people {
+            printer.line(text)?;
+        } else {
+            printer.note(text);
+        }
         if self.is_over {
             let limit = self.limit_usd.short();
             printer.warn(format!("the budget of {limit} a {} is spent", self.each));
         }
+        Ok(())
     }
 }

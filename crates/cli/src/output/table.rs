@@ -149,7 +149,7 @@ impl Table {
 
 /// Which columns there is room for; those that can shrink do.
 fn fit(columns: &[Column], widths: &mut [usize], terminal: Option<usize>) -> Vec<usize> {
-    let mut shown: Vec<usize> = (0..columns.len()).collect();
+    let mut shown: Vec<usize> = (0..columns.len()).filter(|n| widths[*n] > 0).collect();
     let Some(terminal) = terminal else {
         for (width, column) in widths.iter_mut().zip(columns) {
             if column.shrinks.is_some() {

@@ -6,13 +6,13 @@ fn small_tree() {
     exit code 0
     --- stdout
     Last 7 days: 2 sessions, 0 model calls, 0 tokens
-      Sat 08 Aug  –      
-      Sun 09 Aug  –      
-      Mon 10 Aug  –      
-      Tue 11 Aug  –      
-      Wed 12 Aug  –      
-      Thu 13 Aug  –      
-      Fri 14 Aug  –      
+      Sat 08 Aug  –
+      Sun 09 Aug  –
+      Mon 10 Aug  –
+      Tue 11 Aug  –
+      Wed 12 Aug  –
+      Thu 13 Aug  –
+      Fri 14 Aug  –
 
     Latest sessions
       @1  1 day ago    tools  why

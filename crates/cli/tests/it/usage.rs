@@ -14,13 +14,13 @@ fn for_people() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "usage", "model"]).show(), @"
     exit code 0
     --- stdout
-      MODEL                   CALLS    INPUT     CACHED  OUTPUT  THOUGHTS      TOTAL    COST  
-      gemini-2.5-pro             15  243,037    903,205   2,156     8,860  1,157,258  ≥$0.56  
-      gemini-3.1-pro-preview     17   65,751    173,220   2,422     6,388    247,781   $0.27  
-      gemini-3-flash-preview     11   55,055    183,296   1,149     1,593    241,093   $0.04  
-      gemini-2.5-flash            9   30,812     55,260   1,177     1,627     88,876   $0.02  
-      gemini-3-pro-preview        6   25,267     42,600     715     2,822     71,404   $0.10  
-      total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00  
+      MODEL                   CALLS    INPUT     CACHED  OUTPUT  THOUGHTS      TOTAL    COST
+      gemini-2.5-pro             15  243,037    903,205   2,156     8,860  1,157,258  ≥$0.56
+      gemini-3.1-pro-preview     17   65,751    173,220   2,422     6,388    247,781   $0.27
+      gemini-3-flash-preview     11   55,055    183,296   1,149     1,593    241,093   $0.04
+      gemini-2.5-flash            9   30,812     55,260   1,177     1,627     88,876   $0.02
+      gemini-3-pro-preview        6   25,267     42,600     715     2,822     71,404   $0.10
+      total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00
     --- stderr
     Cache hits 76 % of the prompts, thoughts 74 % of the output.
     Cost is an estimate: prices of 2026-08-05, days of UTC. Helper calls (compression, summaries, routing, search) are in no file.
@@ -103,7 +103,7 @@ fn a_budget() {
     assert_eq!(env.run(&["--demo", "usage", "--budget", "200/month"]).code, Some(0));
     let over = env.run(&["--demo", "usage", "--budget", "0.5/month"]);
     assert_eq!(over.code, Some(1));
-    assert!(over.stderr.contains("Budget: $0.88 of $0.50 this month"), "{}", over.stderr);
+    assert!(over.stdout.contains("Budget: $0.88 of $0.50 this month"), "{}", over.stdout);
     let spent = env.run(&["--demo", "usage", "--budget", "0.5/month", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&spent.stdout).unwrap();
     let budget = &document["budget"];

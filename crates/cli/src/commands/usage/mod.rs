@@ -29,8 +29,8 @@ Examples:
   backstory usage --budget 200/month        exits with 1 when more than that was spent
   backstory usage monthly --json | jq -r '.rows[] | [.key, .cost_usd] | @tsv'
 
-INPUT is fresh input and what tools put there, what came from the cache stands beside it. Cost is the recorded calls at list
-price: docs/accounting.md tells what no file holds.";
+INPUT is fresh input and what tools put there; what came from the cache stands beside it. Cost is the
+recorded calls at list price: docs/accounting.md tells what no file holds.";
 
 /// Count tokens and cost by day, session, project, model and more
 ///
@@ -123,7 +123,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     }
     if let Some(budget) = budget {
         // Who asks for a budget wants to know whether it is spent: nothing at all is not.
-        budget.tell(printer);
+        budget.tell(printer, format == Format::Table)?;
         return Ok(if budget.is_over { Exit::Nothing } else { Exit::Fine });
     }
     if answer.total.calls == 0 && format == Format::Table {
