@@ -12,7 +12,6 @@ use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::model::MessageKind;
 use backstory_core::pricing::Table;
 use backstory_core::query::usage::{Group, Question, usage};
-use backstory_core::time::Period;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -20,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::expected::differences;
 use crate::support::{Home, seen, testdata, trees_below};
+use crate::usage::question;
 
 const TEXTS: [&str; 8] = [
     "continue",
@@ -273,16 +273,7 @@ fn a_count_is_a_sync(folder: &Path) {
     }
     for group in [Group::Hourly, Group::Model, Group::Kind, Group::Agent, Group::Machine] {
         let answer = |archive: &Archive, checkpoints: bool| {
-            let question = Question {
-                group,
-                period: Period::default(),
-                sessions: None,
-                models: Vec::new(),
-                breakdown: true,
-                rollup: false,
-                current: false,
-                checkpoints,
-            };
+            let question = Question { checkpoints, ..question(group) };
             format!("{:#?}", usage(archive, &question, &prices).unwrap())
         };
         for checkpoints in [false, true] {

@@ -11,7 +11,7 @@ use proptest::sample::Index;
 
 use crate::trees::tree;
 
-fn question(group: Group) -> Question {
+pub(crate) fn question(group: Group) -> Question {
     Question {
         group,
         period: Period::default(),

@@ -60,7 +60,8 @@ impl History {
         self.store_as(&key, message, span);
     }
 
-    /// The same for the `n`-th message of a document, which may have no id; it begins on a line.
+    /// The same for the `n`-th message of a list that stands on `line`. What has no id there is called by
+    /// its place; a whole document has one list, so there the number is enough.
     pub(super) fn store_at(&mut self, line: u64, n: usize, message: &mut Message<'_>, span: Span) {
         if message.has_id {
             return self.store(message, span);
