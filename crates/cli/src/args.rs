@@ -25,8 +25,8 @@ Examples:
   backstory export 3f2a --format gemini -o session.json
                                    one session, as `gemini --session-file` reads it
 
-Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict; 2 wrong usage or failure;
-130 interrupted.";
+Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict;
+2 wrong usage or failure; 130 interrupted.";
 
 /// The story behind your code: every session Gemini CLI left on your disk
 ///

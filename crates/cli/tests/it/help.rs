@@ -110,9 +110,8 @@ fn program() {
       backstory export 3f2a --format gemini -o session.json
                                        one session, as `gemini --session-file` reads it
 
-    Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict; 2 wrong usage or
-    failure;
-    130 interrupted.
+    Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict;
+    2 wrong usage or failure; 130 interrupted.
     ");
 }
 
@@ -186,9 +185,8 @@ fn program_in_short() {
       backstory export 3f2a --format gemini -o session.json
                                        one session, as `gemini --session-file` reads it
 
-    Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict; 2 wrong usage or
-    failure;
-    130 interrupted.
+    Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict;
+    2 wrong usage or failure; 130 interrupted.
     ");
 }
 
