@@ -82,10 +82,10 @@ impl Standing {
     pub(crate) fn tell(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
         let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);
         let text = format!(
-            "Budget: {} of {} this {} ({}), at this pace {} by its end.",
+            "Budget: {} of {} {} ({}), at this pace {} by its end.",
             self.spent_usd.short(),
             self.limit_usd.short(),
-            self.each,
+            if self.each == "day" { "today".to_owned() } else { format!("this {}", self.each) },
             percent(micro(self.spent_usd), micro(self.limit_usd)),
             self.forecast_usd.short()
         );

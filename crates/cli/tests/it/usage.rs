@@ -24,7 +24,7 @@ fn for_people() {
     --- stderr
     Cache hits 76 % of the prompts, thoughts 74 % of the output.
     Cost is an estimate: prices of 2026-08-05, days of UTC. Helper calls (compression, summaries, routing, search) are in no file.
-    Mind: at least: old `.json` sessions can have lost calls. `backstory verify` lists each.
+    Mind: `≥` is at least, for old `.json` sessions can have lost calls. `backstory verify` lists each.
     ");
 }
 

@@ -54,7 +54,7 @@ impl Page<'_> {
             doubts.push(format!("{calls} without a time of their own"));
         }
         if total.at_least {
-            doubts.push("at least: old `.json` sessions can have lost calls".to_owned());
+            doubts.push("`≥` is at least, for old `.json` sessions can have lost calls".to_owned());
         }
         let faults = self.faults();
         if faults.records > 0 {
