@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
 use backstory_core::archive::{
-    Absorbed, Archive, ArchiveError, FaultCount, Rebuild, Setup, Synced, Texted, sums_suffice,
+    Archive, ArchiveError, FaultCount, Imported, Machine, Rebuild, Setup, Synced, Texted,
+    sums_suffice,
 };
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
@@ -74,7 +75,7 @@ impl Library {
         let candidates = candidates(ctx);
         let progress = printer.progress(found.sources.len());
         let faults = archive
-            .tally(&found, &setup(ctx, &ctx.machine, &candidates), &|_| progress.tick())
+            .tally(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), &|_| progress.tick())
             .map_err(cannot_open)?;
         archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;
         Ok(Self { archive, all: Collection::only(found), prices, faults })
@@ -133,7 +134,7 @@ impl Library {
             self.archive.prepare(&ctx.zone, &self.prices)?;
         }
         let candidates = candidates(ctx);
-        let synced = self.archive.sync(&found, &setup(ctx, &ctx.machine, &candidates), progress)?;
+        let synced = self.archive.sync(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), progress)?;
         self.faults = self.archive.faults()?;
         self.all = Collection::new(&self.archive, found)?;
         Ok(synced)
@@ -214,12 +215,12 @@ fn bring_up(
     if archive.is_read_only() {
         printer.note("The archive cannot be written: this is what it knew last.");
     } else if !ctx.no_sync {
-        sync(ctx, printer, archive, found, &ctx.machine, paths)?;
+        sync(ctx, printer, archive, found, Machine::This(&ctx.machine), paths)?;
     }
     Ok(())
 }
 
-/// Opens the archive of this run. Where none can be had, in a home that cannot be written for one, the
+/// Opens the archive of this run. Where none can be had, as in a home that cannot be written, the
 /// answer does not depend on it: only nothing is kept.
 fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
     if let Some(path) = &ctx.archive {
@@ -227,8 +228,14 @@ fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
             return Err(Failure::new(format!("there is no archive `{}`", ctx.show(path)))
                 .hint("with `--no-sync` nothing else is read: leave that out"));
         }
-        match Archive::open(path) {
-            Ok(archive) => return Ok(archive),
+        if Archive::is_busy(path)
+            && let Ok(archive) = Archive::open_to_read(path)
+        {
+            printer.note("Another backstory is working on the archive: this is what it held before.");
+            return Ok(archive);
+        }
+        match open_waiting(printer, path) {
+            Ok(archive) => return finish_forgetting(ctx, printer, archive),
             Err(ArchiveError::Open { why, .. }) if !ctx.no_sync => printer.warn(format!(
                 "nothing is kept: the archive `{}` cannot be opened ({why})",
                 ctx.show(path)
@@ -239,57 +246,86 @@ fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
     Archive::in_memory().map_err(cannot_open)
 }
 
-/// The archive in a file; one of an older version is built anew first.
+/// Opens the archive in a file to write to it; one of an older version is rebuilt first.
 pub(crate) fn open_archive_at(
     ctx: &Context,
     printer: &mut Printer,
     path: &Path,
 ) -> Result<Archive> {
-    match Archive::open(path) {
+    let archive = match open_waiting(printer, path) {
         Err(ArchiveError::Outdated(_)) => {
-            printer.note("The archive was written by an older version; it is built anew.");
-            rebuild(ctx, printer, path)?;
+            rebuild_outdated(ctx, printer, path)?;
             Archive::open(path).map_err(cannot_open)
         }
         other => other.map_err(cannot_open),
+    };
+    finish_forgetting(ctx, printer, archive?)
+}
+
+fn open_waiting(printer: &mut Printer, path: &Path) -> std::result::Result<Archive, ArchiveError> {
+    wait_note(printer, path);
+    Archive::open(path)
+}
+
+/// Tells why nothing happens for a while.
+pub(crate) fn wait_note(printer: &mut Printer, path: &Path) {
+    if Archive::is_busy(path) {
+        printer.note("Waiting for another backstory to finish its work on the archive.");
     }
 }
 
-/// Builds the archive anew from what it captured, and carries over the user's own words.
-pub(crate) fn rebuild(
-    ctx: &Context,
-    printer: &mut Printer,
-    path: &Path,
-) -> Result<Option<Absorbed>> {
-    let mut rebuild = Rebuild::begin(path).map_err(cannot_open)?;
-    let old = rebuild.old();
-    let mut is_damaged = old.is_none() && path.exists();
-    let candidates = candidates(ctx);
-    let mut absorbed = None;
-    if let Some(old) = &old {
-        let progress = printer.progress(old.files().map_or(0, |files| files.len()));
-        let setup = setup(ctx, &ctx.machine, &candidates);
-        match rebuild.archive.absorb(old, &setup, &|_| progress.tick()) {
-            Ok(done) => absorbed = Some(done),
-            // What came over before the damage stays.
-            Err(error) if error.is_damage() => is_damaged = true,
-            Err(error) => return Err(cannot_open(error)),
-        }
+/// Completes a `forget` that was interrupted, so that no text of it stays in the file.
+fn finish_forgetting(ctx: &Context, printer: &mut Printer, mut archive: Archive) -> Result<Archive> {
+    if archive.is_read_only() || ctx.no_sync || !archive.is_unclean().map_err(cannot_open)? {
+        return Ok(archive);
     }
-    drop(old);
-    rebuild.finish(is_damaged).map_err(cannot_open)?;
-    if is_damaged {
+    match archive.finish_forgetting() {
+        Ok(()) => printer.note("A `forget` that was interrupted is complete now."),
+        Err(error) => printer.warn(error.to_string()),
+    }
+    Ok(archive)
+}
+
+fn rebuild_outdated(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<()> {
+    wait_note(printer, path);
+    let rebuild = Rebuild::begin(path).map_err(cannot_open)?;
+    // Another command may have done it while this one waited.
+    if !rebuild.is_needed() {
+        return Ok(());
+    }
+    printer.note("The archive was written by an older version of backstory and is rebuilt.");
+    run_rebuild(ctx, printer, &rebuild)?;
+    Ok(())
+}
+
+/// Rebuilds the archive from what it captured, with the user's own names, tags and tombstones.
+pub(crate) fn rebuild(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Imported> {
+    wait_note(printer, path);
+    let rebuild = Rebuild::begin(path).map_err(cannot_open)?;
+    run_rebuild(ctx, printer, &rebuild)
+}
+
+fn run_rebuild(ctx: &Context, printer: &mut Printer, rebuild: &Rebuild) -> Result<Imported> {
+    let candidates = candidates(ctx);
+    let setup = setup(ctx, Machine::This(&ctx.machine), &candidates);
+    let progress = printer.progress(rebuild.count());
+    let rebuilt = rebuild.run(&setup, &|_| progress.tick()).map_err(cannot_open)?;
+    drop(progress);
+    for lost in &rebuilt.imported.lost {
+        printer.warn(format!("could not be saved: {lost}"));
+    }
+    if let Some(aside) = &rebuilt.aside {
         printer.warn(format!(
-            "the old archive is damaged and was set aside as `{}`; what could not be read of it is not in the new one",
-            ctx.show(&path.with_extension("damaged"))
+            "the old archive was damaged and was set aside as `{}`",
+            ctx.show(aside)
         ));
     }
-    Ok(absorbed)
+    Ok(rebuilt.imported)
 }
 
 pub(crate) fn setup<'a>(
     ctx: &'a Context,
-    machine: &'a str,
+    machine: Machine<'a>,
     candidates: &'a Candidates,
 ) -> Setup<'a> {
     Setup {
@@ -307,7 +343,7 @@ pub(crate) fn sync(
     printer: &mut Printer,
     archive: &mut Archive,
     found: &Found,
-    machine: &str,
+    machine: Machine<'_>,
     paths: Vec<PathBuf>,
 ) -> Result<Synced> {
     let mut candidates = candidates(ctx);
@@ -334,7 +370,7 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
     if !path.exists() {
         return Ok(());
     }
-    let Ok(mut archive) = Archive::open(path) else { return Ok(()) };
+    let Ok(Some(mut archive)) = Archive::open_if_free(path) else { return Ok(()) };
     if archive.is_read_only() || !archive.has_uncaptured().map_err(cannot_open)? {
         return Ok(());
     }
@@ -375,10 +411,13 @@ pub(crate) fn candidates(ctx: &Context) -> Candidates {
 pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
     let hint = match &error {
         other if other.is_damage() || matches!(other, ArchiveError::Stored(_)) => {
-            "`backstory sync --rebuild` builds it anew from what it captured and from the files still there"
+            "`backstory sync --rebuild` saves what can be read and reads the agent's files again"
         }
         ArchiveError::Newer(_) => "update backstory, or name another archive with `--archive`",
         ArchiveError::NotOurs(_) => "name another file with `--archive`",
+        ArchiveError::StillRead(_) => {
+            "close the program that reads it; the next command removes the text"
+        }
         ArchiveError::Open { .. } => "check its folder, or name another one with `--archive`",
         other if other.is_full() => "free some space; nothing of what was kept before is lost",
         other if other.passes() => {

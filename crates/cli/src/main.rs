@@ -46,10 +46,15 @@ fn main() -> ExitCode {
 fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     let ctx = Context::new(&args.global)?;
     printer.recolor(ctx.color);
-    let exit = commands::run(&ctx, printer, args.command.as_ref())?;
-    printer.flush()?;
+    let exit = commands::run(&ctx, printer, args.command.as_ref());
+    let printed = printer.flush();
+    // An answer that found nothing, or that nobody reads to its end, captures all the same.
     if args.command.as_ref().is_none_or(commands::Command::reads) {
-        library::keep(&ctx, printer)?;
+        let kept = library::keep(&ctx, printer);
+        if exit.is_ok() {
+            kept?;
+        }
     }
-    Ok(exit)
+    printed?;
+    exit
 }

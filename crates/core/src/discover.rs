@@ -20,6 +20,8 @@ pub struct Source {
     pub folder: Option<Arc<Path>>,
     pub size: u64,
     pub modified: Option<SystemTime>,
+    /// When its metadata changed last, in nanoseconds since 1970, where the system records it.
+    pub changed: Option<i64>,
     /// Which file it is, whatever its name, where the system can tell.
     pub inode: Option<u64>,
     /// What the archive knows of it; none for a file that was only found.

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use backstory_core::archive::{Archive, Info};
+use backstory_core::archive::{Archive, ArchiveError, Foreign, Info, Machine};
 use backstory_core::export::json::Time;
 use serde::Serialize;
 
@@ -181,10 +181,10 @@ fn check(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<Exit
 
 fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &Path) -> Result<()> {
     let shown = ctx.show(file);
-    if file.exists() {
+    if file.symlink_metadata().is_ok() {
         return Err(Failure::new(format!("`{shown}` exists already")).hint("name a new file"));
     }
-    archive.backup(file).map_err(|error| {
+    archive.backup(file, ctx.now).map_err(|error| {
         Failure::new(format!("cannot copy the archive to `{shown}`")).because(error)
     })?;
     let size = file.metadata().map_or(0, |about| about.len());
@@ -194,23 +194,33 @@ fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &Path) 
 
 fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Path) -> Result<()> {
     let shown = ctx.show(file);
-    if !file.is_file() {
-        return Err(Failure::new(format!("`{shown}` is no file")));
-    }
-    let other = Archive::open(file).map_err(|error| {
-        Failure::new(format!("`{shown}` cannot be merged"))
-            .because(error)
-            .hint("it must be an archive of backstory; yours is as it was")
+    let other = Foreign::open(file).map_err(|error| {
+        let failure = Failure::new(format!("`{shown}` cannot be merged"));
+        let hint = match &error {
+            ArchiveError::Outdated(_) => "run this version of backstory on it once: `backstory --archive FILE sync`",
+            ArchiveError::Newer(_) => "update backstory here first",
+            _ => "it must be an archive of backstory; yours is as it was",
+        };
+        failure.because(error).hint(hint)
     })?;
     let candidates = library::candidates(ctx);
-    let setup = library::setup(ctx, &ctx.machine, &candidates);
-    let progress = printer.progress(other.files().map_or(0, |files| files.len()));
-    let done = archive.absorb(&other, &setup, &|_| progress.tick()).map_err(cannot_open)?;
+    let setup = library::setup(ctx, Machine::This(&ctx.machine), &candidates);
+    if let Some(path) = archive.path() {
+        library::wait_note(printer, path);
+    }
+    let progress = printer.progress(other.count());
+    let merged = archive.merge(&other, &setup, ctx.now, &|_| progress.tick()).map_err(cannot_open)?;
     drop(progress);
+    for lost in &merged.lost {
+        printer.warn(format!("damaged in `{shown}`: {lost}"));
+    }
+    for refused in &merged.refused {
+        printer.warn(format!("not imported from `{shown}`: {refused}"));
+    }
     printer.note(format!(
-        "{} of `{shown}` taken over, {} of them captured.",
-        plural(done.sources, "file", "files"),
-        bytes(done.bytes)
+        "Imported {} of `{shown}` with {} of captured content.",
+        plural(merged.sources, "file", "files"),
+        bytes(merged.bytes)
     ));
     Ok(())
 }

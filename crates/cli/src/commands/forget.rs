@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use backstory_core::archive::{ArchiveError, Forgotten, Machine};
 use backstory_core::collection::Collection;
 use backstory_core::model::Session;
 use backstory_core::query::Filter;
@@ -68,6 +69,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
     if library.archive.path().is_none() || library.archive.is_read_only() {
         return Err(super::sync::not_writable(ctx, &path));
     }
+    if let Some(exit) = forgotten_before(printer, &library, args)? {
+        return Ok(exit);
+    }
     let chosen = chosen(ctx, &library.all, args)?;
     if chosen.is_empty() {
         return Err(Failure::nothing("no session fits, so nothing was forgotten"));
@@ -99,15 +103,46 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
     }
     let Library { mut archive, .. } = library;
     let candidates = library::candidates(ctx);
-    let setup = library::setup(ctx, &ctx.machine, &candidates);
+    let setup = library::setup(ctx, Machine::This(&ctx.machine), &candidates);
     let done = archive.forget(&ids, &setup, ctx.now).map_err(cannot_open)?;
+    report(ctx, printer, &done);
+    Ok(Exit::Fine)
+}
+
+/// Says what was removed, and where copies remain that are not ours to remove.
+fn report(ctx: &Context, printer: &mut Printer, done: &Forgotten) {
     printer.note(format!(
         "Forgotten: {}, {} and {} of captured text.",
         plural(done.sessions, "session", "sessions"),
         plural(done.sources, "file", "files"),
         bytes(done.bytes)
     ));
-    Ok(Exit::Fine)
+    for (paths, what) in [
+        (&done.agent_files, "Gemini CLI's own file still has it"),
+        (&done.backups, "a backup of the archive still has it"),
+    ] {
+        for path in paths {
+            printer.warn(format!("{what}: `{}`", ctx.show(path)));
+        }
+    }
+}
+
+/// Answers for sessions that were forgotten before: opening the archive has removed what was left of them.
+fn forgotten_before(printer: &mut Printer, library: &Library, args: &Forget) -> Result<Option<Exit>> {
+    if args.sessions.is_empty() || !args.project.is_empty() || args.before.is_some() {
+        return Ok(None);
+    }
+    let forgotten = library.archive.forgotten().map_err(cannot_open)?;
+    let is_known = |name: &OsString| forgotten.contains(&*name.to_string_lossy());
+    if !args.sessions.iter().all(is_known) {
+        return Ok(None);
+    }
+    if library.archive.is_unclean().map_err(cannot_open)? {
+        let path = library.archive.path().unwrap_or(Path::new("")).to_owned();
+        return Err(cannot_open(ArchiveError::StillRead(path)));
+    }
+    printer.note("Forgotten already; nothing of it is left in the archive.");
+    Ok(Some(Exit::Fine))
 }
 
 fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&'a Session>> {
@@ -183,7 +218,7 @@ fn with_neighbours<'a>(all: &'a Collection, chosen: &[&'a Session]) -> Vec<&'a S
 
 pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) -> Result<Exit> {
     let path = super::archive::path(ctx)?;
-    let archive = library::open_archive_at(ctx, printer, &path)?;
+    let mut archive = library::open_archive_at(ctx, printer, &path)?;
     if args.list {
         let forgotten = archive.forgotten().map_err(cannot_open)?;
         for id in &forgotten {

@@ -52,7 +52,7 @@ pub(crate) struct Untag {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<Exit> {
-    let (library, id) = named(ctx, printer, &args.session)?;
+    let (mut library, id) = named(ctx, printer, &args.session)?;
     let name = args.text.as_deref().map(str::trim);
     if name.is_some_and(str::is_empty) {
         return Err(Failure::new("a name cannot be empty").hint("`--clear` takes the name away"));
@@ -66,7 +66,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<E
 }
 
 pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Exit> {
-    let (library, id) = named(ctx, printer, &args.session)?;
+    let (mut library, id) = named(ctx, printer, &args.session)?;
     for tag in cleaned(&args.tags)? {
         library.archive.add_tag(&id, tag, ctx.now).map_err(cannot_open)?;
     }
@@ -75,10 +75,10 @@ pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Ex
 }
 
 pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Result<Exit> {
-    let (library, id) = named(ctx, printer, &args.session)?;
+    let (mut library, id) = named(ctx, printer, &args.session)?;
     let mut exit = Exit::Fine;
     for tag in cleaned(&args.tags)? {
-        if !library.archive.remove_tag(&id, tag).map_err(cannot_open)? {
+        if !library.archive.remove_tag(&id, tag, ctx.now).map_err(cannot_open)? {
             printer.warn(format!("session `{id}` has no tag `{tag}`"));
             exit = Exit::Nothing;
         }

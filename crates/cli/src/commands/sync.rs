@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use backstory_core::archive::{Captured, Synced, Texted};
+use backstory_core::archive::{Archive, Captured, Machine, Synced, Texted};
+use backstory_core::discover::Found;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -56,30 +57,16 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     super::require_given(ctx)?;
     let path = super::archive::path(ctx)?;
     if args.rebuild {
-        let absorbed = library::rebuild(ctx, printer, &path)?;
-        if let Some(absorbed) = absorbed {
-            printer.note(format!(
-                "{} carried over.",
-                plural(absorbed.sources, "source was", "sources were")
-            ));
-            if absorbed.lost > 0 {
-                printer.warn(format!(
-                    "{} gone, not captured, and not understood any more",
-                    plural(absorbed.lost, "file is", "files are")
-                ));
-            }
-        }
+        let imported = library::rebuild(ctx, printer, &path)?;
+        printer.note(format!("Rebuilt with {}.", plural(imported.sources, "file", "files")));
     }
     let mut archive = library::open_archive_at(ctx, printer, &path)?;
     if archive.is_read_only() {
         return Err(not_writable(ctx, &path));
     }
     let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
-    let machine = args.machine.as_deref().unwrap_or(&ctx.machine);
-    let synced = library::sync(ctx, printer, &mut archive, &found, machine, Vec::new())?;
-    let progress = printer.progress(usize::try_from(synced.new + synced.changed).unwrap_or(0));
-    let captured = archive.capture(&[], None, &|_| progress.tick()).map_err(cannot_open)?;
-    drop(progress);
+    let machine = args.machine.as_deref().map_or(Machine::This(&ctx.machine), Machine::Other);
+    let (synced, captured) = read_and_capture(ctx, printer, &mut archive, found, machine)?;
     let texted = library::index(printer, &mut archive)?;
     if ctx.json {
         printer.json(&Document {
@@ -100,6 +87,34 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
         tell(printer, &synced, &captured, Some(&texted));
     }
     Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
+}
+
+/// Reads and captures; files that change between the two are read again.
+fn read_and_capture(
+    ctx: &Context,
+    printer: &mut Printer,
+    archive: &mut Archive,
+    mut found: Found,
+    machine: Machine<'_>,
+) -> Result<(Synced, Captured)> {
+    const TRIES: usize = 3;
+    let mut done: Option<(Synced, Captured)> = None;
+    for _ in 0..TRIES {
+        let synced = library::sync(ctx, printer, archive, &found, machine, Vec::new())?;
+        let progress = printer.progress(usize::try_from(synced.new + synced.changed).unwrap_or(0));
+        let captured = archive.capture(&[], None, &|_| progress.tick()).map_err(cannot_open)?;
+        drop(progress);
+        let (first, all) = done.get_or_insert((synced, Captured::default()));
+        first.gone = first.gone.max(synced.gone);
+        all.files += captured.files;
+        all.bytes += captured.bytes;
+        all.changed = captured.changed;
+        if captured.changed == 0 {
+            break;
+        }
+        found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+    }
+    Ok(done.unwrap_or_default())
 }
 
 pub(super) fn not_writable(ctx: &Context, path: &Path) -> Failure {

@@ -1,19 +1,22 @@
 //! Sources into their rows, and the sessions they touch put together anew.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rusqlite::{Connection, Transaction, params};
 use rustc_hash::FxHashSet;
 
+use super::capture::distrust;
+use super::digest::Digest;
 use super::fingerprint::Look;
+use super::forget::{forget_source, forgotten};
+use super::machine::MachineId;
 use super::settle::{resolve_all, resolved};
-use super::sources::{self, New};
+use super::sources::{self, New, Version};
 use super::sync::Setup;
+use super::versions::lacks_messages;
 use super::web::{self, Web};
-use super::words::{forget_source, forgotten};
-use super::{ArchiveError, ledger};
+use super::{ArchiveError, codec, ledger};
 use crate::agent::gemini::{
     self, About, Holds, Kept, Membership, Projects, Scanned, Typed, is_nameless, keys,
     learn_projects, memberships,
@@ -22,10 +25,11 @@ use crate::discover::{Archived, SourceState};
 
 /// A source on its way into the archive.
 pub(super) struct Incoming {
-    pub(super) machine: Arc<str>,
+    pub(super) machine: MachineId,
     pub(super) state: SourceState,
     pub(super) look: Look,
-    pub(super) proof: Option<Vec<u8>>,
+    /// The content that was read; none when it could not be read.
+    pub(super) digest: Option<Digest>,
     pub(super) kept: Kept,
     pub(super) origin: Origin,
 }
@@ -35,11 +39,27 @@ pub(super) struct Incoming {
 pub(super) enum Origin {
     /// It is on the disk like this.
     Disk,
-    /// The same, and was read on from where it was left: nothing it held is lost.
-    Continued,
-    /// Another archive knows it like this.
-    Archive,
+    /// The same, and all that was read before is still at its beginning.
+    Grown,
+    /// Another archive has it like this.
+    Archive {
+        /// Whether it is a file of this machine, whose current version only the disk can provide.
+        is_own: bool,
+    },
 }
+
+/// What a source is written into.
+enum Slot {
+    /// A row of its own, in this state.
+    New(SourceState),
+    /// The row of the file, which it continues or supersedes.
+    Known(i64),
+    /// Nothing: a row has the same content.
+    Same(i64),
+}
+
+/// The note that sessions known only from prompt logs must be put together again.
+pub(super) const UNSETTLED: &str = "unsettled";
 
 /// What is carried from batch to batch.
 pub(super) struct Batch<'a> {
@@ -54,90 +74,78 @@ impl<'a> Batch<'a> {
         Self { setup, projects, logs_changed: false }
     }
 
-    /// Writes sources, and the sessions they touch. Gives the row of each, none for what was known.
+    /// Writes sources, and the sessions they touch. `written` is told the row of each, by its place in the
+    /// list, before sessions are put together.
     pub(super) fn write(
         &mut self,
         db: &Transaction<'_>,
         incoming: Vec<Incoming>,
-    ) -> Result<Vec<(PathBuf, Option<i64>)>, ArchiveError> {
+        mut written: impl FnMut(usize, i64) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
         learn_projects(incoming.iter().map(|one| &one.kept.scanned), &mut self.projects);
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut fresh: HashMap<i64, Scanned> = HashMap::new();
         // What has a name goes in first: it may name the rest.
-        let (nameless, named): (Vec<Incoming>, Vec<Incoming>) =
-            incoming.into_iter().partition(|one| is_nameless(&one.kept.scanned));
+        let (nameless, named): (Vec<_>, Vec<_>) =
+            incoming.into_iter().enumerate().partition(|(_, one)| is_nameless(&one.kept.scanned));
         let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut numbers = Vec::new();
-        for one in named.into_iter().chain(nameless) {
-            let source = &one.kept.scanned.source;
+        for (place, one) in named.into_iter().chain(nameless) {
             if !is_nameless(&one.kept.scanned) {
-                folders.extend(source.folder().map(Path::to_owned));
+                folders.extend(one.kept.scanned.source.folder().map(Path::to_owned));
             }
-            let path = source.path.clone();
-            numbers.push((path, self.put(db, one, &mut touched, &mut fresh)?));
+            let number = self.put(db, one, &mut touched, &mut fresh)?;
+            written(place, number)?;
         }
         for folder in folders {
             self.rename(db, &folder, &mut touched)?;
         }
         self.weave(db, touched, fresh)?;
         ledger::set_note(db, "projects", &self.projects.store())?;
+        if self.logs_changed {
+            ledger::set_note(db, UNSETTLED, &[])?;
+        }
         // A later batch may know better: then these are put together again.
         let mut resolved = resolved(db)?;
         for (key, project) in resolve_all(db, &mut self.projects)? {
             resolved.entry(key).or_insert(project);
         }
-        ledger::set_note(db, "resolved", &postcard::to_stdvec(&resolved).unwrap_or_default())?;
-        Ok(numbers)
+        ledger::set_note(db, "resolved", &codec::encode(&resolved, "projects")?)?;
+        Ok(())
     }
 
-    /// Writes one source and what it is a part of; none when what is there says as much.
+    /// Writes one source and what it is a part of; returns its row.
     fn put(
         &mut self,
         db: &Transaction<'_>,
         incoming: Incoming,
         touched: &mut BTreeSet<String>,
         fresh: &mut HashMap<i64, Scanned>,
-    ) -> Result<Option<i64>, ArchiveError> {
-        let Incoming { machine, mut state, look, proof, kept, origin } = incoming;
+    ) -> Result<i64, ArchiveError> {
+        let (number, state) = match slot(db, &incoming)? {
+            Slot::Same(number) => return Ok(number),
+            Slot::Known(number) => (Some(number), incoming.state),
+            Slot::New(state) => (None, state),
+        };
+        let Incoming { machine, look, digest, kept, .. } = incoming;
         let Kept { mut scanned, stored, offset, known_keys } = kept;
-        let mut number = None;
-        if state == SourceState::Replaced {
-            if sources::has_replaced(db, &machine, &scanned.source.path, look)? {
-                return Ok(None);
-            }
-        } else if let Some(known) = sources::number_of(db, &machine, &scanned.source.path)? {
-            let before =
-                if origin == Origin::Continued { None } else { sources::scanned(db, known)? };
-            let is_older = origin == Origin::Archive
-                && before.as_ref().is_some_and(|before| {
-                    (before.source.modified, before.source.size)
-                        > (scanned.source.modified, scanned.source.size)
-                });
-            match before {
-                Some(before) if is_older && !holds_more(&scanned, &before) => return Ok(None),
-                Some(_) if is_older => state = SourceState::Replaced,
-                Some(before) if holds_more(&before, &scanned) => {
-                    sources::set_state(db, known, SourceState::Replaced)?;
-                }
-                _ => number = Some(known),
-            }
-            touched.extend(web::groups(db, known)?);
+        if let Some(number) = number {
+            touched.extend(web::groups(db, number)?);
         }
         let source = &scanned.source;
         let named = |folder: &Path, short: &str| web::named(db, folder, short).ok().flatten();
         let members = memberships(&scanned, &mut self.projects, &named);
         let excluded = self.is_excluded(&scanned, &members);
-        let kept = !excluded && !holds_forgotten(db, &scanned)?;
+        let kept = !excluded && !holds_forgotten(db, &scanned, &members)?;
         let is_conversation = matches!(scanned.holds, Holds::Sessions(_) | Holds::History(_));
         let is_read = !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
-        let packed = (kept && is_read).then(|| sources::pack(db, stored));
+        let packed = (kept && is_read).then(|| sources::pack(db, stored, source)).transpose()?;
         let new = New {
             source,
             machine: &machine,
             state,
             look,
             offset: offset.filter(|_| packed.is_some()),
-            proof: proof.as_deref(),
+            digest: digest.as_ref(),
             nameless: is_nameless(&scanned),
             about: &About::of(&scanned),
             problems: gemini::token_problems(&scanned),
@@ -151,7 +159,7 @@ impl<'a> Batch<'a> {
         }
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
         if !kept || !is_conversation {
-            return Ok(Some(number));
+            return Ok(number);
         }
         for member in &members {
             db.prepare_cached("INSERT OR IGNORE INTO members VALUES (?1, ?2, ?3)")?
@@ -161,7 +169,7 @@ impl<'a> Batch<'a> {
         hold(db, number, &scanned, &known_keys)?;
         scanned.source.archived = Some(Archived { number, machine, state });
         fresh.insert(number, scanned);
-        Ok(Some(number))
+        Ok(number)
     }
 
     /// Whether its project must stay out.
@@ -264,28 +272,110 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Whether a prompt log or a file beside sessions says something of one that was forgotten. Sessions
-/// themselves are told when they are put together.
-fn holds_forgotten(db: &Connection, scanned: &Scanned) -> Result<bool, ArchiveError> {
-    Ok(match &scanned.holds {
-        Holds::Prompts(typed) => {
-            let forgotten = forgotten(db)?;
-            typed.iter().any(|typed| forgotten.contains(&typed.session))
+/// Decides which row a source goes into, and what becomes of the versions of it that are there.
+fn slot(db: &Transaction<'_>, incoming: &Incoming) -> Result<Slot, ArchiveError> {
+    let path = &incoming.kept.scanned.source.path;
+    let versions = sources::versions(db, &incoming.machine, path)?;
+    let current = versions.last().filter(|version| version.state != SourceState::Replaced);
+    match incoming.origin {
+        Origin::Archive { is_own } => slot_of_import(db, incoming, &versions, current, is_own),
+        Origin::Disk | Origin::Grown => match current {
+            Some(current) => slot_of_read(db, incoming, current),
+            None => Ok(Slot::New(incoming.state)),
+        },
+    }
+}
+
+/// A file that was read again.
+fn slot_of_read(
+    db: &Transaction<'_>,
+    incoming: &Incoming,
+    current: &Version,
+) -> Result<Slot, ArchiveError> {
+    let scanned = &incoming.kept.scanned;
+    if matches!(scanned.holds, Holds::Unreadable) && current.digest.is_some() {
+        // What was read before stays; the file is tried again the next time.
+        distrust(db, current.number)?;
+        return Ok(Slot::Same(current.number));
+    }
+    if current.digest.is_some() && current.digest == incoming.digest {
+        sources::set_look(db, current.number, incoming.look)?;
+        return Ok(Slot::Same(current.number));
+    }
+    if incoming.origin == Origin::Grown || current.digest.is_none() {
+        return Ok(Slot::Known(current.number));
+    }
+    // Without its bytes an older version is worth keeping only for the facts that were read of it.
+    let is_worth_keeping = current.captured > 0
+        || sources::has_typed(db, current.number)?
+        || sources::scanned(db, current.number)?.is_some_and(|old| lacks_messages(scanned, &old));
+    if is_worth_keeping {
+        sources::replace(db, current.number)?;
+        return Ok(Slot::New(incoming.state));
+    }
+    Ok(Slot::Known(current.number))
+}
+
+/// A version that another archive has. The newest one becomes the current one, unless the file is of
+/// this machine; no version is written over.
+fn slot_of_import(
+    db: &Transaction<'_>,
+    incoming: &Incoming,
+    versions: &[Version],
+    current: Option<&Version>,
+    is_own: bool,
+) -> Result<Slot, ArchiveError> {
+    let Incoming { state, look, digest, .. } = incoming;
+    let version = Version {
+        number: 0,
+        state: *state,
+        modified: look.modified,
+        size: look.size,
+        digest: digest.clone(),
+        captured: 0,
+        is_whole: false,
+    };
+    let is_same = |known: &&Version| match (&known.digest, digest) {
+        (Some(known), Some(digest)) => known == digest,
+        _ => (known.size, known.modified) == (version.size, version.modified),
+    };
+    if let Some(same) = versions.iter().find(is_same) {
+        if *state == SourceState::Gone && same.state == SourceState::Live && !is_own {
+            sources::set_state(db, same.number, SourceState::Gone)?;
         }
-        Holds::Attached => {
-            let forgotten = forgotten(db)?;
-            let mut parts = scanned.source.path.iter().map(|part| part.to_string_lossy());
-            parts.any(|part| forgotten.contains(part.strip_prefix("session-").unwrap_or(&part)))
+        return Ok(Slot::Same(same.number));
+    }
+    for older in versions.iter().filter(|known| known.state == SourceState::Replaced) {
+        sources::replace(db, older.number)?;
+    }
+    Ok(match current {
+        _ if *state == SourceState::Replaced => Slot::New(SourceState::Replaced),
+        None => Slot::New(*state),
+        Some(current) if is_own || current.age() >= version.age() => {
+            Slot::New(SourceState::Replaced)
         }
-        _ => false,
+        Some(current) => {
+            sources::replace(db, current.number)?;
+            Slot::New(*state)
+        }
     })
 }
 
-/// Whether a source held a message that its newer version lacks.
-fn holds_more(old: &Scanned, new: &Scanned) -> bool {
-    let ids = |scanned: &Scanned| -> HashSet<String> { gemini::message_ids(scanned).collect() };
-    let new = ids(new);
-    gemini::message_ids(old).any(|id| !new.contains(&id))
+/// Returns whether a source has something of a session that was forgotten. Subagents that are not
+/// marked as such are recognized when sessions are put together.
+fn holds_forgotten(
+    db: &Connection,
+    scanned: &Scanned,
+    members: &[Membership],
+) -> Result<bool, ArchiveError> {
+    let forgotten = forgotten(db)?;
+    Ok(match &scanned.holds {
+        Holds::Prompts(typed) => typed.iter().any(|typed| forgotten.contains(&typed.session)),
+        Holds::Attached => {
+            gemini::restore::owner(&scanned.source).is_some_and(|owner| forgotten.contains(owner))
+        }
+        _ => members.iter().any(|member| forgotten.contains(&member.group)),
+    })
 }
 
 /// Notes which calls a source holds, those left out that it is known to hold, and marks it and others

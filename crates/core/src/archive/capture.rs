@@ -1,73 +1,104 @@
-//! The agents' own bytes, kept piece by piece.
+//! Captures the agents' own bytes, piece by piece.
 //!
-//! A log is captured where it was left, for it only grows; its last piece is taken again with what
-//! follows, so that small turns do not end up as small pieces. A file that was written anew is taken
-//! anew. What is stored is what stood in the file, to the byte.
+//! The bytes that are captured are the bytes that were read: every piece is compared with the digest of
+//! the read (`digest.rs`), and a file that has changed since then is left for the next sync. A log is
+//! captured from where it was left; its last piece is taken again with what follows, so that small turns
+//! do not end up as small pieces.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
-use super::{Archive, ArchiveError};
+use super::digest::{Digest, PIECE, seek};
+use super::fingerprint::Look;
+use super::{Archive, ArchiveError, codec};
 use crate::discover::Source;
-use crate::read::bytes::{Bytes, Disk, ReadSeek};
+use crate::read::bytes::{Bytes, Disk, ReadSeek, open_regular};
 
-/// A piece in the file. Larger ones compress better, smaller ones are quicker to look into.
-const PIECE: usize = 1 << 20;
-
-/// What is compressed before it is written: it bounds the memory.
+/// The number of bytes that are compressed before they are written: it bounds the memory.
 const BATCH: u64 = 32 << 20;
 
-/// The quickest: a higher one saves little on transcripts, which repeat themselves at short distance.
-const LEVEL: i32 = 1;
+pub(super) const UNCAPTURED: &str =
+    "state = 'live' AND kept AND captured < size AND digest IS NOT NULL";
 
-pub(super) const UNCAPTURED: &str = "state = 'live' AND kept \
-    AND (captured < size OR (size > 0 AND capture_modified IS NOT modified))";
-
-/// What a capture did, and what it left.
+/// Counts what a capture did, and what it left.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Captured {
     pub files: u64,
     pub bytes: u64,
     pub left_files: u64,
     pub left_bytes: u64,
+    /// Files that were no longer as they were read; the next sync reads them again.
+    pub changed: u64,
 }
 
-/// A file that is not captured as it is now.
+/// A file that is not captured as it was read.
 struct Open {
     number: i64,
     path: PathBuf,
-    size: u64,
     modified: Option<i64>,
     captured: u64,
-    /// The last piece: where it begins, how long it is, its hash.
-    last: Option<(u64, u64, Vec<u8>)>,
+    digest: Digest,
 }
 
-struct Piece {
-    start: u64,
-    length: u64,
-    hash: Vec<u8>,
-    data: Vec<u8>,
+/// A part of a file as it is stored.
+pub(super) struct Piece {
+    pub(super) start: u64,
+    pub(super) length: u64,
+    pub(super) hash: Vec<u8>,
+    pub(super) data: Vec<u8>,
 }
 
-struct Taken {
-    number: i64,
-    modified: Option<i64>,
-    /// From here on the pieces are new; what stood there before goes.
-    from: u64,
-    pieces: Vec<Piece>,
+impl Piece {
+    /// Compresses and hashes bytes of a file.
+    pub(super) fn new(start: u64, bytes: &[u8]) -> io::Result<Self> {
+        let data = zstd::bulk::compress(bytes, codec::LEVEL)?;
+        Ok(Self { start, length: bytes.len() as u64, hash: Sha256::digest(bytes).to_vec(), data })
+    }
+
+    /// Unpacks the bytes; none unless they are exactly those that were captured.
+    pub(super) fn bytes(&self) -> Option<Vec<u8>> {
+        if self.length == 0 || self.length > PIECE || !self.start.is_multiple_of(PIECE) {
+            return None;
+        }
+        let length = usize::try_from(self.length).ok()?;
+        let bytes = zstd::bulk::decompress(&self.data, length).ok()?;
+        let is_whole = bytes.len() == length && Sha256::digest(&bytes)[..] == self.hash;
+        is_whole.then_some(bytes)
+    }
+
+    /// Reads a row of `start, length, hash, data`.
+    pub(super) fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            start: row.get::<_, i64>(0)?.cast_unsigned(),
+            length: row.get::<_, i64>(1)?.cast_unsigned(),
+            hash: row.get(2)?,
+            data: row.get(3)?,
+        })
+    }
+
+    pub(super) fn insert(&self, db: &Connection, source: i64) -> rusqlite::Result<()> {
+        db.prepare_cached("INSERT OR REPLACE INTO captures VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(
+            params![
+                source,
+                self.start.cast_signed(),
+                self.length.cast_signed(),
+                self.hash,
+                self.data
+            ],
+        )?;
+        Ok(())
+    }
 }
 
 impl Archive {
-    /// Captures what changed, `first` the files that are named, then the oldest. Ends after
+    /// Captures what changed: the files named in `first` in that order, then the oldest. Ends after
     /// `deadline` with what is done by then.
     pub fn capture(
         &mut self,
@@ -75,10 +106,11 @@ impl Archive {
         deadline: Option<Instant>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Captured, ArchiveError> {
+        let _lock = self.write_lock()?;
         let mut open = self.uncaptured()?;
         let urgent: HashMap<&Path, usize> =
             first.iter().enumerate().map(|(n, path)| (path.as_path(), n)).collect();
-        open.sort_by_key(|file| {
+        open.sort_by_cached_key(|file| {
             let place = urgent.get(file.path.as_path()).copied().unwrap_or(usize::MAX);
             (place, file.modified, file.path.clone())
         });
@@ -88,127 +120,130 @@ impl Archive {
         while rest.peek().is_some() && !is_late() {
             let mut size = 0;
             let mut files = Vec::new();
-            while let Some(file) = rest.next_if(|next| size == 0 || size + next.size <= BATCH) {
-                size += (file.size - file.captured.min(file.size)).max(1);
+            while let Some(file) =
+                rest.next_if(|next| size == 0 || size + next.missing() <= BATCH)
+            {
+                size += file.missing();
                 files.push(file);
             }
-            let taken: Vec<Option<Taken>> = files
+            let taken: Vec<Option<Vec<Piece>>> = files
                 .par_iter()
                 .map(|file| {
-                    let taken = take(file).ok();
-                    progress(file.size);
+                    let taken = take(file).ok().flatten();
+                    progress(file.digest.length);
                     taken
                 })
                 .collect();
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for taken in taken.iter().flatten() {
-                done.files += 1;
-                done.bytes += taken.pieces.iter().map(|piece| piece.length).sum::<u64>();
-                put(&transaction, taken)?;
+            for (file, pieces) in files.iter().zip(&taken) {
+                if let Some(pieces) = pieces {
+                    done.files += 1;
+                    done.bytes += pieces.iter().map(|piece| piece.length).sum::<u64>();
+                    put(&transaction, file, pieces)?;
+                } else {
+                    done.changed += 1;
+                    distrust(&transaction, file.number)?;
+                }
             }
             transaction.commit()?;
         }
         for file in rest {
             done.left_files += 1;
-            done.left_bytes += file.size - file.captured.min(file.size);
+            done.left_bytes += file.missing();
         }
+        self.drop_contained_versions()?;
         Ok(done)
     }
 
-    /// Whether there is anything to capture.
+    /// Returns whether there is anything to capture.
     pub fn has_uncaptured(&self) -> Result<bool, ArchiveError> {
-        Ok(self.db.prepare(&format!("SELECT 1 FROM sources WHERE {UNCAPTURED}"))?.exists([])?)
+        let sql = format!("SELECT 1 FROM sources WHERE machine IS ?1 AND {UNCAPTURED}");
+        Ok(self.db.prepare(&sql)?.exists([self.reading()])?)
     }
 
+    /// Files of other machines are not below their paths here.
     fn uncaptured(&self) -> Result<Vec<Open>, ArchiveError> {
         let mut statement = self.db.prepare(&format!(
-            "SELECT number, path, size, modified, captured FROM sources WHERE {UNCAPTURED}"
+            "SELECT number, path, size, modified, captured, digest FROM sources
+             WHERE machine IS ?1 AND {UNCAPTURED}"
         ))?;
-        let mut last = self.db.prepare(
-            "SELECT start, length, hash FROM captures WHERE source = ?1 ORDER BY start DESC LIMIT 1",
-        )?;
-        let mut rows = statement.query([])?;
+        let mut rows = statement.query([self.reading()])?;
         let mut out = Vec::new();
         while let Some(row) = rows.next()? {
-            let unsigned =
-                |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
-            let number = row.get(0)?;
-            let piece = last.query_row([number], |row| {
-                let unsigned =
-                    |n: usize| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
-                Ok((unsigned(0)?, unsigned(1)?, row.get(2)?))
-            });
+            let path: String = row.get(1)?;
+            let size = row.get::<_, i64>(2)?.cast_unsigned();
+            let digest = Digest::from_blob(size, &row.get::<_, Vec<u8>>(5)?);
             out.push(Open {
-                number,
-                path: PathBuf::from(row.get::<_, String>(1)?),
-                size: unsigned(2)?,
+                number: row.get(0)?,
                 modified: row.get(3)?,
-                captured: unsigned(4)?,
-                last: piece.optional()?,
+                captured: row.get::<_, i64>(4)?.cast_unsigned(),
+                digest: digest.ok_or_else(|| ArchiveError::Stored(path.clone()))?,
+                path: path.into(),
             });
         }
         Ok(out)
     }
 }
 
-/// Reads what is new of a file, or all of it when what was captured is not its beginning.
-fn take(file: &Open) -> io::Result<Taken> {
-    let mut input = File::open(&file.path)?;
-    let mut from = 0;
-    let mut head = Vec::new();
-    if let Some((start, length, hash)) = &file.last {
-        input.seek(SeekFrom::Start(*start))?;
-        (&mut input).take(*length).read_to_end(&mut head)?;
-        if head.len() as u64 == *length && sha256(&head) == *hash {
-            from = *start;
-        } else {
-            input.seek(SeekFrom::Start(0))?;
-            head.clear();
-        }
+impl Open {
+    fn missing(&self) -> u64 {
+        self.digest.length.saturating_sub(self.captured).max(1)
     }
-    let mut pieces = Vec::new();
-    let mut start = from;
-    loop {
-        let mut bytes = std::mem::take(&mut head);
-        let room = (PIECE.saturating_sub(bytes.len())) as u64;
-        (&mut input).take(room).read_to_end(&mut bytes)?;
-        if bytes.is_empty() {
-            break;
-        }
-        let data = zstd::bulk::compress(&bytes, LEVEL)?;
-        let length = bytes.len() as u64;
-        pieces.push(Piece { start, length, hash: sha256(&bytes), data });
-        start += length;
+
+    /// Returns where the first piece begins that is not captured whole.
+    fn from(&self) -> u64 {
+        self.captured / PIECE * PIECE
     }
-    Ok(Taken { number: file.number, modified: file.modified, from, pieces })
 }
 
-fn put(db: &Connection, taken: &Taken) -> rusqlite::Result<()> {
-    let signed = |number: u64| number.cast_signed();
-    db.prepare_cached("DELETE FROM captures WHERE source = ?1 AND start >= ?2")?
-        .execute(params![taken.number, signed(taken.from)])?;
-    let mut insert = db.prepare_cached("INSERT INTO captures VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    let mut end = taken.from;
-    for piece in &taken.pieces {
-        insert.execute(params![
-            taken.number,
-            signed(piece.start),
-            signed(piece.length),
-            piece.hash,
-            piece.data
-        ])?;
-        end = piece.start + piece.length;
+/// Reads what is not captured of a file; none when it is not what was read.
+fn take(file: &Open) -> io::Result<Option<Vec<Piece>>> {
+    let mut input = open_regular(&file.path)?;
+    let mut start = file.from();
+    input.seek(SeekFrom::Start(start))?;
+    let mut pieces = Vec::new();
+    let mut bytes = Vec::new();
+    while start < file.digest.length {
+        let length = PIECE.min(file.digest.length - start);
+        bytes.clear();
+        (&mut input).take(length).read_to_end(&mut bytes)?;
+        if !file.digest.matches(start, &bytes) {
+            return Ok(None);
+        }
+        pieces.push(Piece::new(start, &bytes)?);
+        start += length;
     }
-    db.prepare_cached("UPDATE sources SET captured = ?2, capture_modified = ?3 WHERE number = ?1")?
-        .execute(params![taken.number, signed(end), taken.modified])?;
+    Ok(Some(pieces))
+}
+
+/// Writes pieces, unless another run has changed the source meanwhile.
+fn put(db: &Connection, file: &Open, pieces: &[Piece]) -> rusqlite::Result<()> {
+    let is_same = db
+        .prepare_cached("SELECT 1 FROM sources WHERE number = ?1 AND kept AND digest = ?2")?
+        .exists(params![file.number, file.digest.to_blob()])?;
+    if !is_same {
+        return Ok(());
+    }
+    for piece in pieces {
+        piece.insert(db, file.number)?;
+    }
+    db.prepare_cached("UPDATE sources SET captured = size WHERE number = ?1")?
+        .execute([file.number])?;
     Ok(())
 }
 
-fn sha256(bytes: &[u8]) -> Vec<u8> {
-    Sha256::digest(bytes).to_vec()
+/// Makes the next sync read a file again.
+pub(super) fn distrust(db: &Connection, number: i64) -> rusqlite::Result<()> {
+    let none = Look::unknown(0);
+    db.prepare_cached(
+        "UPDATE sources SET modified = ?2, changed = ?2, inode = ?2 WHERE number = ?1",
+    )?
+    .execute(params![number, none.modified])?;
+    Ok(())
 }
 
-/// A captured file, as if it were still there.
+/// Reads a captured file as if it were still there. Bytes that were lost read as line feeds, so that
+/// what follows keeps its place and a lost part of a log costs only the lines it cut.
 pub(super) struct CaptureReader<'a> {
     db: &'a Connection,
     source: i64,
@@ -231,21 +266,32 @@ impl<'a> CaptureReader<'a> {
         if (piece.0..piece.0 + piece.1.len() as u64).contains(&at) {
             return Ok(());
         }
-        let found: (i64, Vec<u8>) = self
+        let start = at / PIECE * PIECE;
+        let found = self
             .db
             .prepare_cached(
-                "SELECT start, data FROM captures WHERE source = ?1 AND start <= ?2
-                 ORDER BY start DESC LIMIT 1",
+                "SELECT start, length, hash, data FROM captures WHERE source = ?1 AND start = ?2",
             )
             .and_then(|mut find| {
-                find.query_row(params![self.source, at.cast_signed()], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })
+                let row = params![self.source, start.cast_signed()];
+                find.query_row(row, Piece::from_row).optional()
             })
             .map_err(io::Error::other)?;
-        *piece = (found.0.cast_unsigned(), zstd::decode_all(Cursor::new(found.1))?);
+        let bytes = match found {
+            Some(found) => found.bytes().ok_or_else(|| {
+                let what = format!("the archive's copy of it is damaged at byte {start}");
+                io::Error::new(io::ErrorKind::InvalidData, what)
+            })?,
+            None => lost(start, self.size),
+        };
+        *piece = (start, bytes);
         Ok(())
     }
+}
+
+/// Returns what stands for a piece that was lost.
+pub(super) fn lost(start: u64, size: u64) -> Vec<u8> {
+    vec![b'\n'; usize::try_from(PIECE.min(size - start)).unwrap_or(0)]
 }
 
 impl Read for CaptureReader<'_> {
@@ -266,48 +312,89 @@ impl Read for CaptureReader<'_> {
 
 impl Seek for CaptureReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let to = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::End(by) => self.size.checked_add_signed(by),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-        };
-        self.at = to.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        self.at = seek(self.at, self.size, to)?;
         Ok(self.at)
     }
 }
 
+/// The captured bytes of one source, whatever is on the disk.
+pub(super) struct CapturedBytes<'a> {
+    pub(super) db: &'a Connection,
+    pub(super) number: i64,
+}
+
+impl Bytes for CapturedBytes<'_> {
+    fn open(&self, _: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
+        Ok(Box::new(CaptureReader::new(self.db, self.number).map_err(io::Error::other)?))
+    }
+
+    fn beside(&self, _: &Path, _: u64) -> Option<Vec<u8>> {
+        None
+    }
+}
+
 impl Bytes for Archive {
-    /// The file itself while it is there; what was captured when it is gone or was written anew.
+    /// Opens the file itself while it is as it was read, else the captured bytes. The paths of another
+    /// machine mean nothing on this one.
     fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
         let Some(archived) = &source.archived else { return Disk.open(source) };
-        if !source.is_replaced()
-            && let Ok(file) = Disk.open(source)
-        {
-            return Ok(file);
+        let is_here = self.is_here(&archived.machine) && !source.is_replaced();
+        let row = self.stored_look(archived.number).map_err(io::Error::other)?;
+        if is_here && let Ok(file) = open_regular(&source.path) {
+            let is_same = Look::of_file(&file).is_ok_and(|look| look == row.look);
+            if is_same || row.captured < row.look.size {
+                return Ok(Box::new(file));
+            }
         }
-        let reader = CaptureReader::new(&self.db, archived.number).map_err(io::Error::other)?;
-        if reader.size == 0 && source.size > 0 {
+        if row.captured == 0 && row.look.size > 0 {
             let what = format!("`{}` is gone, and was not captured before", source.path.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
-        Ok(Box::new(reader))
+        Ok(Box::new(CaptureReader::new(&self.db, archived.number).map_err(io::Error::other)?))
     }
 
     fn beside(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
-        if let Some(there) = Disk.beside(path, most) {
-            return Some(there);
-        }
         let found = self
             .db
             .prepare_cached(
-                "SELECT number FROM sources WHERE path = ?1 AND captured BETWEEN 1 AND ?2",
+                "SELECT number, machine FROM sources WHERE path = ?1 AND captured BETWEEN 1 AND ?2
+                 ORDER BY state = 'replaced', machine IS NOT ?3",
             )
             .ok()?
-            .query_row(params![path.to_string_lossy(), most.cast_signed()], |row| row.get(0))
+            .query_row(params![path.to_string_lossy(), most.cast_signed(), self.reading()], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            })
             .optional()
-            .ok()??;
+            .ok()?;
+        let is_here = found.as_ref().is_none_or(|(_, machine)| self.is_here(machine));
+        if let Some(there) = Disk.beside(path, most).filter(|_| is_here) {
+            return Some(there);
+        }
         let mut bytes = Vec::new();
-        CaptureReader::new(&self.db, found).ok()?.read_to_end(&mut bytes).ok()?;
+        CaptureReader::new(&self.db, found?.0).ok()?.read_to_end(&mut bytes).ok()?;
         Some(bytes)
+    }
+}
+
+struct StoredLook {
+    look: Look,
+    captured: u64,
+}
+
+impl Archive {
+    fn stored_look(&self, number: i64) -> rusqlite::Result<StoredLook> {
+        self.db
+            .prepare_cached(
+                "SELECT size, modified, changed, inode, captured FROM sources WHERE number = ?1",
+            )?
+            .query_row([number], |row| {
+                let look = Look {
+                    size: row.get::<_, i64>(0)?.cast_unsigned(),
+                    modified: row.get(1)?,
+                    changed: row.get(2)?,
+                    inode: row.get(3)?,
+                };
+                Ok(StoredLook { look, captured: row.get::<_, i64>(4)?.cast_unsigned() })
+            })
     }
 }

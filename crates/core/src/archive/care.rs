@@ -1,14 +1,18 @@
 //! Looking after the archive itself: how large it is, whether it is whole, a copy of it.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rusqlite::backup::Backup;
-use rusqlite::{Connection, MAIN_DB};
-use sha2::{Digest, Sha256};
+use rusqlite::{MAIN_DB, params};
 
+use super::beside::Beside;
 use super::capture::UNCAPTURED;
+use super::digest::Digest;
+use super::open::{cannot, open_file};
+use super::salvage::{Pieces, row_ids};
 use super::{Archive, ArchiveError, sources};
 
 /// What there is.
@@ -59,8 +63,12 @@ impl Archive {
             + number("SELECT sum(length(sz)) FROM words_docsize")?;
         let bytes = pages * page;
         let sessions = self.sessions()?;
-        let mut machines =
-            self.db.prepare("SELECT DISTINCT machine FROM sources ORDER BY machine")?;
+        let labels = self.machine_labels()?;
+        let mut machines = self.db.prepare("SELECT DISTINCT machine FROM sources")?;
+        let machines = machines.query_map([], |row| row.get(0))?;
+        let machines: BTreeSet<String> = machines
+            .map(|id| id.map(|id: String| labels.get(&id).cloned().unwrap_or(id)))
+            .collect::<Result<_, _>>()?;
         Ok(Info {
             bytes,
             ledger_bytes: bytes.saturating_sub(capture_bytes + text_bytes),
@@ -75,74 +83,102 @@ impl Archive {
             gone: sessions.iter().filter(|s| s.state == crate::model::State::Gone).count() as u64,
             oldest: sessions.iter().filter_map(|session| session.started).min(),
             forgotten: number("SELECT count(*) FROM forgotten")?,
-            machines: machines.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?,
+            machines: machines.into_iter().collect(),
         })
     }
 
-    /// Unpacks and hashes every captured piece, and looks whether all that refers to something finds it.
+    /// Verifies every page, unpacks and hashes every captured piece, decodes every stored value, and
+    /// checks that all references lead somewhere. A problem never ends the check.
     pub fn check(&self, progress: &dyn Fn(u64)) -> Result<Checked, ArchiveError> {
         let mut out = Checked::default();
-        let mut lines = self.db.prepare("PRAGMA integrity_check")?;
-        for line in lines.query_map([], |row| row.get::<_, String>(0))? {
-            let line = line?;
-            if line != "ok" {
-                out.problems.push(format!("the file itself: {line}"));
+        self.check_pages(&mut out);
+        let mut pieces = Pieces::new(&self.db);
+        if !pieces.is_complete {
+            out.problems.push("some captured pieces cannot be reached".to_owned());
+        }
+        let (numbers, is_complete) = row_ids(&self.db, "sources");
+        if !is_complete {
+            out.problems.push("some rows of `sources` cannot be reached".to_owned());
+        }
+        for number in numbers {
+            out.sources += 1;
+            if let Err(error) = self.check_source(number, &mut pieces, &mut out, progress) {
+                out.problems.push(format!("file {number}: {error}"));
             }
         }
-        let mut ends: BTreeMap<i64, u64> = BTreeMap::new();
-        let mut pieces = self.db.prepare(
-            "SELECT source, start, length, hash, data FROM captures ORDER BY source, start",
-        )?;
-        let mut rows = pieces.query([])?;
-        while let Some(row) = rows.next()? {
-            let source: i64 = row.get(0)?;
-            let (start, length) =
-                (row.get::<_, i64>(1)?.cast_unsigned(), row.get::<_, i64>(2)?.cast_unsigned());
-            let hash: Vec<u8> = row.get(3)?;
-            let data = row.get_ref(4)?.as_blob().map_err(rusqlite::Error::from)?;
-            let end = ends.entry(source).or_default();
-            if *end != start {
-                out.problems.push(format!("source {source}: a piece begins at {start}, not {end}"));
-            }
-            *end = start + length;
-            match zstd::decode_all(data) {
-                Ok(bytes) if bytes.len() as u64 != length || Sha256::digest(&bytes)[..] != hash => {
-                    out.problems.push(format!("source {source}: the piece at {start} has changed"));
-                }
-                Ok(_) => {}
-                Err(error) => out.problems.push(format!(
-                    "source {source}: the piece at {start} cannot be unpacked: {error}"
-                )),
-            }
-            out.pieces += 1;
-            out.bytes += length;
-            progress(length);
+        for problem in [self.check_values(), self.check_keys(&mut out)].into_iter().filter_map(Result::err) {
+            out.problems.push(problem.to_string());
         }
-        self.check_keys(&ends, &mut out)?;
         Ok(out)
     }
 
-    fn check_keys(&self, ends: &BTreeMap<i64, u64>, out: &mut Checked) -> Result<(), ArchiveError> {
-        let mut all =
-            self.db.prepare("SELECT number, path, captured, source IS NULL FROM sources LEFT JOIN scans ON source = number")?;
-        let rows = all.query_map([], |row| {
-            Ok((
-                row.get::<_, i64>(0)?,
-                row.get::<_, String>(1)?,
-                row.get::<_, i64>(2)?,
-                row.get::<_, bool>(3)?,
-            ))
-        })?;
-        for row in rows {
-            let (number, path, captured, is_unread) = row?;
-            out.sources += 1;
-            if ends.get(&number).copied().unwrap_or(0) != captured.cast_unsigned() {
-                out.problems.push(format!("`{path}`: not all that was captured is there"));
+    /// Reads every page through SQLite, which checks their structure, and with them their checksums.
+    fn check_pages(&self, out: &mut Checked) {
+        let mut read = || -> rusqlite::Result<()> {
+            let mut lines = self.db.prepare("PRAGMA integrity_check")?;
+            for line in lines.query_map([], |row| row.get::<_, String>(0))? {
+                let line = line?;
+                if line != "ok" {
+                    out.problems.push(format!("the file itself: {line}"));
+                }
             }
-            if !is_unread && sources::scanned(&self.db, number)?.is_none() {
-                out.problems.push(format!("`{path}`: what was read of it cannot be understood"));
-            }
+            self.db.execute_batch("INSERT INTO words (words) VALUES ('integrity-check')")
+        };
+        if let Err(error) = read()
+            && !self.read_only
+        {
+            out.problems.push(format!("the file itself: {error}"));
         }
+    }
+
+    fn check_source(
+        &self,
+        number: i64,
+        pieces: &mut Pieces<'_>,
+        out: &mut Checked,
+        progress: &dyn Fn(u64),
+    ) -> Result<(), ArchiveError> {
+        let (path, captured, lost, digest) = self.db.query_row(
+            "SELECT path, captured, lost, digest FROM sources WHERE number = ?1",
+            [number],
+            |row| {
+                let digest: Option<Vec<u8>> = row.get(3)?;
+                let number = |n| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
+                Ok((row.get::<_, String>(0)?, number(1)?, number(2)?, digest))
+            },
+        )?;
+        let found = pieces.verify(number, captured, None);
+        out.pieces += found.count();
+        out.bytes += found.end - found.lost;
+        if found.end != captured || found.lost > lost {
+            out.problems.push(format!("`{path}`: {} captured bytes are damaged", found.lost - lost));
+        } else if lost > 0 {
+            out.problems.push(format!("`{path}`: {lost} captured bytes were lost before"));
+        }
+        let is_other = |(found, digest): (&Digest, &Vec<u8>)| found.to_blob() != *digest;
+        if found.end == captured && found.digest.as_ref().zip(digest.as_ref()).is_some_and(is_other) && self.is_captured_whole(number)? {
+            out.problems.push(format!("`{path}`: the captured bytes are not those that were read"));
+        }
+        if sources::scanned(&self.db, number).is_err() {
+            out.problems.push(format!("`{path}`: what was read of it cannot be decoded"));
+        }
+        progress(captured);
+        Ok(())
+    }
+
+    fn is_captured_whole(&self, number: i64) -> Result<bool, ArchiveError> {
+        let sql = "SELECT captured = size FROM sources WHERE number = ?1";
+        Ok(self.db.query_row(sql, [number], |row| row.get(0))?)
+    }
+
+    /// Decodes what is stored of files and sessions.
+    fn check_values(&self) -> Result<(), ArchiveError> {
+        self.files()?;
+        self.sessions()?;
+        self.spread_tools()
+    }
+
+    fn check_keys(&self, out: &mut Checked) -> Result<(), ArchiveError> {
         for (what, sql) in [
             (
                 "members of no source",
@@ -185,14 +221,36 @@ impl Archive {
         Ok(())
     }
 
-    /// Copies the archive to a new file, whole and consistent, also while others write to it.
-    pub fn backup(&self, to: &Path) -> Result<(), ArchiveError> {
-        let mut copy = Connection::open(to)?;
+    /// Copies the archive to a new file, whole and consistent, also while others write to it. The file
+    /// appears when it is complete, readable by its owner alone.
+    pub fn backup(&self, to: &Path, now: Timestamp) -> Result<(), ArchiveError> {
+        let failed = |error: io::Error| cannot(to, &error);
+        if to.symlink_metadata().is_ok() {
+            return Err(cannot(to, &"it exists already"));
+        }
+        let new = Beside::create(to, "backup").map_err(failed)?;
+        let mut copy = open_file(new.path())?;
         let backup = Backup::new_with_names(&self.db, MAIN_DB, &mut copy, MAIN_DB)?;
         backup.run_to_completion(1000, std::time::Duration::ZERO, None)?;
         drop(backup);
         // One file: what lies beside it would be left behind when it is moved.
         copy.execute_batch("PRAGMA journal_mode = DELETE")?;
+        copy.close().map_err(|(_, error)| error)?;
+        new.place_new(to).map_err(failed)?;
+        if !self.read_only {
+            let path = std::path::absolute(to).map_err(failed)?;
+            self.db.execute(
+                "INSERT OR REPLACE INTO backups VALUES (?1, ?2)",
+                params![path.to_string_lossy(), now.as_millisecond()],
+            )?;
+        }
         Ok(())
+    }
+
+    /// Returns where backups were written to.
+    pub(super) fn backups(&self) -> Result<Vec<PathBuf>, ArchiveError> {
+        let mut find = self.db.prepare("SELECT path FROM backups ORDER BY path")?;
+        let rows = find.query_map([], |row| Ok(row.get::<_, String>(0)?.into()))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 }

@@ -1,30 +1,48 @@
-//! Whether a file is still the one that was read.
+//! Recognizes a file that has not changed since it was read.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::io;
 use std::time::SystemTime;
 
-use sha2::{Digest, Sha256};
-
 use crate::discover::Source;
+use crate::metadata::{changed, inode};
 
-/// How much of a log is looked at to see that what was read of it is unchanged.
-const BLOCK: u64 = 4096;
-
-/// What a look at a file's metadata tells.
+/// A file's metadata: while it is the same, so is the content.
+///
+/// The time of the last metadata change (`ctime`) cannot be set by a program, so a file that was
+/// rewritten and given its old size and time back is recognized as changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) size: u64,
     /// Nanoseconds since 1970.
     pub(super) modified: Option<i64>,
+    pub(super) changed: Option<i64>,
     pub(super) inode: Option<i64>,
 }
 
 impl Look {
     pub(super) fn of(source: &Source) -> Self {
-        let modified = source.modified.and_then(nanoseconds);
-        Self { size: source.size, modified, inode: source.inode.map(u64::cast_signed) }
+        Self {
+            size: source.size,
+            modified: source.modified.and_then(nanoseconds),
+            changed: source.changed,
+            inode: source.inode.map(u64::cast_signed),
+        }
+    }
+
+    pub(super) fn of_file(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok().and_then(nanoseconds),
+            changed: changed(&metadata),
+            inode: inode(&metadata).map(u64::cast_signed),
+        })
+    }
+
+    /// Returns the fingerprint of a file that must be read again.
+    pub(super) fn unknown(size: u64) -> Self {
+        Self { size, modified: None, changed: None, inode: None }
     }
 }
 
@@ -44,17 +62,4 @@ pub(super) fn time(nanoseconds: i64) -> SystemTime {
     } else {
         SystemTime::UNIX_EPOCH + distance
     }
-}
-
-/// A hash of the last block before `offset`, and of where that is.
-pub(super) fn proof(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
-    let start = offset.saturating_sub(BLOCK);
-    let mut file = File::open(path)?;
-    file.seek(SeekFrom::Start(start))?;
-    let mut block = Vec::new();
-    file.take(offset - start).read_to_end(&mut block)?;
-    let mut hash = Sha256::new();
-    hash.update(offset.to_le_bytes());
-    hash.update(&block);
-    Ok(hash.finalize()[..16].to_vec())
 }

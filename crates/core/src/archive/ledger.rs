@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::detail::Detail;
-use super::{Archive, ArchiveError};
+use super::{Archive, ArchiveError, codec};
 use crate::agent::gemini::Assembled;
 use crate::model::{Call, Usage};
 use crate::pricing::Table;
@@ -31,17 +31,17 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-pub(super) fn insert(db: &Connection, mut assembled: Assembled) -> rusqlite::Result<()> {
+pub(super) fn insert(db: &Connection, mut assembled: Assembled) -> Result<(), ArchiveError> {
     let messages = std::mem::take(&mut assembled.messages);
     let detail = Detail::of(&assembled.session, messages);
     let archived = assembled.files.first().and_then(|source| source.archived.as_ref());
     let machine = archived.map_or("", |archived| &archived.machine);
-    // Plain data in memory always serializes.
-    let body = postcard::to_stdvec(&assembled.session).unwrap_or_default();
+    let id = &assembled.session.id;
+    let body = codec::encode(&assembled.session, id)?;
     let number = insert_session(db, &assembled, &detail, machine, &body)?;
     db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
-        .execute(params![number, postcard::to_stdvec(&detail).unwrap_or_default()])?;
-    roll_up(db, number, &detail)
+        .execute(params![number, codec::encode(&detail, id)?])?;
+    Ok(roll_up(db, number, &detail)?)
 }
 
 /// What sums ask for, and nothing else.
@@ -233,8 +233,7 @@ impl Archive {
         let mut rows = statement.query(params![bound(period.since), bound(period.until)])?;
         while let Some(row) = rows.next()? {
             let detail = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            let detail = postcard::from_bytes(detail)
-                .map_err(|_| ArchiveError::Stored("a session".to_owned()))?;
+            let detail = codec::decode(detail, "a session")?;
             each(row.get(0)?, detail)?;
         }
         Ok(())
@@ -249,6 +248,11 @@ pub(super) fn note(db: &Connection, key: &str) -> rusqlite::Result<Option<Vec<u8
     db.prepare_cached("SELECT value FROM notes WHERE key = ?1")?
         .query_row([key], |row| row.get(0))
         .optional()
+}
+
+pub(super) fn remove_note(db: &Connection, key: &str) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM notes WHERE key = ?1")?.execute([key])?;
+    Ok(())
 }
 
 pub(super) fn set_note(db: &Connection, key: &str, value: &[u8]) -> rusqlite::Result<()> {

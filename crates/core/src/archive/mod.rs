@@ -4,41 +4,54 @@
 //! together again, so every other row is a function of the sources: reading them in another order,
 //! twice, or on another machine gives the same rows.
 
-mod absorb;
+mod annotations;
 mod batch;
+mod beside;
 mod capture;
 mod care;
+mod codec;
 mod detail;
+mod digest;
 mod find;
 mod fingerprint;
+mod forget;
 mod functions;
+mod import;
 mod ledger;
+mod lock;
+mod machine;
 mod open;
+mod rebuild;
+mod salvage;
 mod sessions;
 mod settle;
 mod sources;
 mod sync;
 mod tally;
 mod text;
+mod versions;
+mod wal;
 mod web;
-mod words;
 
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use rusqlite::Connection;
+use tempfile::TempDir;
 
-pub use absorb::{Absorbed, Rebuild};
 pub use capture::Captured;
 pub use care::{Checked, Info};
 pub use detail::{Detail, TokenProblem, token_problems};
 pub use find::{Match, Order, TextRow};
+pub use forget::Forgotten;
 pub use functions::Billed;
+pub use import::{Foreign, Imported};
 pub use ledger::sums_suffice;
+pub use machine::{MachineId, named as machine_named};
+pub use rebuild::{Rebuild, Rebuilt};
 pub use sessions::{FaultCount, FileRow};
-pub use sync::{Exclude, Setup, Synced};
+pub use sync::{Exclude, Machine, Setup, Synced};
 pub use text::Texted;
-pub use words::Forgotten;
 
 use crate::agent::gemini::Candidates;
 use crate::discover::Found;
@@ -49,7 +62,17 @@ pub struct Archive {
     pub(crate) db: Connection,
     /// None for one in memory.
     path: Option<PathBuf>,
+    /// Identifies the file that was opened.
+    file: Option<u64>,
     read_only: bool,
+    /// Whether nobody else can have it, so that no lock is needed.
+    is_private: bool,
+    /// This machine's id, once it has one.
+    machine: Option<MachineId>,
+    /// The machine whose files were read last.
+    reading: Option<MachineId>,
+    /// A copy that was made because the file itself must not change.
+    copy: Option<TempDir>,
 }
 
 /// Why the archive does not answer.
@@ -72,6 +95,17 @@ pub enum ArchiveError {
     /// It must be rebuilt.
     #[error("`{0}` was written by an older backstory")]
     Outdated(PathBuf),
+    #[error("`{0}` cannot be written")]
+    ReadOnly(PathBuf),
+    /// What was forgotten is still in SQLite's log.
+    #[error("another program is reading `{0}`, so the forgotten text is still in its log")]
+    StillRead(PathBuf),
+    /// Another archive that must not be merged.
+    #[error("`{path}` is not an archive of this version of backstory: {why}")]
+    Foreign { path: PathBuf, why: String },
+    /// A rebuilt archive that must not take the place of the old one.
+    #[error("the rebuilt archive lacks {0}, so `{1}` was left as it was")]
+    Incomplete(String, PathBuf),
     #[error("cannot read session `{0}`: {1}")]
     Read(String, #[source] std::io::Error),
     #[error("what the archive holds of `{0}` cannot be understood")]
@@ -86,6 +120,7 @@ impl ArchiveError {
             Self::Corrupt(_) => true,
             Self::Sql(error) => {
                 matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+                    || is_mismatch(error)
             }
             _ => false,
         }
@@ -119,9 +154,7 @@ impl Archive {
     pub fn of(found: &Found) -> Result<Self, ArchiveError> {
         let mut archive = Self::in_memory()?;
         let candidates = Candidates::default();
-        let setup =
-            Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
-        archive.sync(found, &setup, &|_| {})?;
+        archive.sync(found, &Setup::plain(&candidates), &|_| {})?;
         Ok(archive)
     }
 
@@ -141,3 +174,11 @@ impl Archive {
         Ok(())
     }
 }
+
+/// Returns whether an error reports a page whose checksum does not match.
+fn is_mismatch(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(error, _) if error.extended_code == MISMATCH)
+}
+
+/// SQLite's `SQLITE_IOERR_DATA`.
+const MISMATCH: i32 = 10 | (32 << 8);

@@ -1,4 +1,4 @@
-//! The archive's file: made, opened, recognized.
+//! The archive's file: created, opened, recognized.
 
 use std::fs;
 use std::io;
@@ -7,132 +7,272 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use tempfile::TempDir;
 
-use super::{Archive, ArchiveError, ledger};
+use super::beside::{Beside, with_ending};
+use super::lock::{Lock, Mode};
+use super::{Archive, ArchiveError, ledger, machine, wal};
 use crate::agent::gemini;
+use crate::metadata;
 
-/// "bkst", so that other programs can tell what the file is.
+/// "bkst", so that other programs can recognize the file.
 const APPLICATION: i32 = 0x626b_7374;
 
 /// Steps of the user's own tables; never edited, only added to.
-const USER: [&str; 1] = [include_str!("schema/user.sql")];
+const USER: [&str; 2] = [include_str!("schema/user.sql"), include_str!("schema/user2.sql")];
 
 const DERIVED: &str = include_str!("schema/derived.sql");
 
-/// How long to wait for another process that is writing.
+/// Changes with the derived tables.
+const VERSION: u32 = 4;
+
+/// The time to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Between two attempts.
+/// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl Archive {
-    /// An archive for one run, gone at its end.
+    /// Creates an archive for one run, gone at its end.
     pub fn in_memory() -> Result<Self, ArchiveError> {
         let db = Connection::open_in_memory()?;
         db.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
-        let archive = Self { db, path: None, read_only: false };
-        archive.create()?;
+        create(&db)?;
+        Ok(Self::around(db, None))
+    }
+
+    /// Opens the archive, or creates a new one, waiting for structural work on it to end. One that
+    /// cannot be written is opened for reading.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        Self::open_with(path, |mode| Lock::wait(path, mode).map(Some))?
+            .ok_or_else(|| ArchiveError::Busy(path.to_owned()))
+    }
+
+    /// Opens the archive like [`Self::open`], unless another process does structural work on it.
+    pub fn open_if_free(path: &Path) -> Result<Option<Self>, ArchiveError> {
+        Self::open_with(path, |mode| Lock::try_take(path, mode))
+    }
+
+    /// Opens the archive as it is, for reading only, whatever others do with it.
+    pub fn open_to_read(path: &Path) -> Result<Self, ArchiveError> {
+        let (db, copy) = open_unchanged(path)?;
+        let mut archive = Self::around(db, Some(path));
+        archive.read_only = true;
+        archive.copy = copy;
+        archive.check_version(path)?;
+        archive.machine = machine::read(path).map_err(|error| cannot(path, &error))?;
         Ok(archive)
     }
 
-    /// Opens the archive, or makes a new one. What cannot be written is opened for reading.
-    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+    fn open_with(
+        path: &Path,
+        lock: impl Fn(Mode) -> io::Result<Option<Lock>>,
+    ) -> Result<Option<Self>, ArchiveError> {
         if path.is_dir() {
             return Err(cannot(path, &"it is a folder"));
         }
-        let is_new = !path.exists();
-        if is_new {
-            prepare_place(path).map_err(|error| cannot(path, &error))?;
-        }
-        let archive = match Self::connect(path, false) {
-            Err(ArchiveError::Sql(error)) if is_read_only(&error) => Self::connect(path, true)?,
-            other => other.map_err(|error| explain(path, error))?,
-        };
-        archive.check_version(path)?;
-        Ok(archive)
-    }
-
-    /// Opens an archive of any version, to take over what can be taken over.
-    pub(super) fn open_any(path: &Path) -> Result<Self, ArchiveError> {
         if !path.exists() {
-            return Err(cannot(path, &"it is not there"));
+            make_folder(path).map_err(|error| cannot(path, &error))?;
+            let Some(_lock) = lock(Mode::Exclusive).map_err(|error| cannot(path, &error))? else {
+                return Ok(None);
+            };
+            if !path.exists() {
+                Self::create_file(path)?;
+            }
         }
-        let archive = Self::connect(path, false).map_err(|error| explain(path, error))?;
-        // What is damaged shows when it is read.
-        archive.db.query_row("SELECT count(*) FROM sources", [], |row| row.get::<_, i64>(0))?;
-        Ok(archive)
-    }
-
-    fn connect(path: &Path, read_only: bool) -> Result<Self, ArchiveError> {
-        let db = if read_only {
-            // Another process may not be writing to it: then nothing changes under our feet.
-            let uri = format!("file:{}?immutable=1", escaped(path));
-            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(uri, flags)?
-        } else {
-            let db = Connection::open(path)?;
-            db.busy_timeout(PATIENCE)?;
-            write_ahead(&db)?;
-            db
+        let _lock = match lock(Mode::Shared) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return Ok(None),
+            // A folder that cannot be written: nobody else writes there either.
+            Err(error) if is_denied(&error) => return Self::open_to_read(path).map(Some),
+            Err(error) => return Err(cannot(path, &error)),
         };
-        db.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;")?;
-        let archive = Self { db, path: Some(path.to_owned()), read_only };
-        if !read_only && archive.user_version()? == 0 && archive.is_empty()? {
-            archive.create()?;
+        match Self::connect(path) {
+            Err(ArchiveError::Sql(error)) if is_read_only(&error) => Self::open_to_read(path),
+            Ok(archive) if archive.db.is_readonly("main")? => Self::open_to_read(path),
+            Ok(mut archive) => {
+                archive.check_version(path)?;
+                archive.machine = machine::read(path).map_err(|error| cannot(path, &error))?;
+                Ok(archive)
+            }
+            Err(error) => Err(explain(path, error)),
         }
+        .map(Some)
+    }
+
+    /// Creates an empty archive that only its creator uses, such as one that is being rebuilt.
+    pub(super) fn create_private(path: &Path) -> Result<Self, ArchiveError> {
+        let mut archive = Self::connect(path)?;
+        create(&archive.db)?;
+        archive.is_private = true;
         Ok(archive)
     }
 
-    fn create(&self) -> Result<(), ArchiveError> {
-        let db = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-        // Another run may have begun at the same time.
-        if !self.is_empty()? {
-            return Ok(());
-        }
-        db.execute_batch(&format!("PRAGMA application_id = {APPLICATION};"))?;
-        for step in USER {
-            db.execute_batch(step)?;
-        }
-        db.execute_batch(DERIVED)?;
-        ledger::set_note(&db, "version", current_version().as_bytes())?;
-        db.execute_batch(&format!("PRAGMA user_version = {};", USER.len()))?;
-        Ok(db.commit()?)
+    /// Creates an archive that appears whole or not at all. A machine's id beside it is that of an
+    /// earlier one.
+    fn create_file(path: &Path) -> Result<(), ArchiveError> {
+        let new = Beside::create(path, "new").map_err(|error| cannot(path, &error))?;
+        let archive = Self::create_private(new.path())?;
+        archive.close_whole()?;
+        machine::remove(path).map_err(|error| cannot(path, &error))?;
+        new.place_new(path).map_err(|error| cannot(path, &error))
     }
 
-    fn user_version(&self) -> Result<usize, ArchiveError> {
-        let version: i64 = self.db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        Ok(usize::try_from(version).unwrap_or(usize::MAX))
+    /// Closes the archive as one file: what lies beside it would be left behind when it is moved.
+    pub(super) fn close_whole(self) -> Result<(), ArchiveError> {
+        self.empty_log()?;
+        self.db.execute_batch("PRAGMA journal_mode = DELETE")?;
+        self.db.close().map_err(|(_, error)| error.into())
     }
 
-    fn is_empty(&self) -> Result<bool, ArchiveError> {
-        let tables: i64 =
-            self.db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        Ok(tables == 0)
+    fn around(db: Connection, path: Option<&Path>) -> Self {
+        Self {
+            db,
+            path: path.map(Path::to_owned),
+            file: path.and_then(file_id),
+            read_only: false,
+            is_private: path.is_none(),
+            machine: None,
+            reading: None,
+            copy: None,
+        }
     }
 
-    fn check_version(&self, path: &Path) -> Result<(), ArchiveError> {
-        let application: i32 = self.db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-        if application != APPLICATION {
-            return Err(ArchiveError::NotOurs(path.to_owned()));
+    pub(super) fn connect(path: &Path) -> Result<Self, ArchiveError> {
+        if wal::is_damaged(path).map_err(|error| cannot(path, &error))? {
+            return Err(ArchiveError::Corrupt(path.to_owned()));
         }
-        if self.user_version()? > USER.len() {
-            return Err(ArchiveError::Newer(path.to_owned()));
+        let db = open_file(path)?;
+        db.busy_timeout(PATIENCE)?;
+        write_ahead(&db)?;
+        tune(&db)?;
+        Ok(Self::around(db, Some(path)))
+    }
+
+    /// Takes the lock that writing needs. An archive that was replaced by a rebuild meanwhile is opened
+    /// again.
+    pub(super) fn write_lock(&mut self) -> Result<Option<Lock>, ArchiveError> {
+        self.take_lock(Mode::Shared)
+    }
+
+    /// Takes the lock for structural work.
+    pub(super) fn structural_lock(&mut self) -> Result<Option<Lock>, ArchiveError> {
+        self.take_lock(Mode::Exclusive)
+    }
+
+    /// Returns whether another process does structural work on an archive, so that opening it would wait.
+    pub fn is_busy(path: &Path) -> bool {
+        path.exists() && matches!(Lock::try_take(path, Mode::Shared), Ok(None))
+    }
+
+    fn take_lock(&mut self, mode: Mode) -> Result<Option<Lock>, ArchiveError> {
+        let Some(path) = self.path.clone().filter(|_| !self.is_private) else { return Ok(None) };
+        if self.read_only {
+            return Err(ArchiveError::ReadOnly(path));
         }
-        let version = self.note("version").ok().flatten().unwrap_or_default();
-        if version != current_version().as_bytes() {
-            let theirs = String::from_utf8_lossy(&version).into_owned();
-            let newer = theirs.split('.').next().and_then(|n| n.parse::<u32>().ok());
-            return Err(match newer {
-                Some(theirs) if theirs > VERSION => ArchiveError::Newer(path.to_owned()),
-                _ => ArchiveError::Outdated(path.to_owned()),
-            });
+        let lock = Lock::wait(&path, mode).map_err(|error| cannot(&path, &error))?;
+        if file_id(&path) != self.file {
+            let mut again = Self::connect(&path).map_err(|error| explain(&path, error))?;
+            again.check_version(&path)?;
+            again.machine = machine::read(&path).map_err(|error| cannot(&path, &error))?;
+            again.reading = again.machine.clone();
+            *self = again;
         }
-        Ok(())
+        Ok(Some(lock))
+    }
+
+    pub(super) fn check_version(&self, path: &Path) -> Result<(), ArchiveError> {
+        let checked = compare_version(&self.db, path);
+        match &checked {
+            // The version is read past damage: an archive of an older version is rebuilt all the same.
+            Err(error) if error.is_damage() => {
+                match compare_version(&open_plain(path)?, path) {
+                    Err(outdated @ ArchiveError::Outdated(_)) => Err(outdated),
+                    _ => Err(ArchiveError::Corrupt(path.to_owned())),
+                }
+            }
+            _ => checked,
+        }
     }
 }
 
-/// Readers and a writer do not wait for each other. Two runs that switch a new file to that at once are
-/// refused without waiting, so the waiting is ours.
+/// Fails unless a database is an archive of this version.
+pub(super) fn compare_version(db: &Connection, path: &Path) -> Result<(), ArchiveError> {
+    let number = |sql| db.query_row(sql, [], |row| row.get::<_, i64>(0));
+    if number("PRAGMA application_id")? != i64::from(APPLICATION) {
+        return Err(ArchiveError::NotOurs(path.to_owned()));
+    }
+    if usize::try_from(number("PRAGMA user_version")?).is_ok_and(|steps| steps > USER.len()) {
+        return Err(ArchiveError::Newer(path.to_owned()));
+    }
+    let theirs = ledger::note(db, "version")?.unwrap_or_default();
+    if theirs == current_version().as_bytes() {
+        return Ok(());
+    }
+    let theirs = String::from_utf8_lossy(&theirs);
+    let parts: Option<Vec<u32>> = theirs.split('.').map(|part| part.parse().ok()).collect();
+    Err(match parts.as_deref() {
+        Some([theirs, _]) if *theirs > VERSION => ArchiveError::Newer(path.to_owned()),
+        Some([_, _]) => ArchiveError::Outdated(path.to_owned()),
+        _ => ArchiveError::Corrupt(path.to_owned()),
+    })
+}
+
+fn create(db: &Connection) -> Result<(), ArchiveError> {
+    let db = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+    db.execute_batch(&format!("PRAGMA application_id = {APPLICATION};"))?;
+    for step in USER {
+        db.execute_batch(step)?;
+    }
+    db.execute_batch(DERIVED)?;
+    ledger::set_note(&db, "version", current_version().as_bytes())?;
+    db.execute_batch(&format!("PRAGMA user_version = {};", USER.len()))?;
+    Ok(db.commit()?)
+}
+
+fn current_version() -> String {
+    format!("{VERSION}.{}", gemini::VERSION)
+}
+
+/// Opens a database that must not change. Where a log belongs to it, both are copied and opened there,
+/// because SQLite cannot read a log without writing beside it.
+pub(super) fn open_unchanged(path: &Path) -> Result<(Connection, Option<TempDir>), ArchiveError> {
+    let failed = |error: io::Error| cannot(path, &error);
+    let log = with_ending(path, "-wal");
+    if !log.metadata().is_ok_and(|log| log.len() > 0) {
+        return Ok((open_plain(path)?, None));
+    }
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let copy = folder.path().join("archive.db");
+    fs::copy(path, &copy).map_err(failed)?;
+    fs::copy(log, with_ending(&copy, "-wal")).map_err(failed)?;
+    let db = Connection::open(&copy)?;
+    tune(&db)?;
+    Ok((db, Some(folder)))
+}
+
+/// Opens a database without its log, for reading only, and without verifying its pages.
+fn open_plain(path: &Path) -> Result<Connection, ArchiveError> {
+    let uri = format!("file:{}?immutable=1", escaped(path));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let db = Connection::open_with_flags(uri, flags)?;
+    tune(&db)?;
+    Ok(db)
+}
+
+/// Opens a database for reading and writing.
+pub(super) fn open_file(path: &Path) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, OpenFlags::default())
+}
+
+fn tune(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(
+        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA trusted_schema = OFF;",
+    )
+}
+
+/// Lets readers and a writer work at the same time. Two runs that switch a new file to that mode at once
+/// are refused without waiting, so the waiting is done here.
 fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -144,15 +284,13 @@ fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Changes with the derived tables.
-const VERSION: u32 = 3;
-
-fn current_version() -> String {
-    format!("{VERSION}.{}", gemini::VERSION)
+/// Identifies the file at a path, so that one that took its place is recognized.
+fn file_id(path: &Path) -> Option<u64> {
+    fs::metadata(path).ok().as_ref().and_then(metadata::inode)
 }
 
-/// The folder and the file are for the user alone: they hold all that was ever said.
-fn prepare_place(path: &Path) -> io::Result<()> {
+/// Makes the archive's folder for the user alone: it holds all that was ever said.
+fn make_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.exists()) {
         let mut builder = fs::DirBuilder::new();
@@ -161,16 +299,16 @@ fn prepare_place(path: &Path) -> io::Result<()> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
     }
-    let mut options = fs::OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(|_| ())
+    Ok(())
 }
 
-/// A path inside a URI.
+/// Escapes a path for a URI.
 fn escaped(path: &Path) -> String {
     path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 fn is_read_only(error: &rusqlite::Error) -> bool {
@@ -180,18 +318,16 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn cannot(path: &Path, error: &dyn std::fmt::Display) -> ArchiveError {
+pub(super) fn cannot(path: &Path, error: &dyn std::fmt::Display) -> ArchiveError {
     ArchiveError::Open { path: path.to_owned(), why: error.to_string() }
 }
 
-/// What is wrong with the file itself is told as such.
+/// Replaces an error of SQLite by what is wrong with the file.
 pub(super) fn explain(path: &Path, error: ArchiveError) -> ArchiveError {
     let path = || PathBuf::from(path);
     match &error {
+        ArchiveError::Sql(_) if error.is_damage() => ArchiveError::Corrupt(path()),
         ArchiveError::Sql(sql) => match sql.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-                ArchiveError::Corrupt(path())
-            }
             Some(ErrorCode::DiskFull) => ArchiveError::DiskFull(path()),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ArchiveError::Busy(path()),
             _ => error,

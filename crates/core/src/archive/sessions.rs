@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::sources;
 use super::web::Web;
-use super::{Archive, ArchiveError};
+use super::{Archive, ArchiveError, codec};
 use crate::agent::gemini::{About, Assembled, Candidates, Scanned, of_prompts, token_problems};
 use crate::discover::Source;
 use crate::model::{Session, State};
@@ -16,7 +16,7 @@ use crate::model::{Session, State};
 pub struct FileRow {
     pub source: Source,
     pub about: About,
-    /// How many of its bytes are captured.
+    /// The number of its bytes that are captured.
     pub captured: u64,
 }
 
@@ -45,6 +45,7 @@ impl Archive {
     pub fn sessions(&self) -> Result<Vec<Session>, ArchiveError> {
         let states = self.group_states()?;
         let children = self.children()?;
+        let labels = self.machine_labels()?;
         let mut names = self.names()?;
         let mut tags = self.tags()?;
         let mut statement =
@@ -54,9 +55,9 @@ impl Archive {
         while let Some(row) = rows.next()? {
             let id: String = row.get(0)?;
             let body = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
-            let mut session: Session =
-                postcard::from_bytes(body).map_err(|_| ArchiveError::Stored(id.clone()))?;
-            session.machine = row.get(2)?;
+            let mut session: Session = codec::decode(body, &id)?;
+            let machine: String = row.get(2)?;
+            session.machine = labels.get(&machine).cloned().unwrap_or(machine);
             session.subagents = children.get(&id).copied().unwrap_or(0);
             if let Some(state) =
                 states.get(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)
@@ -88,19 +89,18 @@ impl Archive {
     /// The sources that are or were there.
     pub fn files(&self) -> Result<Vec<FileRow>, ArchiveError> {
         let sql = format!(
-            "SELECT {}, about, captured FROM sources ORDER BY path, modified",
+            "SELECT {}, about, captured - lost FROM sources ORDER BY path, modified",
             sources::COLUMNS
         );
         let mut statement = self.db.prepare(&sql)?;
         let rows = statement.query_map([], |row| {
-            let about = postcard::from_bytes(row.get_ref(9)?.as_blob()?).ok();
-            Ok((sources::source(row)?, about, row.get::<_, i64>(10)?.cast_unsigned()))
+            let captured: i64 = row.get(10)?;
+            Ok((sources::source(row)?, row.get::<_, Vec<u8>>(9)?, captured.cast_unsigned()))
         })?;
         let mut out = Vec::new();
         for row in rows {
             let (source, about, captured) = row?;
-            let stored = || ArchiveError::Stored(source.path.display().to_string());
-            let about = about.ok_or_else(stored)?;
+            let about = codec::decode(&about, &source.path.display().to_string())?;
             out.push(FileRow { source, about, captured });
         }
         Ok(out)
@@ -149,7 +149,7 @@ impl Archive {
 
     fn group_states(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {
         let mut statement = self.db.prepare(
-            "SELECT grp, max(state = 'live'), min(captured >= size) FROM members
+            "SELECT grp, max(state = 'live'), min(captured - lost >= size) FROM members
              JOIN sources ON number = source GROUP BY grp",
         )?;
         let rows = statement.query_map([], |row| {
@@ -166,22 +166,6 @@ impl Archive {
             Ok((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    pub(super) fn names(&self) -> Result<HashMap<String, String>, ArchiveError> {
-        let mut statement = self.db.prepare("SELECT session, name FROM names")?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    pub(super) fn tags(&self) -> Result<HashMap<String, Vec<String>>, ArchiveError> {
-        let mut statement = self.db.prepare("SELECT session, tag FROM tags ORDER BY tag")?;
-        let mut out: HashMap<String, Vec<String>> = HashMap::new();
-        for row in statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
-            let (session, tag): (String, String) = row?;
-            out.entry(session).or_default().push(tag);
-        }
-        Ok(out)
     }
 }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::batch::Batch;
-use super::words::forgotten;
-use super::{Archive, ArchiveError, ledger, sources};
+use super::batch::{Batch, UNSETTLED};
+use super::forget::forgotten;
+use super::{Archive, ArchiveError, codec, ledger, sources};
 use crate::agent::gemini::{self, Projects};
 use crate::project::Project;
 
@@ -18,7 +18,8 @@ impl Batch<'_> {
     pub(super) fn settle(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
         let resolved_now = resolve_all(&archive.db, &mut self.projects)?;
         let before = resolved(&archive.db)?;
-        if !self.logs_changed && resolved_now == before {
+        let is_unsettled = archive.note(UNSETTLED)?.is_some();
+        if !self.logs_changed && !is_unsettled && resolved_now == before {
             return Ok(());
         }
         let db = archive.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -30,11 +31,11 @@ impl Batch<'_> {
                 }
             }
             self.weave(&db, touched, HashMap::new())?;
-            let stored = postcard::to_stdvec(&resolved_now).unwrap_or_default();
-            ledger::set_note(&db, "resolved", &stored)?;
+            ledger::set_note(&db, "resolved", &codec::encode(&resolved_now, "projects")?)?;
             ledger::set_note(&db, "projects", &self.projects.store())?;
         }
         self.log_only(&db)?;
+        ledger::remove_note(&db, UNSETTLED)?;
         db.commit()?;
         Ok(())
     }
@@ -82,8 +83,8 @@ pub(super) type Resolved = BTreeMap<(Option<String>, Option<String>), Project>;
 
 /// How they resolved when their sessions were put together.
 pub(super) fn resolved(db: &Connection) -> Result<Resolved, ArchiveError> {
-    let stored = ledger::note(db, "resolved")?.unwrap_or_default();
-    Ok(postcard::from_bytes(&stored).unwrap_or_default())
+    let stored = ledger::note(db, "resolved")?;
+    stored.map_or_else(|| Ok(Resolved::new()), |stored| codec::decode(&stored, "projects"))
 }
 
 pub(super) fn resolve_all(

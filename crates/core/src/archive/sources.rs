@@ -1,14 +1,18 @@
 //! Sources as rows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::capture::CapturedBytes;
+use super::digest::Digest;
 use super::fingerprint::{self, Look};
+use super::{ArchiveError, codec};
 use crate::agent::AgentKind;
-use crate::agent::gemini::{About, Scanned, Typed, recall};
+use crate::agent::gemini::{About, Scanned, Typed, recall, scan_and_store};
 use crate::discover::{Archived, Source, SourceKind, SourceState};
 
 /// What is known of a file without looking into what was read of it.
@@ -18,27 +22,29 @@ pub(super) struct Known {
     pub(super) look: Look,
     pub(super) state: SourceState,
     pub(super) offset: Option<u64>,
-    pub(super) proof: Option<Vec<u8>>,
+    /// The content that was read; none when it could not be read.
+    pub(super) digest: Option<Digest>,
 }
 
 /// The files of a machine by path, those left out that were replaced.
 pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<HashMap<String, Known>> {
     let mut statement = db.prepare(
-        "SELECT path, number, size, modified, inode, state, offset, proof FROM sources
+        "SELECT path, number, size, modified, inode, state, offset, digest, changed FROM sources
          WHERE machine = ?1 AND state != 'replaced'",
     )?;
     let rows = statement.query_map([machine], |row| {
         let look = Look {
             size: row.get::<_, i64>(2)?.cast_unsigned(),
             modified: row.get(3)?,
+            changed: row.get(8)?,
             inode: row.get(4)?,
         };
         let known = Known {
             number: row.get(1)?,
             look,
-            state: state(row.get_ref(5)?.as_str()?),
+            state: row.get(5)?,
             offset: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
-            proof: row.get(7)?,
+            digest: digest(look.size, row.get_ref(7)?.as_blob_or_null()?),
         };
         Ok((row.get(0)?, known))
     })?;
@@ -54,60 +60,101 @@ pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
     Ok(Source {
         agent: AgentKind::Gemini,
         path: PathBuf::from(row.get::<_, String>(3)?),
-        kind: kind(row.get_ref(4)?.as_str()?),
+        kind: row.get(4)?,
         folder: folder.map(|folder| Arc::from(PathBuf::from(folder))),
         size: row.get::<_, i64>(6)?.cast_unsigned(),
         modified: modified.map(fingerprint::time),
+        changed: None,
         inode: None,
         archived: Some(Archived {
             number: row.get(0)?,
             machine: row.get::<_, String>(1)?.into(),
-            state: state(row.get_ref(8)?.as_str()?),
+            state: row.get(8)?,
         }),
     })
 }
 
-fn state(name: &str) -> SourceState {
-    SourceState::ALL.into_iter().find(|state| state.name() == name).unwrap_or(SourceState::Gone)
+fn digest(length: u64, blob: Option<&[u8]>) -> Option<Digest> {
+    Digest::from_blob(length, blob?)
 }
 
-fn kind(name: &str) -> SourceKind {
-    SourceKind::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or(SourceKind::Chat)
+/// A stored word that no version of this program writes is an error.
+fn named<T: Copy>(
+    value: ValueRef<'_>,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> FromSqlResult<T> {
+    let text = value.as_str()?;
+    all.iter().copied().find(|one| name(*one) == text).ok_or(FromSqlError::InvalidType)
 }
 
-/// What was read of a source; none when nothing is stored of it.
-pub(super) fn scanned(db: &Connection, number: i64) -> rusqlite::Result<Option<Scanned>> {
-    let Some(scan) = scan(db, number)? else { return Ok(None) };
-    let mut find =
-        db.prepare_cached(&format!("SELECT {COLUMNS} FROM sources WHERE number = ?1"))?;
-    let source = find.query_row([number], source).optional()?;
-    Ok(source.and_then(|source| recall(source, &scan)))
-}
-
-/// What was stored of a source.
-pub(super) fn scan(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
-    let mut find = db.prepare_cached("SELECT body FROM scans WHERE source = ?1")?;
-    let scan = find.query_row([number], |row| Ok(unpack(row.get_ref(0)?.as_blob()?))).optional()?;
-    Ok(scan.flatten())
-}
-
-/// In a file it is compressed; what is gone at the end of the run is not worth it. The last byte
-/// tells.
-pub(super) fn pack(db: &Connection, scan: Vec<u8>) -> Vec<u8> {
-    if db.path().is_some_and(|path| !path.is_empty()) {
-        let mut packed = zstd::bulk::compress(&scan, 1).unwrap_or_default();
-        packed.push(1);
-        return packed;
+impl FromSql for SourceState {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        named(value, &Self::ALL, Self::name)
     }
-    let mut plain = scan;
-    plain.push(0);
-    plain
 }
 
-fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
-    match packed.split_last()? {
-        (1, packed) => zstd::decode_all(packed).ok(),
-        (_, plain) => Some(plain.to_vec()),
+impl FromSql for SourceKind {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        named(value, &Self::ALL, Self::name)
+    }
+}
+
+/// Returns what was read of a source; none when nothing is stored of it. A stored scan that cannot be
+/// decoded is made again from the captured bytes.
+pub(super) fn scanned(db: &Connection, number: i64) -> Result<Option<Scanned>, ArchiveError> {
+    let Some(packed) = packed_scan(db, number)? else { return Ok(None) };
+    let mut find = db.prepare_cached(&format!(
+        "SELECT {COLUMNS}, captured = size AND lost = 0 FROM sources WHERE number = ?1"
+    ))?;
+    let found = find.query_row([number], |row| Ok((source(row)?, row.get::<_, bool>(9)?)));
+    let Some((source, is_whole)) = found.optional()? else { return Ok(None) };
+    let decoded = unpack(&packed, &source).and_then(|scan| {
+        recall(source.clone(), &scan).ok_or_else(|| ArchiveError::Stored(shown(&source)))
+    });
+    match decoded {
+        Err(_) if is_whole => {
+            Ok(Some(scan_and_store(source, &CapturedBytes { db, number }).scanned))
+        }
+        other => other.map(Some),
+    }
+}
+
+/// Returns the stored scan of a source, for reading on where it ended.
+pub(super) fn scan(db: &Connection, source: &Source, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    Ok(packed_scan(db, number)?.and_then(|packed| unpack(&packed, source).ok()))
+}
+
+fn packed_scan(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    let mut find = db.prepare_cached("SELECT body FROM scans WHERE source = ?1")?;
+    find.query_row([number], |row| row.get(0)).optional()
+}
+
+fn shown(source: &Source) -> String {
+    source.path.display().to_string()
+}
+
+/// Compresses a scan that is stored in a file; one that is gone at the end of the run is not worth it.
+/// The last byte distinguishes them.
+pub(super) fn pack(
+    db: &Connection,
+    scan: Vec<u8>,
+    source: &Source,
+) -> Result<Vec<u8>, ArchiveError> {
+    let is_stored = db.path().is_some_and(|path| !path.is_empty());
+    let mut packed = if is_stored { codec::compress(&scan, &shown(source))? } else { scan };
+    packed.push(u8::from(is_stored));
+    Ok(packed)
+}
+
+/// Unpacks a stored scan. It is bounded because the archive may come from somebody else: a scan is
+/// never much larger than its file.
+pub(super) fn unpack(packed: &[u8], source: &Source) -> Result<Vec<u8>, ArchiveError> {
+    let most = usize::try_from(source.size.saturating_mul(8)).unwrap_or(usize::MAX);
+    match packed.split_last() {
+        Some((1, packed)) => codec::decompress(packed, most.saturating_add(1 << 20), &shown(source)),
+        Some((0, plain)) => Ok(plain.to_vec()),
+        _ => Err(ArchiveError::Stored(shown(source))),
     }
 }
 
@@ -118,7 +165,7 @@ pub(super) struct New<'a> {
     pub(super) state: SourceState,
     pub(super) look: Look,
     pub(super) offset: Option<u64>,
-    pub(super) proof: Option<&'a [u8]>,
+    pub(super) digest: Option<&'a Digest>,
     pub(super) nameless: bool,
     pub(super) about: &'a About,
     pub(super) problems: usize,
@@ -126,20 +173,24 @@ pub(super) struct New<'a> {
     pub(super) scan: Option<&'a [u8]>,
 }
 
-/// Writes a source into its row; gives the row's number.
-pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqlite::Result<i64> {
+/// Writes a source into its row, a new one if it has no number; returns the number.
+pub(super) fn put(
+    db: &Connection,
+    new: &New<'_>,
+    number: Option<i64>,
+) -> Result<i64, ArchiveError> {
     let source = new.source;
     let signed = |number: u64| number.cast_signed();
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     db.prepare_cached(
         "INSERT INTO sources
-             (number, machine, agent, path, kind, folder, size, modified, inode, state, offset, proof,
-              nameless, faults, problems, about, kept)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+             (number, machine, agent, path, kind, folder, size, modified, inode, state, offset, digest,
+              nameless, faults, problems, about, kept, changed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
          ON CONFLICT (number) DO UPDATE SET
              kind = excluded.kind, folder = excluded.folder, size = excluded.size,
              modified = excluded.modified, inode = excluded.inode, state = excluded.state,
-             offset = excluded.offset, proof = excluded.proof, nameless = excluded.nameless,
+             offset = excluded.offset, digest = excluded.digest, changed = excluded.changed, nameless = excluded.nameless,
              faults = excluded.faults, problems = excluded.problems,
              about = excluded.about, kept = excluded.kept",
     )?
@@ -155,13 +206,13 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
         new.look.inode,
         new.state.name(),
         new.offset.map(signed),
-        new.proof,
+        new.digest.map(Digest::to_blob),
         new.nameless,
         count(new.about.faults.count()),
         count(new.problems),
-        // Plain data in memory always serializes.
-        postcard::to_stdvec(new.about).unwrap_or_default(),
+        codec::encode(new.about, &shown(source))?,
         new.kept,
+        new.look.changed,
     ])?;
     let number = number.unwrap_or_else(|| db.last_insert_rowid());
     match new.scan {
@@ -173,32 +224,70 @@ pub(super) fn put(db: &Connection, new: &New<'_>, number: Option<i64>) -> rusqli
     Ok(number)
 }
 
-/// The row of a file, as another process may have written it by now.
-pub(super) fn number_of(
-    db: &Connection,
-    machine: &str,
-    path: &Path,
-) -> rusqlite::Result<Option<i64>> {
-    db.prepare_cached(
-        "SELECT number FROM sources WHERE machine = ?1 AND path = ?2 AND state != 'replaced'",
-    )?
-    .query_row(params![machine, path.to_string_lossy()], |row| row.get(0))
-    .optional()
+/// A version of a file that the archive holds.
+#[derive(Debug, Clone)]
+pub(super) struct Version {
+    pub(super) number: i64,
+    pub(super) state: SourceState,
+    pub(super) modified: Option<i64>,
+    pub(super) size: u64,
+    pub(super) digest: Option<Digest>,
+    pub(super) captured: u64,
+    /// Whether all of its content is captured.
+    pub(super) is_whole: bool,
 }
 
-/// Whether this version of a file is among the replaced ones.
-pub(super) fn has_replaced(
+impl Version {
+    /// Orders versions by age; the content decides between two of the same time.
+    pub(super) fn age(&self) -> impl Ord + use<> {
+        (self.modified, self.size, self.digest.as_ref().map(Digest::to_blob))
+    }
+}
+
+/// Returns all versions of a file, as other processes may have left them by now, the current one last.
+pub(super) fn versions(
     db: &Connection,
     machine: &str,
     path: &Path,
-    look: Look,
-) -> rusqlite::Result<bool> {
-    let path = path.to_string_lossy();
+) -> rusqlite::Result<Vec<Version>> {
+    let mut find = db.prepare_cached(
+        "SELECT number, state, modified, size, digest, captured, captured = size AND lost = 0
+         FROM sources WHERE machine = ?1 AND path = ?2 ORDER BY state != 'replaced', number",
+    )?;
+    let rows = find.query_map(params![machine, path.to_string_lossy()], |row| {
+        let size = row.get::<_, i64>(3)?.cast_unsigned();
+        Ok(Version {
+            number: row.get(0)?,
+            state: row.get(1)?,
+            modified: row.get(2)?,
+            size,
+            digest: digest(size, row.get_ref(4)?.as_blob_or_null()?),
+            captured: row.get::<_, i64>(5)?.cast_unsigned(),
+            is_whole: row.get(6)?,
+        })
+    })?;
+    rows.collect()
+}
+
+/// Returns whether lines of a prompt log come from a source.
+pub(super) fn has_typed(db: &Connection, number: i64) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM typed WHERE source = ?1")?.exists([number])
+}
+
+/// Notes the fingerprint of a file whose content is as it was.
+pub(super) fn set_look(db: &Connection, number: i64, look: Look) -> rusqlite::Result<()> {
     db.prepare_cached(
-        "SELECT 1 FROM sources WHERE machine = ?1 AND path = ?2 AND state = 'replaced'
-         AND size = ?3 AND modified IS ?4",
+        "UPDATE sources SET modified = ?2, changed = ?3, inode = ?4, state = 'live' WHERE number = ?1",
     )?
-    .exists(params![machine, path, look.size.cast_signed(), look.modified])
+    .execute(params![number, look.modified, look.changed, look.inode])?;
+    Ok(())
+}
+
+/// Makes a version one of the replaced ones, to be compared with those that follow it.
+pub(super) fn replace(db: &Connection, number: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE sources SET state = 'replaced', compared = 0 WHERE number = ?1")?
+        .execute([number])?;
+    Ok(())
 }
 
 pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rusqlite::Result<()> {
@@ -217,14 +306,19 @@ pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<Typed>, 
     let mut find = db.prepare_cached(&sql)?;
     let mut rows = find.query([id])?;
     let (mut typed, mut files) = (Vec::new(), Vec::new());
+    // Versions of a log repeat its lines.
+    let mut seen = HashSet::new();
     while let Some(row) = rows.next()? {
         let at: Option<i64> = row.get(10)?;
-        typed.push(Typed {
+        let line = Typed {
             session: id.to_owned(),
             number: row.get::<_, i64>(9)?.cast_unsigned(),
             at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
             text: row.get(11)?,
-        });
+        };
+        if seen.insert((line.number, at, line.text.clone())) {
+            typed.push(line);
+        }
         let source = source(row)?;
         if !files.contains(&source) {
             files.push(source);

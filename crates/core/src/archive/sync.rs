@@ -6,21 +6,22 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 use rusqlite::TransactionBehavior;
 
 use super::batch::{Batch, Incoming, Origin};
-use super::fingerprint::{self, Look};
+use super::digest::Recorder;
+use super::fingerprint::Look;
+use super::forget::look_again;
+use super::machine::{self, MachineId};
 use super::sources::{self, Known};
-use super::words::look_again;
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::gemini::{self, Candidates, Projects};
 use crate::discover::{Found, Source, SourceState};
 use crate::project::Project;
-use crate::read::bytes::Disk;
 
 /// A batch is this many bytes of files at most, or one file: it bounds the memory of a sync.
 const BATCH: u64 = 64 << 20;
@@ -37,10 +38,18 @@ impl Exclude for () {
     }
 }
 
+/// The machine whose files are read.
+#[derive(Debug, Clone, Copy)]
+pub enum Machine<'a> {
+    /// This one, under the name its owner gave it.
+    This(&'a str),
+    /// Another one, whose files were found below a folder here.
+    Other(&'a str),
+}
+
 /// What a sync goes by.
 pub struct Setup<'a> {
-    /// What the place is called where the files were found.
-    pub machine: &'a str,
+    pub machine: Machine<'a>,
     pub candidates: &'a Candidates,
     /// Projects that must stay out.
     pub exclude: &'a dyn Exclude,
@@ -49,6 +58,14 @@ pub struct Setup<'a> {
     /// How many bytes of files are read before what they come to is written; 0 for as many as is
     /// sensible.
     pub batch: u64,
+}
+
+impl<'a> Setup<'a> {
+    /// Returns the setup that excludes nothing, for a machine without a name.
+    pub fn plain(candidates: &'a Candidates) -> Self {
+        let machine = Machine::This("");
+        Self { machine, candidates, exclude: &(), excluded: "", batch: 0 }
+    }
 }
 
 /// What a sync found.
@@ -68,8 +85,9 @@ pub struct Synced {
 /// A file that is not as it was.
 struct Change {
     source: Source,
-    /// What was stored of a log that may only have grown.
-    stored: Option<(Vec<u8>, Known)>,
+    known: Option<Known>,
+    /// The stored scan of a log that may only have grown.
+    stored: Option<Vec<u8>>,
 }
 
 impl Archive {
@@ -80,6 +98,9 @@ impl Archive {
         setup: &Setup<'_>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Synced, ArchiveError> {
+        let _lock = self.write_lock()?;
+        let machine = self.identify(setup.machine)?;
+        self.reading = Some(machine.clone());
         let mut projects = self.projects(setup.candidates)?;
         let folders: BTreeSet<&Path> = found.sources.iter().filter_map(Source::folder).collect();
         for folder in folders {
@@ -90,7 +111,7 @@ impl Archive {
             ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
         }
         let mut synced = Synced::default();
-        let known = sources::known(&self.db, setup.machine)?;
+        let known = sources::known(&self.db, &machine)?;
         let changes = self.changes(found, &known, &mut synced)?;
         let mut batch = Batch::new(setup, projects);
         let mut rest = changes.into_iter().peekable();
@@ -104,7 +125,6 @@ impl Archive {
                 size += change.source.size.max(1);
                 files.push(change);
             }
-            let machine: Arc<str> = setup.machine.into();
             let read: Vec<Incoming> = files
                 .into_par_iter()
                 .map(|change| {
@@ -118,12 +138,22 @@ impl Archive {
             synced.faulty +=
                 read.iter().filter(|r| !r.kept.scanned.faults.is_clean()).count() as u64;
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            batch.write(&transaction, read)?;
+            batch.write(&transaction, read, |_, _| Ok(()))?;
             transaction.commit()?;
         }
         synced.gone = self.mark_gone(found, &known)?;
         batch.settle(self)?;
         Ok(synced)
+    }
+
+    /// Returns the id of a machine and notes what it is called.
+    pub(super) fn identify(&mut self, machine: Machine<'_>) -> Result<MachineId, ArchiveError> {
+        let (id, label) = match machine {
+            Machine::This(label) => (self.own_machine(label)?, label),
+            Machine::Other(label) => (machine::named(label), label),
+        };
+        machine::set_label(&self.db, &id, label)?;
+        Ok(id)
     }
 
     /// Files that are neither found nor there.
@@ -139,7 +169,7 @@ impl Archive {
             let is_there = there.contains(path.as_str());
             if known.state == SourceState::Live
                 && !is_there
-                && Path::new(path).symlink_metadata().is_err()
+                && is_missing(Path::new(path))
             {
                 sources::set_state(&self.db, known.number, SourceState::Gone)?;
                 gone += 1;
@@ -177,37 +207,57 @@ impl Archive {
                 Some(_) => synced.changed += 1,
                 None => synced.new += 1,
             }
-            let grown = before.filter(|before| {
-                before.offset.is_some_and(|offset| source.size >= offset)
-                    && before.look.inode == Look::of(source).inode
-            });
-            let stored = match grown {
-                Some(before) => {
-                    sources::scan(&self.db, before.number)?.map(|s| (s, before.clone()))
-                }
+            let may_continue = |known: &&Known| {
+                let digest = known.digest.as_ref();
+                known.offset.is_some() && digest.is_some_and(|digest| digest.length <= source.size)
+            };
+            let stored = match before.filter(may_continue) {
+                Some(known) => sources::scan(&self.db, source, known.number)?,
                 None => None,
             };
-            out.push(Change { source: source.clone(), stored });
+            out.push(Change { source: source.clone(), known: before.cloned(), stored });
         }
         Ok(out)
     }
 }
 
-fn read(change: Change, machine: Arc<str>) -> Incoming {
-    let Change { source, stored } = change;
-    // What was seen before reading: if the file changes meanwhile, the next sync will notice.
-    let look = Look::of(&source);
-    let path = source.path.clone();
-    let go_on = |(stored, before): (Vec<u8>, Known)| {
-        let proof = fingerprint::proof(&path, before.offset?).ok()?;
-        if before.proof.as_ref() != Some(&proof) {
-            return None;
-        }
-        gemini::scan_on(&source, &stored)
+/// Returns whether there is certainly no such file: one that cannot be looked at may be there.
+fn is_missing(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| {
+        matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    })
+}
+
+/// Reads a file, a log from where the last scan ended if all that was read then is still there.
+fn read(change: Change, machine: MachineId) -> Incoming {
+    let Change { mut source, known, stored } = change;
+    let digest = known.and_then(|known| known.digest);
+    let incoming = |kept, origin, look, digest| {
+        let state = SourceState::Live;
+        Incoming { machine, state, look, digest, kept, origin }
     };
-    let on = stored.and_then(go_on);
-    let origin = if on.is_some() { Origin::Continued } else { Origin::Disk };
-    let kept = on.unwrap_or_else(|| gemini::scan_and_store(source, &Disk));
-    let proof = kept.offset.and_then(|offset| fingerprint::proof(&path, offset).ok());
-    Incoming { machine, state: SourceState::Live, look, proof, kept, origin }
+    let recorder = match Recorder::open(&source.path, digest.as_ref().map(|digest| digest.length)) {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            let look = Look::unknown(source.size);
+            return incoming(gemini::unreadable(source, error), Origin::Disk, look, None);
+        }
+    };
+    recorder.describe(&mut source);
+    let is_same = || recorder.beginning().is_ok_and(|beginning| beginning == digest);
+    let continued = stored
+        .filter(|_| is_same())
+        .and_then(|stored| gemini::scan_on(&source, &stored, &recorder));
+    let kept = continued.unwrap_or_else(|| gemini::scan_and_store(source.clone(), &recorder));
+    match recorder.finish() {
+        Ok(recorded) => {
+            let has_grown = digest.is_some() && recorded.at_mark == digest;
+            let origin = if has_grown { Origin::Grown } else { Origin::Disk };
+            incoming(kept, origin, recorded.look, Some(recorded.digest))
+        }
+        Err(error) => {
+            let look = Look::unknown(source.size);
+            incoming(gemini::unreadable(source, error), Origin::Disk, look, None)
+        }
+    }
 }

@@ -41,10 +41,11 @@ impl Archive {
             let mut fitting = ids.get(folder)?.iter().filter(|id| id.starts_with(short));
             fitting.next().filter(|_| fitting.next().is_none()).cloned()
         };
+        let machine = self.identify(setup.machine)?;
         let db = self.db.transaction()?;
         for lot in gemini::together(scanned, &mut projects, &named) {
             for assembled in gemini::assemble(lot, &mut projects, &named) {
-                ledger::insert_sums(&db, assembled, setup.machine)?;
+                ledger::insert_sums(&db, assembled, &machine)?;
             }
         }
         db.commit()?;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
-use super::sources;
+use super::{ArchiveError, sources};
 use crate::agent::gemini::{Assembled, Projects, Scanned, assemble, keys};
 
 /// Groups, and all the sources that their sessions are made of.
@@ -22,7 +22,7 @@ impl Web {
         db: &Connection,
         start: impl IntoIterator<Item = String>,
         fresh: &mut HashMap<i64, Scanned>,
-    ) -> rusqlite::Result<Self> {
+    ) -> Result<Self, ArchiveError> {
         let mut web = Self::default();
         let mut waiting: Vec<String> = start.into_iter().collect();
         while let Some(group) = waiting.pop() {

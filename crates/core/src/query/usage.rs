@@ -176,6 +176,12 @@ pub fn usage(
     if question.breakdown {
         break_down(archive, key, &from, &mut rows)?;
     }
+    if question.group == Group::Machine {
+        let labels = archive.machine_labels()?;
+        for row in &mut rows {
+            row.key = labels.get(&row.key).cloned().unwrap_or_else(|| std::mem::take(&mut row.key));
+        }
+    }
     // The rows add up to the total, but a session may stand in several of them.
     let mut total = rows.iter().fold(Sum::default(), |total, row| total.plus(&row.sum));
     let sessions = format!("SELECT count(DISTINCT session) {from}");

@@ -32,3 +32,12 @@ impl Bytes for Disk {
         (about.is_file() && about.len() <= most).then(|| std::fs::read(path).ok()).flatten()
     }
 }
+
+/// Opens a regular file for reading; anything else is an error.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    Ok(file)
+}

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{self, Candidates};
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, Foreign, Machine, Setup};
 use backstory_core::discover::Found;
 use backstory_core::read::bytes::Bytes;
 use jiff::Timestamp;
@@ -19,15 +19,24 @@ use crate::trees::{Tree, tree};
 
 fn sync(archive: &mut Archive, found: &Found, machine: &str) {
     let candidates = Candidates::default();
-    let setup = Setup { machine, candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    let setup = Setup { machine: Machine::This(machine), ..Setup::plain(&candidates) };
     archive.sync(found, &setup, &|_| {}).unwrap();
 }
 
-fn absorb(archive: &mut Archive, other: &Archive) {
+/// A copy of an archive, to be merged into others.
+fn copy_of(archive: &Archive) -> Foreign {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("other.db");
+    archive.backup(&file, Timestamp::UNIX_EPOCH).unwrap();
+    // An open file stays readable when it is deleted.
+    Foreign::open(&file).unwrap()
+}
+
+fn merge(archive: &mut Archive, other: &Foreign) {
     let candidates = Candidates::default();
-    let setup =
-        Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
-    archive.absorb(other, &setup, &|_| {}).unwrap();
+    let setup = Setup::plain(&candidates);
+    let merged = archive.merge(other, &setup, Timestamp::UNIX_EPOCH, &|_| {}).unwrap();
+    assert_eq!((merged.lost, merged.refused), (Vec::new(), Vec::new()));
 }
 
 /// All that a reader would see, but where the archive stands.
@@ -95,9 +104,10 @@ proptest! {
             archive
         };
         let (mut ab, mut ba) = (part(true), part(false));
-        absorb(&mut ab, &part(false));
-        absorb(&mut ba, &part(true));
-        absorb(&mut ba, &part(true));
+        let (a, b) = (copy_of(&ab), copy_of(&ba));
+        merge(&mut ab, &b);
+        merge(&mut ba, &a);
+        merge(&mut ba, &a);
         let (ab, ba) = (Home::new(ab, Found::default()), Home::new(ba, Found::default()));
         assert_same(&told(&ab), &told(&ba), "the other way round");
         assert_same(&told(&Home::at(folder.path())), &told(&ab), "merged");
@@ -122,7 +132,7 @@ fn what_was_captured_stays() {
             found.sources.iter().map(|s| fs::read(&s.path).unwrap()).collect();
 
         let mut again = Archive::in_memory().unwrap();
-        absorb(&mut again, &before.archive);
+        merge(&mut again, &copy_of(&before.archive));
         assert_same(
             &told_before,
             &told(&Home::new(again, found.clone())),
@@ -197,8 +207,7 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
     archive.add_tag(&id, "moon", Timestamp::UNIX_EPOCH).unwrap();
 
     let candidates = Candidates::default();
-    let setup =
-        Setup { machine: "here", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    let setup = Setup { machine: Machine::This("here"), ..Setup::plain(&candidates) };
     archive.forget(std::slice::from_ref(&id), &setup, Timestamp::UNIX_EPOCH).unwrap();
     assert!(!ids(&archive).contains(&id));
     // What is not compressed must not be there either way; what is, is in no row any more.
@@ -214,7 +223,7 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
     archive.capture(&[], None, &|_| {}).unwrap();
     assert!(!ids(&archive).contains(&id), "the next sync must not bring it back");
     let mut rebuilt = Archive::in_memory().unwrap();
-    absorb(&mut rebuilt, &archive);
+    merge(&mut rebuilt, &copy_of(&archive));
     sync(&mut rebuilt, &found, "here");
     assert!(!ids(&rebuilt).contains(&id), "nor a rebuild");
     assert_eq!(archive.check(&|_| {}).unwrap().problems, Vec::<String>::new());
@@ -279,8 +288,7 @@ fn forgetting_what_only_a_log_knows_leaves_the_rest_of_the_log() {
     sync(&mut archive, &gemini::discover_given(folder.path()), "");
     fs::remove_file(&log).unwrap();
     let candidates = Candidates::default();
-    let setup =
-        Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    let setup = Setup::plain(&candidates);
     archive.forget(&[id(1)], &setup, Timestamp::UNIX_EPOCH).unwrap();
     archive.unforget(&[id(1)]).unwrap();
     sync(&mut archive, &gemini::discover_given(folder.path()), "");

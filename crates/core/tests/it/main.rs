@@ -15,3 +15,4 @@ mod support;
 mod table;
 mod trees;
 mod usage;
+mod versions;

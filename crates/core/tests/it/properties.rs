@@ -261,8 +261,7 @@ fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
 fn a_count_is_a_sync(folder: &Path) {
     let found = gemini::discover_given(folder);
     let candidates = Candidates::default();
-    let setup =
-        Setup { machine: "", candidates: &candidates, exclude: &(), excluded: "", batch: 0 };
+    let setup = Setup::plain(&candidates);
     let synced = Archive::of(&found).unwrap();
     let mut counted = Archive::in_memory().unwrap();
     let faults = counted.tally(&found, &setup, &|_| {}).unwrap();

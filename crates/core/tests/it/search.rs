@@ -247,16 +247,7 @@ impl Kept {
 
     fn setup<T>(&mut self, run: impl FnOnce(&mut Archive, &Setup<'_>) -> T) -> T {
         let candidates = Candidates::default();
-        run(
-            &mut self.archive,
-            &Setup {
-                machine: "here",
-                candidates: &candidates,
-                exclude: &(),
-                excluded: "",
-                batch: 0,
-            },
-        )
+        run(&mut self.archive, &Setup::plain(&candidates))
     }
 
     fn sync(&mut self) {

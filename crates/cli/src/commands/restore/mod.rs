@@ -129,7 +129,7 @@ impl Prepared {
             rows.iter().map(|row| (&row.source, &row.about)).collect();
         let projects = library.archive.projects(&library::candidates(ctx)).map_err(cannot_open)?;
         let target = Target {
-            machine: &ctx.machine,
+            machine: library.archive.machine().unwrap_or_default(),
             root: gemini::usual_root(&ctx.env),
             project: project.map(|path| project_path(ctx, path)).transpose()?,
             projects: &projects,

@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
+use super::facts::Tokens;
 use super::assemble::Assembled;
 use super::said::Said;
 use super::scan::Scanned;
@@ -25,9 +26,10 @@ pub(super) fn keys_of<'a>(
     said.filter(|(id, said)| counts(id, said)).map(|(id, _)| key(id))
 }
 
-/// The ids of all messages of a source.
-pub fn message_ids(scanned: &Scanned) -> impl Iterator<Item = String> {
-    scanned.segments().iter().flat_map(|segment| &segment.said).map(|said| said.id.clone())
+/// Returns the id of each message of a source, with its token counts.
+pub fn message_tokens(scanned: &Scanned) -> impl Iterator<Item = (String, Option<Tokens>)> {
+    let messages = scanned.segments().iter().flat_map(|segment| &segment.said);
+    messages.map(|message| (message.id.clone(), message.tokens))
 }
 
 /// How many token counts of a source cannot be right.

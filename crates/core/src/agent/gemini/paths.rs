@@ -10,6 +10,7 @@ use walkdir::WalkDir;
 use crate::agent::AgentKind;
 use crate::discover::{Found, Looked, Problem, Skipped, Source, SourceKind};
 use crate::env::Env;
+use crate::metadata;
 
 /// How deep files of interest stand below a project folder
 /// (`chats/<parent>/<id>.jsonl`, `<session>/tracker/<id>.json`).
@@ -244,22 +245,12 @@ fn push(found: &mut Found, path: &Path, kind: SourceKind, folder: Option<&Arc<Pa
             folder: folder.cloned(),
             size: metadata.len(),
             modified: metadata.modified().ok(),
-            inode: inode(&metadata),
+            changed: metadata::changed(&metadata),
+            inode: metadata::inode(&metadata),
             archived: None,
         }),
         Err(error) => problem(found, path, &error),
     }
-}
-
-#[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
-fn inode(about: &fs::Metadata) -> Option<u64> {
-    Some(std::os::unix::fs::MetadataExt::ino(about))
-}
-
-#[cfg(not(unix))]
-fn inode(_: &fs::Metadata) -> Option<u64> {
-    None
 }
 
 fn skip(found: &mut Found, path: PathBuf, why: &'static str) {

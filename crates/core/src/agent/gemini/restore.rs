@@ -5,7 +5,7 @@
 //! The hash of the project in a file's first line is never compared with anything, so files go into
 //! another project's folder as they are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -325,31 +325,38 @@ pub fn attached<'a>(id: &str, files: &[(&'a Source, &About)]) -> Vec<&'a Source>
     sources.sort_by_key(|source| {
         (source.is_replaced(), in_hash_folder(source), !is_live(source), source.path.clone())
     });
+    // By owner, so that each session's files are found at once.
+    let mut by_owner: HashMap<&str, Vec<&'a Source>> = HashMap::new();
+    for source in sources {
+        if let Some(owner) = owner(source) {
+            by_owner.entry(owner).or_default().push(source);
+        }
+    }
     let mut ids = vec![id.to_owned()];
     let mut out: Vec<&Source> = Vec::new();
     let mut next = 0;
     while let Some(id) = ids.get(next).cloned() {
         next += 1;
-        let outputs = format!("session-{id}");
-        for source in &sources {
-            let Some(below) = below(source) else { continue };
-            let below: Vec<_> =
-                below.iter().map(|part| part.to_str().unwrap_or_default()).collect();
-            match (source.kind, &below[..]) {
-                (SourceKind::Subagent, ["chats", parent, _]) if *parent == id => {
-                    let stem = source.stem();
-                    if !ids.contains(&stem) {
-                        ids.push(stem);
-                    }
-                }
-                (SourceKind::ToolOutput, ["tool-outputs", folder, ..]) if *folder == outputs => {}
-                (SourceKind::Plan | SourceKind::Task, [folder, _, ..]) if *folder == id => {}
-                _ => continue,
+        for source in by_owner.remove(id.as_str()).unwrap_or_default() {
+            if source.kind == SourceKind::Subagent {
+                ids.push(source.stem());
             }
             out.push(source);
         }
     }
     out
+}
+
+/// Returns the id of the session that a subagent, a tool output, a plan or a task belongs to, by its place
+/// in the project's folder.
+pub fn owner(source: &Source) -> Option<&str> {
+    let below: Vec<&str> = below(source)?.iter().map(|part| part.to_str().unwrap_or("")).collect();
+    match (source.kind, &below[..]) {
+        (SourceKind::Subagent, ["chats", parent, _]) => Some(parent),
+        (SourceKind::ToolOutput, ["tool-outputs", folder, _, ..]) => folder.strip_prefix("session-"),
+        (SourceKind::Plan | SourceKind::Task, [folder, _, _, ..]) => Some(folder),
+        _ => None,
+    }
 }
 
 /// The line that makes a session as new as `now` to Gemini CLI.

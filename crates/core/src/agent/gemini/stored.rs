@@ -1,8 +1,7 @@
 //! A scanned source as the archive keeps it: enough to put sessions together again without its file,
 //! and to read on where a log has grown.
 
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, SeekFrom};
 
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use crate::read::bytes::Bytes;
 
 /// Changes with the form of what is stored or with what reading makes of a file; then all is read
 /// anew.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 enum Stored<H, L, T> {
@@ -47,13 +46,13 @@ pub fn scan_and_store(source: Source, bytes: &dyn Bytes) -> Kept {
     kept(source, holds, log)
 }
 
-/// Reads on where the log was left; none when it was no log, or is none any more.
-pub fn scan_on(source: &Source, stored: &[u8]) -> Option<Kept> {
+/// Continues a log where an earlier scan ended; none when it was not a log, or is not one any more.
+pub fn scan_on(source: &Source, stored: &[u8], bytes: &dyn Bytes) -> Option<Kept> {
     let Stored::Log(mut reader, _): Owned = postcard::from_bytes(stored).ok()? else { return None };
     let read = |reader: &mut LogReader| {
-        let mut file = File::open(&source.path)?;
-        file.seek(SeekFrom::Start(reader.offset()))?;
-        reader.feed(file)
+        let mut input = bytes.open(source)?;
+        input.seek(SeekFrom::Start(reader.offset()))?;
+        reader.feed(input)
     };
     let known_keys = keys_of(reader.said()).collect();
     let tail: io::Result<Option<Tail>> = read(&mut reader);
@@ -63,6 +62,11 @@ pub fn scan_on(source: &Source, stored: &[u8]) -> Option<Kept> {
     let is_still_one = loaded.accepted;
     let kept = kept(source.clone(), Ok(Holds::Sessions(Box::new(loaded))), Some(log));
     is_still_one.then_some(Kept { known_keys, ..kept })
+}
+
+/// A source that cannot be read, which is a fault like any other.
+pub fn unreadable(source: Source, error: io::Error) -> Kept {
+    kept(source, Err(error), None)
 }
 
 /// A source that is only kept.

@@ -11,14 +11,19 @@ CREATE TABLE sources (
     -- The agent's folder for its project.
     folder   TEXT,
     size     INTEGER NOT NULL,
-    -- Nanoseconds since 1970.
+    -- Times of the last change of its content and of its metadata, in nanoseconds since 1970, and its
+    -- inode: while all of them and the size are the same, so is the content. NULL: look again.
     modified INTEGER,
+    changed  INTEGER,
     inode    INTEGER,
-    -- live, gone, or replaced: an older version that held something the newer one lacks.
+    -- live, gone, or replaced: an older version of the file.
     state    TEXT NOT NULL,
-    -- Behind the last whole line of a log that can be continued, and a hash of what stands before it.
+    -- For a replaced version, whether it was compared with the newer ones and contains something they lack.
+    compared INTEGER NOT NULL DEFAULT 0,
+    -- The end of the last whole line of a log that can be continued.
     offset   INTEGER,
-    proof    BLOB,
+    -- XXH3 of each piece of the content that was read (digest.rs).
+    digest   BLOB,
     -- Whether only its name tells which session it belongs to.
     nameless INTEGER NOT NULL,
     -- Whether another source holds one of its calls too.
@@ -26,16 +31,17 @@ CREATE TABLE sources (
     faults   INTEGER NOT NULL,
     -- Token counts in it that cannot be right.
     problems INTEGER NOT NULL,
-    -- How many of its bytes are captured.
+    -- The end of what is captured: always the beginning of the content that was read. Of those bytes,
+    -- `lost` were damaged in the archive itself and could not be recovered.
     captured INTEGER NOT NULL DEFAULT 0,
-    -- The file's time when they were.
-    capture_modified INTEGER,
+    lost     INTEGER NOT NULL DEFAULT 0,
     -- Whether it may be captured: not when its project is excluded or its session forgotten.
     kept     INTEGER NOT NULL,
     -- The same in a few words, with its faults.
     about    BLOB NOT NULL
 );
 CREATE UNIQUE INDEX sources_path ON sources (machine, path) WHERE state != 'replaced';
+CREATE INDEX sources_versions ON sources (machine, path);
 CREATE INDEX sources_folder ON sources (folder);
 
 -- What reading made of a source; not of what is only kept, nor of what is forgotten.
@@ -59,6 +65,7 @@ CREATE TABLE held (
     source INTEGER NOT NULL,
     PRIMARY KEY (key, source)
 ) WITHOUT ROWID;
+CREATE INDEX held_source ON held (source);
 
 -- Lines of prompt logs.
 CREATE TABLE typed (
@@ -126,7 +133,7 @@ CREATE TABLE captures (
     -- Where the piece begins in the file, and how long it is there.
     start  INTEGER NOT NULL,
     length INTEGER NOT NULL,
-    -- Of the bytes as the agent wrote them.
+    -- SHA-256 of the bytes as the agent wrote them.
     hash   BLOB NOT NULL,
     data   BLOB NOT NULL,
     PRIMARY KEY (source, start)

@@ -1,0 +1,411 @@
+//! Imports the sources of another archive: an older or damaged one for a rebuild, or that of another
+//! machine for a merge.
+//!
+//! Nothing of the other archive is believed: its rows are checked, its pieces verified. A version of a
+//! file that is not known becomes one more version; `versions.rs` removes what is contained in another.
+//! So the result is the union of both, in whatever order archives are merged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, Row, TransactionBehavior, params};
+use tempfile::TempDir;
+
+use super::batch::{Batch, Incoming, Origin};
+use super::fingerprint::Look;
+use super::machine::{self, MachineId};
+use super::open::{compare_version, open_unchanged};
+use super::salvage::{self, Captured, Pieces, SalvagedBytes};
+use super::sources;
+use super::sync::{Machine, Setup};
+use super::{Archive, ArchiveError, ledger};
+use crate::agent::gemini::{self, Kept};
+use crate::discover::{Source, SourceState};
+
+/// Counts what was imported, and lists what was not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Imported {
+    pub sources: u64,
+    pub bytes: u64,
+    /// What could not be read of the other archive, and is nowhere else.
+    pub lost: Vec<String>,
+    /// Rows that no honest archive has.
+    pub refused: Vec<String>,
+}
+
+/// Another archive, open for reading only.
+pub struct Foreign {
+    pub(super) db: Connection,
+    /// Whether it is of this version or a later one, which know machines by ids.
+    has_digests: bool,
+    _copy: Option<TempDir>,
+}
+
+/// The number of captured bytes that are read before what they come to is written.
+const BATCH: u64 = 32 << 20;
+
+/// The largest file that is imported. It bounds what a made-up row can cost.
+const MOST_BYTES: i64 = 1 << 40;
+
+/// The longest text that the user's own tables can have.
+const MOST_TEXT: usize = 1 << 16;
+
+impl Foreign {
+    /// Opens an archive of this version to merge it. Its schema must be exactly ours: views, triggers and
+    /// other tables could do anything.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        if !path.is_file() {
+            return Err(foreign(path, "it is not a regular file"));
+        }
+        let other = Self::salvage(path)?;
+        let schema = |db: &Connection| -> rusqlite::Result<BTreeSet<(String, String, Option<String>)>> {
+            let mut find = db.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+            find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        };
+        let theirs = schema(&other.db).map_err(|error| foreign(path, &error.to_string()))?;
+        compare_version(&other.db, path)?;
+        if theirs != schema(&Archive::in_memory()?.db)? {
+            return Err(foreign(path, "it has other tables"));
+        }
+        Ok(other)
+    }
+
+    /// Opens an archive of any version and in any state.
+    pub fn salvage(path: &Path) -> Result<Self, ArchiveError> {
+        let (db, copy) = open_unchanged(path)?;
+        let has_digests = db.prepare("SELECT digest, changed FROM sources").is_ok();
+        Ok(Self { db, has_digests, _copy: copy })
+    }
+
+    /// Returns the number of files in it, for a progress bar.
+    pub fn count(&self) -> usize {
+        let count = self.db.query_row("SELECT count(*) FROM sources", [], |row| row.get::<_, i64>(0));
+        count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
+    }
+
+    /// Returns the rows that can be read. Whatever is wrong with the others is listed.
+    fn rows(&self, done: &mut Imported) -> Vec<SourceRow> {
+        let (numbers, is_complete) = salvage::row_ids(&self.db, "sources");
+        if !is_complete {
+            done.lost.push("some files, whose names could not be read".to_owned());
+        }
+        let changed = if self.has_digests { "changed" } else { "NULL" };
+        let sql = format!(
+            "SELECT {}, inode, captured, {changed}, kept FROM sources WHERE number = ?1",
+            sources::COLUMNS
+        );
+        let mut out = Vec::new();
+        for number in numbers {
+            let row = self
+                .db
+                .prepare_cached(&sql)
+                .and_then(|mut find| find.query_row([number], SourceRow::read));
+            match row {
+                Ok(row) if !row.kept => {}
+                Ok(row) => match row.problem() {
+                    None => out.push(row),
+                    Some(why) => done.refused.push(format!("{}: {why}", row.source.path.display())),
+                },
+                Err(rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..)) => {
+                    done.refused.push(format!("file {number}: its row is not understood"));
+                }
+                Err(_) => done.lost.push(format!("file {number}, whose name could not be read")),
+            }
+        }
+        out
+    }
+}
+
+/// A row of `sources` in another archive.
+struct SourceRow {
+    source: Source,
+    number: i64,
+    machine: String,
+    state: SourceState,
+    look: Look,
+    captured: i64,
+    kept: bool,
+}
+
+impl SourceRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut source = sources::source(row)?;
+        let size: i64 = row.get(6)?;
+        let look = Look {
+            size: size.cast_unsigned(),
+            modified: row.get(7)?,
+            changed: row.get(11)?,
+            inode: row.get(9)?,
+        };
+        let archived = source.archived.take();
+        Ok(Self {
+            source,
+            number: row.get(0)?,
+            machine: row.get(1)?,
+            state: archived.map_or(SourceState::Gone, |archived| archived.state),
+            look,
+            captured: row.get(10)?,
+            kept: row.get(12)?,
+        })
+    }
+
+    /// Returns why a row cannot be honest; none if it can.
+    fn problem(&self) -> Option<&'static str> {
+        let Source { path, folder, .. } = &self.source;
+        let sizes = [self.look.size.cast_signed(), self.captured];
+        if sizes.iter().any(|size| !(0..=MOST_BYTES).contains(size)) || sizes[1] > sizes[0] {
+            return Some("its sizes cannot be right");
+        }
+        if !is_plain(path) || folder.as_deref().is_some_and(|folder| !is_plain(folder)) {
+            return Some("its path is not a plain absolute one");
+        }
+        if folder.as_deref().is_some_and(|folder| !path.starts_with(folder)) {
+            return Some("it is not in its project's folder");
+        }
+        None
+    }
+}
+
+/// Returns whether a path is absolute and consists of ordinary names. Paths of Windows are read on other
+/// systems too, where they are names.
+fn is_plain(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let is_ordinary = |part: &str| part != ".." && part != "." && !part.contains('\0');
+    path.components().all(|part| !matches!(part, Component::ParentDir | Component::CurDir))
+        && text.split(['/', '\\']).all(is_ordinary)
+}
+
+impl Archive {
+    /// Imports all that another archive holds. What either of them has forgotten is in neither after it.
+    pub fn merge(
+        &mut self,
+        other: &Foreign,
+        setup: &Setup<'_>,
+        now: Timestamp,
+        progress: &dyn Fn(u64),
+    ) -> Result<Imported, ArchiveError> {
+        let _lock = self.structural_lock()?;
+        let known = self.forgotten()?;
+        let done = self.import(other, setup, progress)?;
+        self.drop_contained_versions()?;
+        let forgotten: Vec<String> = self.forgotten()?.difference(&known).cloned().collect();
+        if !forgotten.is_empty() {
+            self.forget_rows(&forgotten, setup, now)?;
+            self.clean()?;
+        }
+        Ok(done)
+    }
+
+    pub(super) fn import(
+        &mut self,
+        other: &Foreign,
+        setup: &Setup<'_>,
+        progress: &dyn Fn(u64),
+    ) -> Result<Imported, ArchiveError> {
+        let mut done = Imported::default();
+        self.import_annotations(other, &mut done)?;
+        let mut machines = Machines::new(self, other, setup)?;
+        let mut projects = self.projects(setup.candidates)?;
+        if let Ok(Some(learned)) = ledger::note(&other.db, "projects") {
+            projects.recall(&learned);
+        }
+        let mut batch = Batch::new(setup, projects);
+        let mut pieces = Pieces::new(&other.db);
+        let mut waiting: Vec<(Incoming, Captured)> = Vec::new();
+        let mut size = 0;
+        for row in other.rows(&mut done) {
+            progress(row.look.size);
+            let machine = machines.id(self, &row.machine)?;
+            let is_own = self.is_here(&machine);
+            let file = Some(row.source.path.as_path()).filter(|_| is_own);
+            let captured = pieces.verify(row.number, row.captured.cast_unsigned(), file);
+            if captured.lost > 0 {
+                done.lost.push(format!(
+                    "{} of {} bytes of {}",
+                    captured.lost,
+                    row.captured,
+                    row.source.path.display()
+                ));
+            }
+            let Some(kept) = other.scan(&row, &captured) else {
+                done.lost.push(row.source.path.display().to_string());
+                continue;
+            };
+            done.sources += 1;
+            done.bytes += captured.end - captured.lost;
+            if size > 0 && size + captured.end > BATCH {
+                self.write_imported(&mut batch, std::mem::take(&mut waiting), &other.db)?;
+                size = 0;
+            }
+            size += captured.end.max(1);
+            let SourceRow { state, look, .. } = row;
+            let digest = captured.digest.clone().filter(|digest| digest.length == look.size);
+            let origin = Origin::Archive { is_own };
+            waiting.push((Incoming { machine, state, look, digest, kept, origin }, captured));
+        }
+        if !pieces.is_complete {
+            done.lost.push("some captured bytes, whose rows could not be read".to_owned());
+        }
+        self.write_imported(&mut batch, waiting, &other.db)?;
+        batch.settle(self)?;
+        Ok(done)
+    }
+
+    fn write_imported(
+        &mut self,
+        batch: &mut Batch<'_>,
+        waiting: Vec<(Incoming, Captured)>,
+        other: &Connection,
+    ) -> Result<(), ArchiveError> {
+        let (incoming, captured): (Vec<Incoming>, Vec<Captured>) = waiting.into_iter().unzip();
+        let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        batch.write(&db, incoming, |place, number| {
+            captured.get(place).map_or(Ok(()), |captured| copy_pieces(other, captured, &db, number))
+        })?;
+        db.commit()?;
+        Ok(())
+    }
+
+    /// Imports names, tags, machines and what was forgotten: the later word wins, tombstones add up.
+    fn import_annotations(&mut self, other: &Foreign, done: &mut Imported) -> Result<(), ArchiveError> {
+        let mut lost = Vec::new();
+        let mut read = |table: &'static str, columns: &str| {
+            let rows = salvage::annotation_rows(&other.db, table, columns, MOST_TEXT);
+            if !rows.is_complete {
+                lost.push(format!("some rows of the table `{table}`"));
+            }
+            rows.rows
+        };
+        let removed = if other.has_digests { "removed" } else { "NULL" };
+        let names = read("names", "session, name, at");
+        let tags = read("tags", &format!("session, tag, at, {removed}"));
+        let forgotten = read("forgotten", "session, at");
+        let machines = if other.has_digests { read("machines", "id, label") } else { Vec::new() };
+        done.lost.extend(lost);
+        let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for (sql, rows) in [
+            (
+                "INSERT INTO names VALUES (?1, ?2, ?3) ON CONFLICT (session) DO UPDATE
+                 SET name = excluded.name, at = excluded.at
+                 WHERE (excluded.at, excluded.name) > (at, name)",
+                names,
+            ),
+            (
+                "INSERT INTO tags VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE
+                 SET at = max(at, excluded.at),
+                     removed = CASE WHEN max(ifnull(removed, 0), ifnull(excluded.removed, 0))
+                                       > max(at, excluded.at)
+                               THEN max(ifnull(removed, 0), ifnull(excluded.removed, 0)) END",
+                tags,
+            ),
+            (
+                "INSERT INTO forgotten VALUES (?1, ?2) ON CONFLICT DO UPDATE
+                 SET at = min(at, excluded.at)",
+                forgotten,
+            ),
+            ("INSERT OR IGNORE INTO machines VALUES (?1, ?2)", machines),
+        ] {
+            let mut insert = db.prepare(sql)?;
+            for row in rows {
+                insert.execute(rusqlite::params_from_iter(row))?;
+            }
+        }
+        db.execute_batch(
+            "DELETE FROM names WHERE session IN (SELECT session FROM forgotten);
+             DELETE FROM tags WHERE session IN (SELECT session FROM forgotten);",
+        )?;
+        db.commit()?;
+        Ok(())
+    }
+}
+
+impl Foreign {
+    /// Scans a source from its captured bytes, or takes its stored scan where not all were captured.
+    fn scan(&self, row: &SourceRow, captured: &Captured) -> Option<Kept> {
+        let source = row.source.clone();
+        let bytes = SalvagedBytes { db: &self.db, captured };
+        if captured.is_whole(source.size) {
+            return Some(gemini::scan_and_store(source, &bytes));
+        }
+        let stored = sources::scan(&self.db, &source, row.number).ok().flatten();
+        let stored = stored.filter(|_| self.has_digests);
+        match stored.and_then(|scan| gemini::keep_stored(source.clone(), scan)) {
+            Some(kept) => Some(kept),
+            None if captured.end > captured.lost => Some(gemini::scan_and_store(source, &bytes)),
+            None if source.kind.is_read() => None,
+            None => Some(gemini::unread(source)),
+        }
+    }
+}
+
+/// Maps machines of another archive to ids.
+struct Machines<'a> {
+    known: BTreeMap<String, MachineId>,
+    setup: &'a Setup<'a>,
+    /// This machine's id as the other archive knows it, where that is an older one.
+    is_old: bool,
+}
+
+impl<'a> Machines<'a> {
+    fn new(archive: &mut Archive, other: &Foreign, setup: &'a Setup<'a>) -> Result<Self, ArchiveError> {
+        if let Machine::This(label) = setup.machine {
+            let id = archive.own_machine(label)?;
+            machine::set_label(&archive.db, &id, label)?;
+        }
+        Ok(Self { known: BTreeMap::new(), setup, is_old: !other.has_digests })
+    }
+
+    /// Archives of before knew machines by their names only.
+    fn id(&mut self, archive: &Archive, theirs: &str) -> Result<MachineId, ArchiveError> {
+        if machine::is_valid(theirs) {
+            return Ok(theirs.into());
+        }
+        if let Some(known) = self.known.get(theirs) {
+            return Ok(known.clone());
+        }
+        let own = archive.machine.as_ref().filter(|_| self.is_old);
+        let id = match (self.setup.machine, own) {
+            (Machine::This(label), Some(own)) if label == theirs => own.clone(),
+            _ => machine::named(theirs),
+        };
+        machine::set_label(&archive.db, &id, theirs)?;
+        self.known.insert(theirs.to_owned(), id.clone());
+        Ok(id)
+    }
+}
+
+/// Copies pieces that a source lacks, unless it must not have any.
+fn copy_pieces(
+    from: &Connection,
+    captured: &Captured,
+    to: &Connection,
+    source: i64,
+) -> Result<(), ArchiveError> {
+    let (kept, size): (bool, i64) = to
+        .prepare_cached("SELECT kept, size FROM sources WHERE number = ?1")?
+        .query_row([source], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if !kept || captured.end > size.cast_unsigned() {
+        return Ok(());
+    }
+    captured.each::<ArchiveError>(from, |piece| {
+        let known: Option<i64> = to
+            .prepare_cached("SELECT max(length) FROM captures WHERE source = ?1 AND start = ?2")?
+            .query_row(params![source, piece.start.cast_signed()], |row| row.get(0))?;
+        if known.is_none_or(|known| known < piece.length.cast_signed()) {
+            piece.insert(to, source)?;
+        }
+        Ok(())
+    })?;
+    to.prepare_cached(
+        "UPDATE sources SET captured = max(captured, ?2),
+             lost = max(captured, ?2) - (SELECT ifnull(sum(length), 0) FROM captures WHERE source = number)
+         WHERE number = ?1",
+    )?
+    .execute(params![source, captured.end.cast_signed()])?;
+    Ok(())
+}
+
+fn foreign(path: &Path, why: &str) -> ArchiveError {
+    ArchiveError::Foreign { path: path.to_owned(), why: why.to_owned() }
+}

@@ -1,0 +1,61 @@
+//! Keeps structural work on an archive apart from everything else.
+//!
+//! SQLite orders transactions within one file. Rebuilding, replacing and merging archives goes beyond
+//! that: it lasts many transactions and may put another file in the place of this one. So every writer
+//! holds a shared lock on `archive.lock` for as long as it writes, and structural work an exclusive one.
+//! The system releases a lock when its process ends, however it ends.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A lock on an archive, released when it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// For ordinary writing, beside other writers.
+    Shared,
+    /// For structural work, alone.
+    Exclusive,
+}
+
+impl Lock {
+    /// Waits for the lock for as long as it takes.
+    pub(super) fn wait(archive: &Path, mode: Mode) -> io::Result<Self> {
+        let file = open(archive)?;
+        match mode {
+            Mode::Shared => file.lock_shared()?,
+            Mode::Exclusive => file.lock()?,
+        }
+        Ok(Self { _file: file })
+    }
+
+    /// Takes the lock if nobody is in the way.
+    pub(super) fn try_take(archive: &Path, mode: Mode) -> io::Result<Option<Self>> {
+        let file = open(archive)?;
+        let locked = match mode {
+            Mode::Shared => file.try_lock_shared(),
+            Mode::Exclusive => file.try_lock(),
+        };
+        match locked {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+fn open(archive: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).truncate(false);
+    super::beside::make_private(&mut options);
+    options.open(beside(archive))
+}
+
+fn beside(archive: &Path) -> PathBuf {
+    archive.with_extension("lock")
+}

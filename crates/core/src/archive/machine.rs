@@ -1,0 +1,144 @@
+//! Tells machines apart.
+//!
+//! A machine is identified by a random id in `archive.machine`, beside its archive, because host names
+//! and home folders repeat. The name a person gave it is only a label. So an archive that was copied to
+//! another computer does not take that computer's files for those it was made from.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, params};
+use sha2::{Digest, Sha256};
+
+use super::beside::Beside;
+use super::open::cannot;
+use super::{Archive, ArchiveError, ledger};
+
+/// The note of whose archive it is.
+const OWNER: &str = "owner";
+
+/// The length of an id in hexadecimal digits.
+const LENGTH: usize = 32;
+
+/// Identifies a machine in an archive.
+pub type MachineId = Arc<str>;
+
+/// Reads the id stored beside an archive; none when there is none.
+pub(super) fn read(archive: &Path) -> io::Result<Option<MachineId>> {
+    match fs::read_to_string(file(archive)) {
+        Ok(text) => Ok(Some(text.trim()).filter(|id| is_valid(id)).map(Into::into)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Stores an id beside an archive.
+pub(super) fn write(archive: &Path, id: &str) -> io::Result<()> {
+    let target = file(archive);
+    let mut new = Beside::create(&target, "new")?;
+    new.file().write_all(format!("{id}\n").as_bytes())?;
+    new.replace(&target)
+}
+
+/// Makes up an id that no other machine has.
+pub(super) fn random(db: &Connection) -> rusqlite::Result<MachineId> {
+    let sql = format!("SELECT lower(hex(randomblob({})))", LENGTH / 2);
+    db.query_row(&sql, [], |row| row.get::<_, String>(0)).map(Into::into)
+}
+
+/// Returns the id of a machine that is known by a name only, the same wherever the name is given.
+pub fn named(label: &str) -> MachineId {
+    let hash = Sha256::digest(format!("machine:{label}"));
+    hash.iter().take(LENGTH / 2).map(|byte| format!("{byte:02x}")).collect::<String>().into()
+}
+
+/// Returns whether a text can be an id. Ids of other archives become parts of paths.
+pub(super) fn is_valid(id: &str) -> bool {
+    id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Notes what a machine is called.
+pub(super) fn set_label(db: &Connection, id: &str, label: &str) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT INTO machines VALUES (?1, ?2) ON CONFLICT DO UPDATE SET label = excluded.label
+         WHERE label != excluded.label",
+    )?
+    .execute(params![id, label])?;
+    Ok(())
+}
+
+/// Returns what each machine is called. Of several with one name, all but the first get a number.
+pub(super) fn labels(db: &Connection) -> rusqlite::Result<HashMap<String, String>> {
+    let mut find = db.prepare_cached("SELECT id, label FROM machines ORDER BY label, id")?;
+    let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    let mut out = HashMap::new();
+    for row in rows {
+        let (id, label): (String, String) = row?;
+        let count = seen.entry(label.clone()).or_default();
+        *count += 1;
+        let label = if *count == 1 { label } else { format!("{label}-{count}") };
+        out.insert(id, label);
+    }
+    Ok(out)
+}
+
+fn file(archive: &Path) -> PathBuf {
+    archive.with_extension("machine")
+}
+
+/// Removes the id beside an archive.
+pub(super) fn remove(archive: &Path) -> io::Result<()> {
+    match fs::remove_file(file(archive)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl Archive {
+    /// Returns the id of this machine. An archive without one beside it was copied or restored: it goes on
+    /// as that of the machine it was made on if this one has the same name, else it gets a new one.
+    pub(super) fn own_machine(&mut self, label: &str) -> Result<MachineId, ArchiveError> {
+        if let Some(machine) = &self.machine {
+            return Ok(machine.clone());
+        }
+        let owner = match self.note(OWNER)? {
+            Some(owner) => {
+                let owner = String::from_utf8_lossy(&owner).into_owned();
+                let mut find = self.db.prepare("SELECT 1 FROM machines WHERE id = ?1 AND label = ?2")?;
+                find.exists([&owner, label])?.then(|| MachineId::from(owner))
+            }
+            None => None,
+        };
+        let id = owner.map_or_else(|| random(&self.db), Ok)?;
+        if let Some(path) = &self.path {
+            write(path, &id).map_err(|error| cannot(path, &error))?;
+        }
+        ledger::set_note(&self.db, OWNER, id.as_bytes())?;
+        self.machine = Some(id.clone());
+        Ok(id)
+    }
+
+    /// Returns whether a source is of this machine, so that its path means something here.
+    pub(super) fn is_here(&self, machine: &str) -> bool {
+        self.machine.as_deref() == Some(machine)
+    }
+
+    /// Returns the machine whose files this run reads.
+    pub(super) fn reading(&self) -> Option<&str> {
+        self.reading.as_deref().or(self.machine.as_deref())
+    }
+
+    /// Returns the id of this machine, if it has one yet.
+    pub fn machine(&self) -> Option<&str> {
+        self.machine.as_deref()
+    }
+
+    /// Returns what each machine is called, by its id.
+    pub fn machine_labels(&self) -> Result<HashMap<String, String>, ArchiveError> {
+        Ok(labels(&self.db)?)
+    }
+}

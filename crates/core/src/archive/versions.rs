@@ -1,0 +1,187 @@
+//! Decides which older versions of a file stay.
+//!
+//! A file that did not simply grow gets a new row, and the old one stays as a replaced version. Once the
+//! newer version is captured, an older one goes if it is contained in a newer one: its bytes are the
+//! beginning of the other's, or everything it says is said there too. What is left does not depend on
+//! the order in which the versions came, because containment is transitive.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::batch::Batch;
+use super::capture::{CaptureReader, CapturedBytes};
+use super::forget::remove_source;
+use super::sources::{self, Version};
+use super::sync::Setup;
+use super::web;
+use super::{Archive, ArchiveError};
+use crate::agent::gemini::{
+    self, Assembled, Candidates, Holds, Projects, Scanned, Tokens, Typed, View, message_tokens,
+};
+use crate::discover::{SourceKind, SourceState};
+use crate::search::{Extent, Fields, Where};
+
+impl Archive {
+    /// Removes replaced versions that are contained in a newer, captured one.
+    pub(super) fn drop_contained_versions(&mut self) -> Result<(), ArchiveError> {
+        let mut contained: Vec<i64> = Vec::new();
+        let mut compared: Vec<i64> = Vec::new();
+        for (machine, path) in self.undecided()? {
+            let mut versions = sources::versions(&self.db, &machine, &path)?;
+            // The current version is the newest one, whatever its times are.
+            versions.sort_by_cached_key(|v| (v.state != SourceState::Replaced, v.age()));
+            for (n, older) in versions.iter().enumerate() {
+                let newer: Vec<&Version> = versions[n + 1..].iter().collect();
+                if newer.is_empty() {
+                    continue;
+                }
+                let candidates = newer.iter().filter(|newer| newer.is_whole);
+                let mut is_contained = false;
+                for newer in candidates {
+                    is_contained = is_contained || self.contains(newer, older)?;
+                }
+                if is_contained {
+                    contained.push(older.number);
+                } else if newer.iter().all(|newer| newer.is_whole) {
+                    compared.push(older.number);
+                }
+            }
+        }
+        if contained.is_empty() && compared.is_empty() {
+            return Ok(());
+        }
+        let candidates = Candidates::default();
+        let setup = Setup::plain(&candidates);
+        let mut batch = Batch::new(&setup, self.projects(&candidates)?);
+        let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut touched: BTreeSet<String> = BTreeSet::new();
+        for number in contained {
+            touched.extend(web::groups(&db, number)?);
+            remove_source(&db, number)?;
+        }
+        for number in compared {
+            db.execute("UPDATE sources SET compared = 1 WHERE number = ?1", [number])?;
+        }
+        batch.reweave(&db, touched)?;
+        db.commit()?;
+        batch.settle(self)
+    }
+
+    /// Returns the files that have versions nobody has compared.
+    fn undecided(&self) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
+        let mut find = self.db.prepare_cached(
+            "SELECT DISTINCT machine, path FROM sources
+             WHERE state = 'replaced' AND NOT compared AND captured > 0",
+        )?;
+        let rows = find.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Returns whether a version has everything that an older one has.
+    fn contains(&self, newer: &Version, older: &Version) -> Result<bool, ArchiveError> {
+        if older.digest.is_some() && older.digest == newer.digest {
+            return Ok(true);
+        }
+        let db = &self.db;
+        if older.is_whole && older.size <= newer.size && is_beginning(db, older, newer)? {
+            return Ok(true);
+        }
+        if older.captured > 0 && !older.is_whole {
+            return Ok(false);
+        }
+        let (Some(old), Some(new)) = (read(db, older.number)?, read(db, newer.number)?) else {
+            return Ok(false);
+        };
+        match (&old.holds, &new.holds) {
+            (Holds::Prompts(old), Holds::Prompts(new)) => Ok(!old.is_empty() && has_lines(new, old)),
+            (Holds::Sessions(_) | Holds::History(_), Holds::Sessions(_) | Holds::History(_)) => {
+                if message_tokens(&old).next().is_none() || lacks_messages(&new, &old) {
+                    return Ok(false);
+                }
+                let words = |number, scanned| words(db, number, scanned);
+                Ok(has_words(&words(newer.number, new)?, &words(older.number, old)?))
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Reads a captured version.
+fn read(db: &Connection, number: i64) -> Result<Option<Scanned>, ArchiveError> {
+    if let Some(scanned) = sources::scanned(db, number)? {
+        return Ok(Some(scanned));
+    }
+    // Prompt logs are stored as lines; other files are not read at all.
+    let sql = format!("SELECT {} FROM sources WHERE number = ?1", sources::COLUMNS);
+    let source = db.prepare_cached(&sql)?.query_row([number], sources::source)?;
+    let is_log = source.kind == SourceKind::PromptLog;
+    Ok(is_log.then(|| gemini::scan_and_store(source, &CapturedBytes { db, number }).scanned))
+}
+
+/// Returns whether all bytes of a version are at the beginning of another.
+fn is_beginning(db: &Connection, older: &Version, newer: &Version) -> Result<bool, ArchiveError> {
+    let compare = || -> io::Result<bool> {
+        let open = |number| CaptureReader::new(db, number).map_err(io::Error::other);
+        let (mut a, mut b) = (open(older.number)?, open(newer.number)?.take(older.size));
+        let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+        loop {
+            let length = a.read(&mut left)?;
+            if length == 0 {
+                return Ok(true);
+            }
+            b.read_exact(&mut right[..length])?;
+            if left[..length] != right[..length] {
+                return Ok(false);
+            }
+        }
+    };
+    compare().map_err(|error| ArchiveError::Read(format!("version {}", older.number), error))
+}
+
+fn has_lines(new: &[Typed], old: &[Typed]) -> bool {
+    let key = |line: &Typed| (line.session.clone(), line.number, line.at, line.text.clone());
+    let new: HashSet<_> = new.iter().map(key).collect();
+    old.iter().all(|line| new.contains(&key(line)))
+}
+
+/// Returns whether an older scan has messages or token counts that a newer one lacks.
+pub(super) fn lacks_messages(new: &Scanned, old: &Scanned) -> bool {
+    let new: HashMap<String, Option<Tokens>> = message_tokens(new).collect();
+    message_tokens(old).any(|(id, tokens)| {
+        new.get(&id).is_none_or(|known| tokens.is_some() && *known != tokens)
+    })
+}
+
+/// Everything each message of a file says, by session and message.
+type Words = HashMap<(String, String), Vec<(Where, String)>>;
+
+fn words(db: &Connection, number: i64, scanned: Scanned) -> Result<Words, ArchiveError> {
+    let mut projects = Projects::new(&Candidates::default());
+    let sessions = gemini::assemble(vec![scanned], &mut projects, &|_, _| None);
+    let mut out = Words::new();
+    let bytes = CapturedBytes { db, number };
+    for assembled in &sessions {
+        let Assembled { session, .. } = assembled;
+        let messages = gemini::transcript(assembled, View::Full, &bytes, &|_| None)
+            .map_err(|error| ArchiveError::Read(session.id.clone(), error))?;
+        for message in messages {
+            let fields = Fields::of(&message, Extent::All);
+            let said = fields.pieces.iter().map(|piece| (piece.field, piece.text.to_string()));
+            let said: Vec<_> = said.collect();
+            out.entry((session.id.clone(), message.id)).or_default().extend(said);
+        }
+    }
+    Ok(out)
+}
+
+fn has_words(new: &Words, old: &Words) -> bool {
+    old.iter().all(|(message, said)| {
+        let there = new.get(message).map(Vec::as_slice).unwrap_or_default();
+        said.iter().all(|(field, text)| {
+            there.iter().any(|(other, words)| other == field && words.contains(text.as_str()))
+        })
+    })
+}

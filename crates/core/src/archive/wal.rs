@@ -1,0 +1,106 @@
+//! Notices a damaged write-ahead log.
+//!
+//! SQLite reads its log up to the first frame that does not verify and drops the rest without a word,
+//! which is right after a crash in the middle of a write, and wrong when committed frames were damaged
+//! or cut off later. The format is described in <https://sqlite.org/walformat.html>.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use super::beside::with_ending;
+
+const HEADER: usize = 32;
+const FRAME_HEADER: usize = 24;
+
+/// Returns whether the log beside a database has lost frames that were written whole.
+pub(super) fn is_damaged(database: &Path) -> io::Result<bool> {
+    let file = match File::open(with_ending(database, "-wal")) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len();
+    if length == 0 {
+        return Ok(false);
+    }
+    let mut input = BufReader::with_capacity(1 << 16, file);
+    let mut header = [0; HEADER];
+    if input.read_exact(&mut header).is_err() {
+        return Ok(length < HEADER as u64 && index_knows_frames(database, None, 0));
+    }
+    let big_endian = match word(&header, 0) {
+        0x377f_0682 => false,
+        0x377f_0683 => true,
+        _ => return Ok(true),
+    };
+    let mut sum = Sum { big_endian, a: 0, b: 0 };
+    sum.add(&header[..24]);
+    if (sum.a, sum.b) != (word(&header, 24), word(&header, 28)) {
+        return Ok(true);
+    }
+    let page = word(&header, 8) as usize;
+    if !(512..=65536).contains(&page) || !page.is_power_of_two() {
+        return Ok(true);
+    }
+    let salts = [word(&header, 16), word(&header, 20)];
+    let mut frame = vec![0; FRAME_HEADER + page];
+    let mut frames = 0;
+    while input.read_exact(&mut frame).is_ok() {
+        let is_of_this_log = [word(&frame, 8), word(&frame, 12)] == salts;
+        let mut next = sum;
+        next.add(&frame[..8]);
+        next.add(&frame[FRAME_HEADER..]);
+        if !is_of_this_log || (next.a, next.b) != (word(&frame, 16), word(&frame, 20)) {
+            break;
+        }
+        sum = next;
+        frames += 1;
+    }
+    // What follows is left over from an earlier log, or was never finished: no frame of this one is there.
+    while input.read_exact(&mut frame).is_ok() {
+        if [word(&frame, 8), word(&frame, 12)] == salts {
+            return Ok(true);
+        }
+    }
+    Ok(index_knows_frames(database, Some(salts), frames))
+}
+
+/// Returns whether the index of the log, which survives a killed process, knows more frames than there are.
+fn index_knows_frames(database: &Path, salts: Option<[u32; 2]>, frames: u32) -> bool {
+    let mut index = [0; 96];
+    let Ok(mut file) = File::open(with_ending(database, "-shm")) else { return false };
+    // Both copies of its header must agree, or it was being written.
+    if file.read_exact(&mut index).is_err() || index[..48] != index[48..] {
+        return false;
+    }
+    let native = |at: usize| u32::from_ne_bytes([index[at], index[at + 1], index[at + 2], index[at + 3]]);
+    let is_same_log = salts.is_none_or(|salts| [word(&index, 32), word(&index, 36)] == salts);
+    index[12] == 1 && is_same_log && native(16) > frames
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_be_bytes)
+}
+
+/// The log's running checksum.
+#[derive(Clone, Copy)]
+struct Sum {
+    big_endian: bool,
+    a: u32,
+    b: u32,
+}
+
+impl Sum {
+    fn add(&mut self, bytes: &[u8]) {
+        let read = |word: &[u8; 4]| {
+            if self.big_endian { u32::from_be_bytes(*word) } else { u32::from_le_bytes(*word) }
+        };
+        let (mut a, mut b) = (self.a, self.b);
+        for [x, y] in bytes.as_chunks::<4>().0.as_chunks::<2>().0 {
+            a = a.wrapping_add(read(x)).wrapping_add(b);
+            b = b.wrapping_add(read(y)).wrapping_add(a);
+        }
+        (self.a, self.b) = (a, b);
+    }
+}
