@@ -145,7 +145,7 @@ fn names_and_tags_survive_a_rebuild() {
     insta::assert_snapshot!(env.run(&["sync", "--rebuild"]).show(), @"
     exit code 0
     --- stderr
-    6 sources were carried over.
+    Rebuilt with 6 files.
     Files: 6 unchanged. Captured: 0 B in 0 files. Indexed: 8 messages.
     ");
     insta::assert_snapshot!(env.run(&["sessions", "--tag", "money"]).show(), @"
@@ -196,6 +196,7 @@ fn forgetting_asks_first_and_lasts() {
     11111111-0000-4000-8000-000000000001  2026-07-20 11:00  add a cart
     --- stderr
     Forgotten: 1 session, 1 file and 0 B of captured text.
+    warning: Gemini CLI's own file still has it: `~/.gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl`
     ");
     insta::assert_snapshot!(env.run(&["show", SHOP]).show(), @"
     exit code 1
@@ -286,12 +287,14 @@ fn what_cannot_be_used_is_said() {
     --- stderr
     error: the archive does not answer
       caused by: `[TEMP]/home/.local/share/backstory/archive.db` is damaged
-      hint: `backstory sync --rebuild` builds it anew from what it captured and from the files still there
+      hint: `backstory sync --rebuild` saves what can be read and reads the agent's files again
     ");
     insta::assert_snapshot!(env.run(&["sync", "--rebuild"]).show(), @"
     exit code 0
     --- stderr
-    warning: the old archive is damaged and was set aside as `~/.local/share/backstory/archive.damaged`; what could not be read of it is not in the new one
+    warning: could not be saved: everything: not even its tables can be read
+    warning: the old archive was damaged and was set aside as `~/.local/share/backstory/archive.damaged`
+    Rebuilt with 0 files.
     Files: 6 new. Captured: 1.8 kB in 6 files. Indexed: 8 messages.
     1 file has faults; `backstory doctor` tells more.
     ");

@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A file under a name of its own beside its target. It is removed when it is dropped.
 pub(super) struct Beside {
@@ -20,8 +21,11 @@ impl Beside {
     pub(super) fn create(target: &Path, purpose: &str) -> io::Result<Self> {
         let prefix = prefix(target, purpose);
         sweep(target, &prefix);
-        let mut number = std::process::id().to_string();
+        // Threads of one process create files too.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
         loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let number = format!("{}-{count}", std::process::id());
             let mut name = prefix.clone();
             name.push(&number);
             let path = target.with_file_name(name);
@@ -31,10 +35,12 @@ impl Beside {
             match options.open(&path) {
                 Ok(file) => {
                     file.lock()?;
-                    return Ok(Self { path, file, is_placed: false });
+                    // A sweep of another process may have been faster than the lock.
+                    if path.exists() {
+                        return Ok(Self { path, file, is_placed: false });
+                    }
                 }
-                // A sweep of another process may be looking at it right now.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number.push('+'),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
@@ -55,9 +61,11 @@ impl Beside {
 
     /// Gives the file its target's name, which must be free.
     pub(super) fn place_new(self, target: &Path) -> io::Result<()> {
-        self.place(|path| {
-            fs::hard_link(path, target)?;
-            fs::remove_file(path)
+        self.place(|path| match fs::hard_link(path, target) {
+            Ok(()) => fs::remove_file(path),
+            // Some file systems have no links.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+            Err(_) => fs::rename(path, target),
         })
     }
 

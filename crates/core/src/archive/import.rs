@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::batch::{Batch, Incoming, Origin};
 use super::fingerprint::Look;
 use super::machine::{self, MachineId};
-use super::open::{compare_version, open_unchanged};
+use super::open::{Pages, compare_version, open_unchanged};
 use super::salvage::{self, Captured, Pieces, SalvagedBytes};
 use super::sources;
 use super::sync::{Machine, Setup};
@@ -73,7 +73,7 @@ impl Foreign {
 
     /// Opens an archive of any version and in any state.
     pub fn salvage(path: &Path) -> Result<Self, ArchiveError> {
-        let (db, copy) = open_unchanged(path)?;
+        let (db, copy) = open_unchanged(path, Pages::AsTheyAre)?;
         let has_digests = db.prepare("SELECT digest, changed FROM sources").is_ok();
         Ok(Self { db, has_digests, _copy: copy })
     }

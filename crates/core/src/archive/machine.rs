@@ -35,12 +35,19 @@ pub(super) fn read(archive: &Path) -> io::Result<Option<MachineId>> {
     }
 }
 
-/// Stores an id beside an archive.
-pub(super) fn write(archive: &Path, id: &str) -> io::Result<()> {
+/// Stores an id beside an archive, unless another process was faster; returns the one that is there.
+pub(super) fn write(archive: &Path, id: &MachineId) -> io::Result<MachineId> {
     let target = file(archive);
     let mut new = Beside::create(&target, "new")?;
     new.file().write_all(format!("{id}\n").as_bytes())?;
-    new.replace(&target)
+    match new.place_new(&target) {
+        Ok(()) => Ok(id.clone()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            // One that cannot be understood is of no use to anybody.
+            read(archive)?.map_or_else(|| remove(archive).and_then(|()| write(archive, id)), Ok)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Makes up an id that no other machine has.
@@ -113,9 +120,9 @@ impl Archive {
             }
             None => None,
         };
-        let id = owner.map_or_else(|| random(&self.db), Ok)?;
-        if let Some(path) = &self.path {
-            write(path, &id).map_err(|error| cannot(path, &error))?;
+        let mut id = owner.map_or_else(|| random(&self.db), Ok)?;
+        if let Some(path) = self.path.as_ref().filter(|_| !self.is_private) {
+            id = write(path, &id).map_err(|error| cannot(path, &error))?;
         }
         ledger::set_note(&self.db, OWNER, id.as_bytes())?;
         self.machine = Some(id.clone());

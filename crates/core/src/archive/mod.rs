@@ -177,8 +177,6 @@ impl Archive {
 
 /// Returns whether an error reports a page whose checksum does not match.
 fn is_mismatch(error: &rusqlite::Error) -> bool {
+    use backstory_pages::MISMATCH;
     matches!(error, rusqlite::Error::SqliteFailure(error, _) if error.extended_code == MISMATCH)
 }
-
-/// SQLite's `SQLITE_IOERR_DATA`.
-const MISMATCH: i32 = 10 | (32 << 8);

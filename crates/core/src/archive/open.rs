@@ -55,7 +55,7 @@ impl Archive {
 
     /// Opens the archive as it is, for reading only, whatever others do with it.
     pub fn open_to_read(path: &Path) -> Result<Self, ArchiveError> {
-        let (db, copy) = open_unchanged(path)?;
+        let (db, copy) = open_unchanged(path, Pages::Verified)?;
         let mut archive = Self::around(db, Some(path));
         archive.read_only = true;
         archive.copy = copy;
@@ -186,7 +186,7 @@ impl Archive {
         match &checked {
             // The version is read past damage: an archive of an older version is rebuilt all the same.
             Err(error) if error.is_damage() => {
-                match compare_version(&open_plain(path)?, path) {
+                match compare_version(&open_immutable(path, Pages::AsTheyAre)?, path) {
                     Err(outdated @ ArchiveError::Outdated(_)) => Err(outdated),
                     _ => Err(ArchiveError::Corrupt(path.to_owned())),
                 }
@@ -234,35 +234,56 @@ fn current_version() -> String {
     format!("{VERSION}.{}", gemini::VERSION)
 }
 
+/// How the pages of a database are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pages {
+    /// A page whose checksum does not match is an error.
+    Verified,
+    /// Damage is dealt with row by row.
+    AsTheyAre,
+}
+
+impl Pages {
+    fn open(self, path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+        match self {
+            Self::Verified => backstory_pages::open(path, flags),
+            Self::AsTheyAre => Connection::open_with_flags(path, flags),
+        }
+    }
+}
+
 /// Opens a database that must not change. Where a log belongs to it, both are copied and opened there,
 /// because SQLite cannot read a log without writing beside it.
-pub(super) fn open_unchanged(path: &Path) -> Result<(Connection, Option<TempDir>), ArchiveError> {
+pub(super) fn open_unchanged(
+    path: &Path,
+    pages: Pages,
+) -> Result<(Connection, Option<TempDir>), ArchiveError> {
     let failed = |error: io::Error| cannot(path, &error);
     let log = with_ending(path, "-wal");
     if !log.metadata().is_ok_and(|log| log.len() > 0) {
-        return Ok((open_plain(path)?, None));
+        return Ok((open_immutable(path, pages)?, None));
     }
     let folder = tempfile::tempdir().map_err(failed)?;
     let copy = folder.path().join("archive.db");
     fs::copy(path, &copy).map_err(failed)?;
     fs::copy(log, with_ending(&copy, "-wal")).map_err(failed)?;
-    let db = Connection::open(&copy)?;
+    let db = pages.open(&copy, OpenFlags::default())?;
     tune(&db)?;
     Ok((db, Some(folder)))
 }
 
-/// Opens a database without its log, for reading only, and without verifying its pages.
-fn open_plain(path: &Path) -> Result<Connection, ArchiveError> {
+/// Opens a database without its log, for reading only.
+fn open_immutable(path: &Path, pages: Pages) -> Result<Connection, ArchiveError> {
     let uri = format!("file:{}?immutable=1", escaped(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let db = Connection::open_with_flags(uri, flags)?;
+    let db = pages.open(Path::new(&uri), flags)?;
     tune(&db)?;
     Ok(db)
 }
 
 /// Opens a database for reading and writing.
 pub(super) fn open_file(path: &Path) -> rusqlite::Result<Connection> {
-    Connection::open_with_flags(path, OpenFlags::default())
+    backstory_pages::open(path, OpenFlags::default())
 }
 
 fn tune(db: &Connection) -> rusqlite::Result<()> {

@@ -73,7 +73,7 @@ impl Rebuild {
         if let Some(old) = &old {
             check_superset(&archive, old, path)?;
         }
-        if let Some(machine) = archive.machine() {
+        if let Some(machine) = &archive.machine {
             machine::write(path, machine).map_err(failed)?;
         }
         drop(old);

@@ -238,6 +238,7 @@ fn begins_with_task(segment: &Segment) -> bool {
 fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     pieces.sort_by(|a, b| a.order().cmp(&b.order()));
     let true_piece = true_piece(&pieces);
+    tell_histories_apart(&mut pieces, true_piece);
     let parts = parts(&pieces);
     let files = pieces.iter().map(|piece| piece.scanned.source.clone()).collect();
     let documents: Vec<bool> =
@@ -294,6 +295,30 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
         }
     }
     Assembled { session, group, messages, true_file, files, documents }
+}
+
+/// Gives the messages of saved histories that are not versions of one another ids of their own. A saved
+/// history has no message ids, only places in a list, and a tag can be saved again for something else.
+fn tell_histories_apart(pieces: &mut [Piece<'_>], true_piece: Option<usize>) {
+    let is_history = |piece: &Piece<'_>| matches!(piece.scanned.holds, Holds::History(_));
+    if pieces.len() < 2 || !pieces.iter().all(is_history) {
+        return;
+    }
+    // Without their text, messages are the same if they are of the same kind and length.
+    let looks = |piece: &Piece<'_>| -> Vec<_> {
+        let said = piece.segment.said.iter();
+        said.map(|said| (said.kind, said.typed.clone(), said.length())).collect()
+    };
+    let main = true_piece.unwrap_or(0);
+    let known = looks(&pieces[main]);
+    for (n, piece) in pieces.iter_mut().enumerate() {
+        let own = looks(piece);
+        if n != main && own.iter().zip(&known).any(|(own, known)| own != known) {
+            for said in &mut piece.segment.said {
+                said.id = format!("{}~{}", said.id, n + 1);
+            }
+        }
+    }
 }
 
 /// What the files say of the session as a whole; the rest is counted later.

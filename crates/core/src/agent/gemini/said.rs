@@ -56,6 +56,15 @@ impl Said {
         }
     }
 
+    /// Returns the length of its records.
+    pub(super) fn length(&self) -> u64 {
+        let length = |span: &Span| match span {
+            Span::Inline(text) => text.len() as u64,
+            Span::File { length, .. } => *length,
+        };
+        self.spans.iter().map(length).sum()
+    }
+
     /// The later record wins, except that what it lacks is kept.
     pub(super) fn merge(&mut self, facts: Facts, span: Option<Span>) {
         self.spans.extend(span);
