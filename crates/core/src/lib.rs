@@ -12,6 +12,7 @@ pub(crate) mod metadata;
 pub mod model;
 pub mod money;
 pub mod number;
+pub mod path_text;
 pub mod pricing;
 pub mod project;
 pub mod query;

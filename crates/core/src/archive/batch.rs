@@ -22,6 +22,7 @@ use crate::agent::gemini::{
     learn_projects, memberships,
 };
 use crate::discover::{Archived, SourceState};
+use crate::path_text::to_text;
 
 /// A source on its way into the archive.
 pub(super) struct Incoming {
@@ -195,7 +196,7 @@ impl<'a> Batch<'a> {
     ) -> Result<(), ArchiveError> {
         let mut find =
             db.prepare_cached("SELECT number FROM sources WHERE folder = ?1 AND nameless")?;
-        let numbers = find.query_map([folder.to_string_lossy()], |row| row.get::<_, i64>(0))?;
+        let numbers = find.query_map([to_text(folder)], |row| row.get::<_, i64>(0))?;
         for number in numbers.collect::<Result<Vec<i64>, _>>()? {
             self.reconsider(db, number, touched)?;
         }

@@ -19,6 +19,7 @@ use super::digest::{Digest, PIECE, seek};
 use super::fingerprint::Look;
 use super::{Archive, ArchiveError, codec};
 use crate::discover::Source;
+use crate::path_text::{from_text, to_text};
 use crate::read::bytes::{Bytes, Disk, ReadSeek, open_regular};
 
 /// The number of bytes that are compressed before they are written: it bounds the memory.
@@ -178,7 +179,7 @@ impl Archive {
                 modified: row.get(3)?,
                 captured: row.get::<_, i64>(4)?.cast_unsigned(),
                 digest: digest.ok_or_else(|| ArchiveError::Stored(path.clone()))?,
-                path: path.into(),
+                path: from_text(&path),
             });
         }
         Ok(out)
@@ -361,7 +362,7 @@ impl Bytes for Archive {
                  ORDER BY state = 'replaced', machine IS NOT ?3",
             )
             .ok()?
-            .query_row(params![path.to_string_lossy(), most.cast_signed(), self.reading()], |row| {
+            .query_row(params![to_text(path), most.cast_signed(), self.reading()], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
             })
             .optional()

@@ -14,6 +14,7 @@ use super::digest::Digest;
 use super::open::{cannot, open_file};
 use super::salvage::{Pieces, row_ids};
 use super::{Archive, ArchiveError, sources};
+use crate::path_text::{from_text, to_text};
 
 /// What there is.
 #[derive(Debug, Clone, Default)]
@@ -241,7 +242,7 @@ impl Archive {
             let path = std::path::absolute(to).map_err(failed)?;
             self.db.execute(
                 "INSERT OR REPLACE INTO backups VALUES (?1, ?2)",
-                params![path.to_string_lossy(), now.as_millisecond()],
+                params![to_text(&path), now.as_millisecond()],
             )?;
         }
         Ok(())
@@ -250,7 +251,7 @@ impl Archive {
     /// Returns where backups were written to.
     pub(super) fn backups(&self) -> Result<Vec<PathBuf>, ArchiveError> {
         let mut find = self.db.prepare("SELECT path FROM backups ORDER BY path")?;
-        let rows = find.query_map([], |row| Ok(row.get::<_, String>(0)?.into()))?;
+        let rows = find.query_map([], |row| Ok(from_text(&row.get::<_, String>(0)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 }

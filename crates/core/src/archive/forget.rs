@@ -18,6 +18,7 @@ use super::sync::Setup;
 use super::{Archive, ArchiveError, Foreign, beside, ledger, web};
 use crate::agent::gemini::restore;
 use crate::discover::{Source, SourceKind, SourceState};
+use crate::path_text::from_text;
 
 /// The note that deleted text may still be in the file.
 const UNCLEAN: &str = "unclean";
@@ -153,7 +154,7 @@ impl Archive {
         for id in ids {
             let row = params![id, self.machine.as_deref()];
             for path in find.query_map(row, |row| row.get::<_, String>(0))? {
-                out.insert(path?.into());
+                out.insert(from_text(&path?));
             }
         }
         Ok(out)

@@ -2,7 +2,6 @@
 //! only what was typed is left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
@@ -10,6 +9,7 @@ use super::batch::{Batch, UNSETTLED};
 use super::forget::forgotten;
 use super::{Archive, ArchiveError, codec, ledger, sources};
 use crate::agent::gemini::{self, Projects};
+use crate::path_text::from_text;
 use crate::project::Project;
 
 impl Batch<'_> {
@@ -97,7 +97,8 @@ pub(super) fn resolve_all(
     let mut out = Resolved::new();
     for row in rows {
         let (folder, hash): (Option<String>, Option<String>) = row?;
-        let project = projects.resolve(folder.as_deref().map(Path::new), hash.as_deref());
+        let project =
+            projects.resolve(folder.as_deref().map(from_text).as_deref(), hash.as_deref());
         out.insert((folder, hash), (*project).clone());
     }
     Ok(out)

@@ -1,7 +1,7 @@
 //! Sources as rows.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
@@ -14,6 +14,7 @@ use super::{ArchiveError, codec};
 use crate::agent::AgentKind;
 use crate::agent::gemini::{About, Scanned, Typed, recall, scan_and_store};
 use crate::discover::{Archived, Source, SourceKind, SourceState};
+use crate::path_text::{from_text, to_text};
 
 /// What is known of a file without looking into what was read of it.
 #[derive(Debug, Clone)]
@@ -59,9 +60,9 @@ pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
     let modified: Option<i64> = row.get(7)?;
     Ok(Source {
         agent: AgentKind::Gemini,
-        path: PathBuf::from(row.get::<_, String>(3)?),
+        path: from_text(row.get_ref(3)?.as_str()?),
         kind: row.get(4)?,
-        folder: folder.map(|folder| Arc::from(PathBuf::from(folder))),
+        folder: folder.map(|folder| Arc::from(from_text(&folder))),
         size: row.get::<_, i64>(6)?.cast_unsigned(),
         modified: modified.map(fingerprint::time),
         changed: None,
@@ -198,9 +199,9 @@ pub(super) fn put(
         number,
         new.machine,
         source.agent.name(),
-        source.path.to_string_lossy(),
+        to_text(&source.path),
         source.kind.name(),
-        source.folder().map(Path::to_string_lossy),
+        source.folder().map(to_text),
         signed(new.look.size),
         new.look.modified,
         new.look.inode,
@@ -254,7 +255,7 @@ pub(super) fn versions(
         "SELECT number, state, modified, size, digest, captured, captured = size AND lost = 0
          FROM sources WHERE machine = ?1 AND path = ?2 ORDER BY state != 'replaced', number",
     )?;
-    let rows = find.query_map(params![machine, path.to_string_lossy()], |row| {
+    let rows = find.query_map(params![machine, to_text(path)], |row| {
         let size = row.get::<_, i64>(3)?.cast_unsigned();
         Ok(Version {
             number: row.get(0)?,

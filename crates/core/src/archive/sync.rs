@@ -21,6 +21,7 @@ use super::sources::{self, Known};
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::gemini::{self, Candidates, Projects};
 use crate::discover::{Found, Source, SourceState};
+use crate::path_text::{from_text, to_text};
 use crate::project::Project;
 
 /// A batch is this many bytes of files at most, or one file: it bounds the memory of a sync.
@@ -163,13 +164,13 @@ impl Archive {
         known: &HashMap<String, Known>,
     ) -> Result<u64, ArchiveError> {
         let there: HashSet<Cow<'_, str>> =
-            found.sources.iter().map(|source| source.path.to_string_lossy()).collect();
+            found.sources.iter().map(|source| to_text(&source.path)).collect();
         let mut gone = 0;
         for (path, known) in known {
             let is_there = there.contains(path.as_str());
             if known.state == SourceState::Live
                 && !is_there
-                && is_missing(Path::new(path))
+                && is_missing(&from_text(path))
             {
                 sources::set_state(&self.db, known.number, SourceState::Gone)?;
                 gone += 1;
@@ -195,7 +196,7 @@ impl Archive {
     ) -> Result<Vec<Change>, ArchiveError> {
         let mut out = Vec::new();
         for source in &found.sources {
-            let before = known.get(&*source.path.to_string_lossy());
+            let before = known.get(&*to_text(&source.path));
             match before {
                 Some(before) if before.look == Look::of(source) => {
                     synced.unchanged += 1;

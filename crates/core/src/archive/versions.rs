@@ -22,6 +22,7 @@ use crate::agent::gemini::{
     self, Assembled, Candidates, Holds, Projects, Scanned, Tokens, Typed, View, message_tokens,
 };
 use crate::discover::{SourceKind, SourceState};
+use crate::path_text::from_text;
 use crate::search::{Extent, Fields, Where};
 
 impl Archive {
@@ -76,7 +77,7 @@ impl Archive {
             "SELECT DISTINCT machine, path FROM sources
              WHERE state = 'replaced' AND NOT compared AND captured > 0",
         )?;
-        let rows = find.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?;
+        let rows = find.query_map([], |row| Ok((row.get(0)?, from_text(&row.get::<_, String>(1)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

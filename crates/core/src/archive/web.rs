@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::{ArchiveError, sources};
 use crate::agent::gemini::{Assembled, Projects, Scanned, assemble, keys};
+use crate::path_text::to_text;
 
 /// Groups, and all the sources that their sessions are made of.
 #[derive(Default)]
@@ -95,7 +96,7 @@ pub(super) fn named(
         "SELECT DISTINCT grp FROM sources JOIN members ON source = number
          WHERE folder = ?1 AND NOT nameless AND grp >= ?2 AND grp < ?2 || 'g' AND length(grp) = 36",
     )?;
-    let found = find.query_map(params![folder.to_string_lossy(), short], |row| row.get(0))?;
+    let found = find.query_map(params![to_text(folder), short], |row| row.get(0))?;
     let mut found: Vec<String> = found.collect::<Result<_, _>>()?;
     Ok(if found.len() == 1 { found.pop() } else { None })
 }

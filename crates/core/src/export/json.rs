@@ -2,8 +2,8 @@
 //!
 //! What scripts rely on: fields are only added, times are UTC with milliseconds, unknown is null.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
-use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -113,7 +113,7 @@ impl<'a> ProjectRow<'a> {
 
 #[derive(Debug, Serialize)]
 pub struct PartRow<'a> {
-    file: &'a Path,
+    file: Cow<'a, str>,
     started: Option<Time>,
     updated: Option<Time>,
     why: &'static str,
@@ -122,7 +122,7 @@ pub struct PartRow<'a> {
 impl<'a> PartRow<'a> {
     fn new(part: &'a Part) -> Self {
         let (started, updated) = (time(part.started), time(part.updated));
-        Self { file: &part.file, started, updated, why: part.why.name() }
+        Self { file: part.file.to_string_lossy(), started, updated, why: part.why.name() }
     }
 }
 

@@ -155,6 +155,7 @@ impl TitleFrom {
 /// One file of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
+    #[serde(with = "crate::path_text")]
     pub file: PathBuf,
     #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,

@@ -1,12 +1,12 @@
 //! Redacts sessions and messages, field by field. Ids, times, kinds and numbers stay.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::apply::Redactor;
 use crate::model::{Message, Session, ToolCall};
+use crate::path_text::{from_text, to_text};
 
 impl Redactor<'_> {
     pub fn session(&mut self, session: &mut Session) {
@@ -18,9 +18,7 @@ impl Redactor<'_> {
         self.option(&mut project.path);
         self.option(&mut project.dir);
         for part in &mut session.parts {
-            if let Some(file) = part.file.to_str() {
-                part.file = PathBuf::from(&*self.text(file));
-            }
+            part.file = from_text(&self.text(&to_text(&part.file)));
         }
     }
 

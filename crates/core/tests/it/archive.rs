@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{self, Candidates};
-use backstory_core::archive::{Archive, Foreign, Machine, Setup};
+use backstory_core::archive::{Archive, Foreign, Machine, Setup, Synced};
 use backstory_core::discover::Found;
 use backstory_core::read::bytes::Bytes;
 use jiff::Timestamp;
@@ -17,14 +17,14 @@ use crate::expected::differences;
 use crate::support::{Home, files_below, seen, testdata, trees_below};
 use crate::trees::{Tree, tree};
 
-fn sync(archive: &mut Archive, found: &Found, machine: &str) {
+pub(crate) fn sync(archive: &mut Archive, found: &Found, machine: &str) -> Synced {
     let candidates = Candidates::default();
     let setup = Setup { machine: Machine::This(machine), ..Setup::plain(&candidates) };
-    archive.sync(found, &setup, &|_| {}).unwrap();
+    archive.sync(found, &setup, &|_| {}).unwrap()
 }
 
 /// A copy of an archive, to be merged into others.
-fn copy_of(archive: &Archive) -> Foreign {
+pub(crate) fn copy_of(archive: &Archive) -> Foreign {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.db");
     archive.backup(&file, Timestamp::UNIX_EPOCH).unwrap();
@@ -32,7 +32,7 @@ fn copy_of(archive: &Archive) -> Foreign {
     Foreign::open(&file).unwrap()
 }
 
-fn merge(archive: &mut Archive, other: &Foreign) {
+pub(crate) fn merge(archive: &mut Archive, other: &Foreign) {
     let candidates = Candidates::default();
     let setup = Setup::plain(&candidates);
     let merged = archive.merge(other, &setup, Timestamp::UNIX_EPOCH, &|_| {}).unwrap();

@@ -6,6 +6,7 @@ mod conformance;
 mod current_view;
 mod events;
 mod expected;
+mod paths;
 mod properties;
 mod redact;
 mod round_trip;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::clues::Clues;
+use crate::path_text::to_text;
 use crate::project::{Project, Proof};
 
 /// What is known before any session is read: the user's word, and paths that may turn out to be
@@ -36,8 +37,8 @@ pub struct Projects {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Learned {
     by_hash: BTreeMap<String, (String, Proof)>,
-    /// What a folder's own note says, or the registry beside it.
-    folders: BTreeMap<PathBuf, (String, Proof)>,
+    /// What a folder's own note says, or the registry beside it. Paths as they are stored.
+    folders: BTreeMap<String, (String, Proof)>,
     /// What the paths in tool calls have in common, by hash: no proof.
     guesses: BTreeMap<String, String>,
     /// How many sessions of a hash were looked into.
@@ -88,7 +89,8 @@ impl Projects {
         if self.read.insert(tmp.to_owned()) {
             for (slug, path) in read_registry(&root.join("projects.json")) {
                 self.propose(&path, Proof::Registry);
-                self.learned.folders.insert(tmp.join(slug), (path, Proof::Registry));
+                let folder = to_text(&tmp.join(slug)).into_owned();
+                self.learned.folders.insert(folder, (path, Proof::Registry));
             }
             for path in trusted_folders(&root.join("trustedFolders.json")) {
                 self.propose(&path, Proof::Hash);
@@ -96,7 +98,8 @@ impl Projects {
         }
         if let Some(path) = marker(folder) {
             self.propose(&path, Proof::ProjectRoot);
-            self.learned.folders.insert(folder.to_owned(), (path, Proof::ProjectRoot));
+            let folder = to_text(folder).into_owned();
+            self.learned.folders.insert(folder, (path, Proof::ProjectRoot));
         }
     }
 
@@ -185,7 +188,9 @@ impl Projects {
         if let Some((_, path)) = self.links.iter().find(linked) {
             return (Some(path.clone()), Proof::Link);
         }
-        if let Some((path, proof)) = folder.and_then(|folder| self.learned.folders.get(folder)) {
+        if let Some((path, proof)) =
+            folder.and_then(|folder| self.learned.folders.get(&*to_text(folder)))
+        {
             return (Some(path.clone()), *proof);
         }
         match hash.and_then(|hash| self.learned.by_hash.get(hash)) {
