@@ -1,10 +1,11 @@
 //! The config file: a few keys in TOML (`docs/config.md`).
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use backstory_core::pricing::PriceRow;
+use backstory_core::read::bytes::{SETTINGS_LIMIT, read_text};
 use backstory_core::redact::Choice;
 use serde::Deserialize;
 
@@ -68,7 +69,11 @@ pub(crate) struct Projects {
 impl Config {
     /// Reads the file the user named; it must be there.
     pub(crate) fn given(file: &Path, home: Option<&Path>) -> Result<Self> {
-        let text = fs::read_to_string(file).map_err(|error| {
+        // The usual way to ask for no config at all.
+        if file == Path::new("/dev/null") {
+            return Ok(Self::default());
+        }
+        let text = read_text(file, SETTINGS_LIMIT).map_err(|error| {
             let failure = cannot_read(file, home);
             match error.kind() {
                 io::ErrorKind::NotFound => failure.hint("check the path given with `--config`"),
@@ -81,7 +86,7 @@ impl Config {
 
     /// Reads the usual file, if there is one.
     pub(crate) fn usual(file: &Path, home: Option<&Path>) -> Result<Self> {
-        match fs::read_to_string(file) {
+        match read_text(file, SETTINGS_LIMIT) {
             Ok(text) => Self::parse(&text, file, home),
             Err(error) if is_absent(&error) => Ok(Self::default()),
             Err(error) => Err(cannot_read(file, home).because(error)),

@@ -7,6 +7,7 @@ use backstory_core::collection::Collection;
 use backstory_core::export::json::{Time, UsageRow};
 use backstory_core::money::Usd;
 use backstory_core::query::projects::{ProjectAnswer, projects, unresolved};
+use backstory_core::read::bytes::{SETTINGS_LIMIT, read_text};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table as TomlTable, value};
 
@@ -250,7 +251,7 @@ fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result
         Failure::new("there is no place for a config file").hint("name one with `--config FILE`")
     })?;
     let cannot = |what: &str| Failure::new(format!("cannot {what} `{}`", ctx.show(&file)));
-    let text = match fs::read_to_string(&file) {
+    let text = match read_text(&file, SETTINGS_LIMIT) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(cannot("read").because(error)),

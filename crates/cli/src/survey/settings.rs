@@ -1,11 +1,12 @@
 //! The settings files of Gemini CLI that decide how long it keeps sessions.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use backstory_core::agent::gemini::hooks;
 use backstory_core::agent::gemini::retention::{Retention, Settings};
 use backstory_core::env::Env;
+use backstory_core::read::bytes::{SETTINGS_LIMIT, read_regular};
 
 use super::report::Problem;
 
@@ -25,7 +26,7 @@ pub(crate) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> Decided 
     let (mut texts, mut files, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
     for file in candidates(env, root, project) {
         let name = file.display().to_string();
-        match fs::read(&file) {
+        match read_regular(&file, SETTINGS_LIMIT) {
             Ok(bytes) => {
                 texts.push(Settings { name, text: String::from_utf8_lossy(&bytes).into_owned() });
                 files.push(file);

@@ -329,7 +329,7 @@ impl Bytes for CapturedBytes<'_> {
         Ok(Box::new(CaptureReader::new(self.db, self.number).map_err(io::Error::other)?))
     }
 
-    fn beside(&self, _: &Path, _: u64) -> Option<Vec<u8>> {
+    fn beside(&self, _: &Path, _: &Path, _: u64) -> Option<Vec<u8>> {
         None
     }
 }
@@ -354,7 +354,8 @@ impl Bytes for Archive {
         Ok(Box::new(CaptureReader::new(&self.db, archived.number).map_err(io::Error::other)?))
     }
 
-    fn beside(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
+    fn beside(&self, folder: &Path, below: &Path, most: u64) -> Option<Vec<u8>> {
+        let path = to_text(&folder.join(below)).into_owned();
         let found = self
             .db
             .prepare_cached(
@@ -362,13 +363,13 @@ impl Bytes for Archive {
                  ORDER BY state = 'replaced', machine IS NOT ?3",
             )
             .ok()?
-            .query_row(params![to_text(path), most.cast_signed(), self.reading()], |row| {
+            .query_row(params![path, most.cast_signed(), self.reading()], |row| {
                 Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
             })
             .optional()
             .ok()?;
         let is_here = found.as_ref().is_none_or(|(_, machine)| self.is_here(machine));
-        if let Some(there) = Disk.beside(path, most).filter(|_| is_here) {
+        if let Some(there) = Disk.beside(folder, below, most).filter(|_| is_here) {
             return Some(there);
         }
         let mut bytes = Vec::new();

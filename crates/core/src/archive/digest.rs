@@ -198,8 +198,8 @@ impl Bytes for Recorder {
         Ok(Box::new(RecordingReader { recorder: self, at: 0 }))
     }
 
-    fn beside(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
-        Disk.beside(path, most)
+    fn beside(&self, folder: &Path, below: &Path, most: u64) -> Option<Vec<u8>> {
+        Disk.beside(folder, below, most)
     }
 }
 

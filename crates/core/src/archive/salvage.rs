@@ -286,7 +286,7 @@ impl Bytes for SalvagedBytes<'_> {
         Ok(Box::new(SalvageReader { bytes: self, at: 0, piece: (0, Vec::new()) }))
     }
 
-    fn beside(&self, _: &Path, _: u64) -> Option<Vec<u8>> {
+    fn beside(&self, _: &Path, _: &Path, _: u64) -> Option<Vec<u8>> {
         None
     }
 }

@@ -1,10 +1,62 @@
 //! Where the content of sources comes from: the files themselves, or what was captured of them.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use crate::discover::Source;
+
+/// The largest note that names a folder's owner; a path has a few thousand bytes at most.
+pub const MARKER_LIMIT: u64 = 1 << 20;
+
+/// The largest file of settings, prices or registered projects.
+pub const SETTINGS_LIMIT: u64 = 16 << 20;
+
+/// Opens a file to read it, if it is a regular one.
+///
+/// Anything can have the name of a session: opening a FIFO waits for a writer that may never come,
+/// and a device such as `/dev/zero` has no end. The file is opened without waiting, and its kind is
+/// that of the opened file, which nobody can exchange any more.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        libc::O_NONBLOCK | libc::O_NOCTTY,
+    );
+    let file = options.open(path)?;
+    let about = file.metadata()?;
+    if about.is_file() {
+        Ok(file)
+    } else if about.is_dir() {
+        Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"))
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+    }
+}
+
+/// Reads a regular file whole, unless it is larger than `most`.
+pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = open_regular(path)?;
+    let size = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if size <= most {
+        // It may grow meanwhile.
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    }
+    if size.max(bytes.len() as u64) > most {
+        let what = format!("it is larger than {} MiB", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
+/// Reads a regular file as text, unless it is larger than `most`.
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    String::from_utf8(read_regular(path, most)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
+}
 
 pub trait ReadSeek: Read + Seek {}
 
@@ -14,8 +66,9 @@ pub trait Bytes {
     /// The content of a source as it was when it was read.
     fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>>;
 
-    /// A file that stands beside a session's own; none when there is none, or one larger than `most`.
-    fn beside(&self, path: &Path, most: u64) -> Option<Vec<u8>>;
+    /// A file that stands beside a session's own, `below` a folder that it must not lead out of; none
+    /// when there is none, or one larger than `most`.
+    fn beside(&self, folder: &Path, below: &Path, most: u64) -> Option<Vec<u8>>;
 }
 
 /// The files themselves.
@@ -24,20 +77,50 @@ pub struct Disk;
 
 impl Bytes for Disk {
     fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
-        Ok(Box::new(File::open(&source.path)?))
+        Ok(Box::new(open_regular(&source.path)?))
     }
 
-    fn beside(&self, path: &Path, most: u64) -> Option<Vec<u8>> {
-        let about = path.symlink_metadata().ok()?;
-        (about.is_file() && about.len() <= most).then(|| std::fs::read(path).ok()).flatten()
+    fn beside(&self, folder: &Path, below: &Path, most: u64) -> Option<Vec<u8>> {
+        let path = folder.join(below).canonicalize().ok()?;
+        let is_inside = path.starts_with(folder.canonicalize().ok()?);
+        is_inside.then(|| read_regular(&path, most).ok()).flatten()
     }
 }
 
-/// Opens a regular file for reading; anything else is an error.
-pub fn open_regular(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("file"), "text").unwrap();
+        assert_eq!(read_text(&path("file"), 4).unwrap(), "text");
+        std::os::unix::fs::symlink(path("file"), path("link")).unwrap();
+        assert_eq!(read_regular(&path("link"), 4).unwrap(), b"text");
+        // A FIFO that nobody writes to must not be waited for.
+        assert!(Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
+        let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+        std::os::unix::fs::symlink(path("fifo"), path("to-fifo")).unwrap();
+        for odd in ["fifo", "socket", "to-fifo", ".", "absent"] {
+            assert!(open_regular(&path(odd)).is_err(), "{odd}");
+        }
+        for device in ["/dev/zero", "/dev/null", "/dev/tty"] {
+            assert!(open_regular(Path::new(device)).is_err(), "{device}");
+        }
     }
-    Ok(file)
+
+    #[test]
+    fn small_files_are_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, vec![b'x'; (1 << 20) + 1]).unwrap();
+        let error = read_regular(&path, 1 << 20).unwrap_err();
+        assert_eq!(error.to_string(), "it is larger than 1 MiB");
+        assert_eq!(read_regular(&path, (1 << 20) + 1).unwrap().len(), (1 << 20) + 1);
+        std::fs::write(&path, b"\xFF").unwrap();
+        assert_eq!(read_text(&path, 1).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
 }

@@ -9,6 +9,7 @@ use super::prompt;
 use super::record::{Element, ToolCalls};
 use super::said::Said;
 use crate::model::MessageKind;
+use crate::read::bytes::open_regular;
 use crate::read::{decode, json};
 
 /// How many messages of a session are looked into.
@@ -31,7 +32,7 @@ impl Clues {
 /// Looks into the file; a file that cannot be read has nothing to say.
 pub(super) fn of(path: &Path, said: &[Said]) -> Clues {
     let mut clues = Clues::default();
-    let Ok(mut file) = File::open(path) else { return clues };
+    let Ok(mut file) = open_regular(path) else { return clues };
     let telling = |said: &&Said| said.kind == MessageKind::Injected || !said.tools.is_empty();
     for said in said.iter().filter(telling).take(MESSAGES) {
         let Some(text) = said.spans.last().and_then(|span| read(&mut file, span)) else { continue };

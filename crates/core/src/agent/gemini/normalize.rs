@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use super::assemble::{Assembled, Placed};
 use super::facts::time;
@@ -333,24 +333,20 @@ fn fill(call: &mut ToolCall, answer: ToolCall) {
 fn follow_outputs(assembled: &Assembled, bytes: &dyn Bytes, messages: &mut [Message]) {
     // Larger than anything a person reads: such a file is left where it is.
     const MOST: u64 = 64 * 1024 * 1024;
-    let folders: Vec<PathBuf> = assembled
-        .files
-        .iter()
-        .flat_map(|file| file.path.ancestors().skip(1).take(3))
-        .map(|folder| folder.join("tool-outputs"))
-        .collect();
+    let folders: Vec<&Path> =
+        assembled.files.iter().flat_map(|file| file.path.ancestors().skip(1).take(3)).collect();
     let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
     for call in calls {
         let Some(path) = call.output.as_deref().and_then(toolcall::full_output) else { continue };
         // The recorded path is that of the machine it ran on; the file moves with its project.
         let path = path.replace('\\', "/");
         let Some((_, below)) = path.split_once("/tool-outputs/") else { continue };
-        let below = Path::new(below);
+        let below = Path::new("tool-outputs").join(below);
         let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
         let text = folders
             .iter()
             .filter(|_| is_inside)
-            .find_map(|folder| bytes.beside(&folder.join(below), MOST));
+            .find_map(|folder| bytes.beside(folder, &below, MOST));
         if let Some(text) = text {
             call.output = Some(decode(&text).into_owned());
         }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::clues::Clues;
 use crate::path_text::to_text;
 use crate::project::{Project, Proof};
+use crate::read::bytes::{MARKER_LIMIT, SETTINGS_LIMIT, read_regular, read_text};
 
 /// What is known before any session is read: the user's word, and paths that may turn out to be
 /// projects when their hash is met.
@@ -237,7 +237,10 @@ pub fn folder_project(folder: &Path) -> Project {
 
 /// The path in the folder's `.project_root`.
 pub(super) fn marker(folder: &Path) -> Option<String> {
-    let text = fs::read_to_string(folder.join(".project_root")).ok()?;
+    let file = folder.join(".project_root");
+    // Gemini CLI writes it itself, so a link to another file is not its word.
+    let is_file = file.symlink_metadata().is_ok_and(|about| about.is_file());
+    let text = is_file.then(|| read_text(&file, MARKER_LIMIT).ok()).flatten()?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|path| !path.is_empty())
 }
 
@@ -247,14 +250,14 @@ fn read_registry(file: &Path) -> HashMap<String, String> {
     struct Registry {
         projects: BTreeMap<String, String>,
     }
-    let bytes = fs::read(file).unwrap_or_default();
+    let bytes = read_regular(file, SETTINGS_LIMIT).unwrap_or_default();
     let registry: Option<Registry> = serde_json::from_slice(&bytes).ok();
     let projects = registry.map(|registry| registry.projects).unwrap_or_default();
     projects.into_iter().map(|(path, slug)| (slug, path)).collect()
 }
 
 fn trusted_folders(file: &Path) -> Vec<String> {
-    let bytes = fs::read(file).unwrap_or_default();
+    let bytes = read_regular(file, SETTINGS_LIMIT).unwrap_or_default();
     let folders: BTreeMap<String, serde_json::Value> =
         serde_json::from_slice(&bytes).unwrap_or_default();
     folders.into_keys().collect()

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::projects::{base_name, marker};
+use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 
 /// The note that names a folder's owner.
 pub(super) const MARKER: &str = ".project_root";
@@ -101,7 +102,7 @@ impl Drop for Lock {
 
 /// A list that is broken counts as empty; one that cannot be read must not be replaced.
 fn read(root: &Path) -> io::Result<Registry> {
-    let bytes = match fs::read(root.join("projects.json")) {
+    let bytes = match read_regular(&root.join("projects.json"), SETTINGS_LIMIT) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Registry::default()),
         other => other?,
     };

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::projects::hash_of;
+use crate::read::bytes::{MARKER_LIMIT, read_text};
 
 /// Where and how far to look.
 #[derive(Debug, Clone)]
@@ -66,6 +67,7 @@ fn looks_used(path: &Path) -> bool {
 /// The git worktrees of a project: other folders in which the same work went on.
 pub fn worktrees(project: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(project.join(".git/worktrees")).into_iter().flatten().flatten();
-    let gitdir = entries.filter_map(|entry| fs::read_to_string(entry.path().join("gitdir")).ok());
+    let gitdir =
+        entries.filter_map(|entry| read_text(&entry.path().join("gitdir"), MARKER_LIMIT).ok());
     gitdir.filter_map(|text| Path::new(text.trim()).parent().map(Path::to_owned)).collect()
 }
