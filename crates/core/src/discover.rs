@@ -4,11 +4,13 @@
 //! Nothing is fatal: what cannot be opened is listed, what is passed over has a reason.
 
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::agent::AgentKind;
+use crate::path_text;
 
 /// One file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,9 +76,9 @@ impl Source {
         (self.path.clone(), self.modified, self.size)
     }
 
-    /// The file name without its ending.
+    /// The file name without its ending. No two names have the same, so that it can be an id.
     pub fn stem(&self) -> String {
-        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+        path_text::to_text(Path::new(self.path.file_stem().unwrap_or_default())).into_owned()
     }
 }
 
@@ -173,18 +175,69 @@ pub struct Found {
     /// The agent's own folders, such as `~/.gemini`.
     pub roots: Vec<PathBuf>,
     pub sources: Vec<Source>,
+    /// Paths of sources that a link led to.
+    pub linked: BTreeSet<PathBuf>,
     pub skipped: Vec<Skipped>,
     pub problems: Vec<Problem>,
 }
 
 impl Found {
+    /// Adds what was found in other places.
+    pub fn add(&mut self, other: Self) {
+        self.looked.extend(other.looked);
+        self.roots.extend(other.roots);
+        self.sources.extend(other.sources);
+        self.linked.extend(other.linked);
+        self.skipped.extend(other.skipped);
+        self.problems.extend(other.problems);
+    }
+
     /// Sorted by path and each file once, so that no order of looking changes any result.
     pub fn settle(&mut self) {
         self.sources.sort_by(|a, b| a.path.cmp(&b.path));
         self.sources.dedup_by(|a, b| a.path == b.path);
+        self.drop_aliases();
         self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         self.skipped.dedup();
         self.problems.sort_by(|a, b| a.path.cmp(&b.path));
         self.problems.dedup();
     }
+
+    /// Keeps one source of a file that was found by several paths: the one that no link led to, or the
+    /// first. Only links and places within each other can have that effect.
+    fn drop_aliases(&mut self) {
+        let places = self.looked.iter().filter(|looked| looked.exists).count();
+        if places < 2 && self.linked.is_empty() {
+            return;
+        }
+        let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
+        let mut seen: HashSet<PathBuf> = HashSet::new();
+        let (linked, own): (Vec<Source>, Vec<Source>) = std::mem::take(&mut self.sources)
+            .into_iter()
+            .partition(|source| self.linked.contains(&source.path));
+        let is_first = |source: &Source| seen.insert(real_path(&source.path, &mut folders));
+        self.sources = own.into_iter().chain(linked).filter(is_first).collect();
+        self.sources.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+}
+
+/// A path without links. Many files are in one folder, whose own path is looked up once.
+fn real_path(path: &Path, folders: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
+    let is_link = || path.symlink_metadata().is_ok_and(|about| about.is_symlink());
+    match (path.parent(), path.file_name()) {
+        (Some(folder), Some(name)) if !is_link() => {
+            let real = folders.entry(folder.to_owned());
+            real.or_insert_with(|| canonical(or_here(folder))).join(name)
+        }
+        _ => canonical(path),
+    }
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The parent of a bare name is the current folder.
+fn or_here(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }

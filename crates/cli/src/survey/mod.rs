@@ -89,25 +89,18 @@ fn mark_newest(files: &mut [FileRead]) {
 /// Looks in the given places, or, without any, in the usual ones and in `roots`.
 pub(crate) fn discover(env: &Env, given: &[PathBuf], roots: &[PathBuf]) -> Found {
     let mut all = Found::default();
-    let mut add = |found: Found| {
-        all.looked.extend(found.looked);
-        all.roots.extend(found.roots);
-        all.sources.extend(found.sources);
-        all.skipped.extend(found.skipped);
-        all.problems.extend(found.problems);
-    };
     if given.is_empty() {
-        add(gemini::discover(env));
+        all.add(gemini::discover(env));
         for root in roots {
             let mut found = gemini::discover_given(root);
             for looked in &mut found.looked {
                 "`roots` in the config file".clone_into(&mut looked.why);
             }
-            add(found);
+            all.add(found);
         }
     } else {
         for path in given {
-            add(gemini::discover_given(path));
+            all.add(gemini::discover_given(path));
         }
     }
     all.settle();

@@ -12,6 +12,8 @@ mod help;
 mod many;
 mod output;
 mod overview;
+#[cfg(unix)]
+mod paths;
 mod projects;
 mod redact;
 mod restore;

@@ -1,11 +1,11 @@
 //! Where Gemini CLI keeps its files, and what each of them is by its place.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, FileType};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use walkdir::WalkDir;
 
 use crate::agent::AgentKind;
 use crate::discover::{Found, Looked, Problem, Skipped, Source, SourceKind};
@@ -23,9 +23,9 @@ pub fn discover(env: &Env) -> Found {
         let exists = path.is_dir();
         found.looked.push(Looked { path: path.clone(), why, exists });
         if exists && is_tmp {
-            projects(&path, &mut found);
+            Finder::new(&mut found, &[&path]).projects(&path, false);
         } else if exists {
-            root(&path, &mut found);
+            root(&path, false, &mut found);
         }
     }
     found.settle();
@@ -38,9 +38,9 @@ pub fn discover_given(path: &Path) -> Found {
     let why = "given".to_owned();
     found.looked.push(Looked { path: path.to_owned(), why, exists: path.exists() });
     if path.is_dir() {
-        given_folder(path, DEPTH, &mut found);
+        Finder::new(&mut found, &[path]).anything(path, DEPTH, false);
     } else if path.exists() {
-        given_file(path, &mut found);
+        Finder::new(&mut found, &[]).file(path, false);
     }
     found.settle();
     found
@@ -84,45 +84,219 @@ fn places(env: &Env) -> Vec<Place> {
     ]
 }
 
-/// A `.gemini` folder.
-fn root(path: &Path, found: &mut Found) {
+/// A `.gemini` folder; `linked` when a link led there.
+fn root(path: &Path, linked: bool, found: &mut Found) {
     found.roots.push(path.to_owned());
+    let tmp = path.join("tmp");
+    let mut finder = Finder::new(found, &[path, &tmp]);
     let antigravity = path.join("antigravity-cli");
     if antigravity.is_dir() {
-        skip(found, antigravity, "data of Antigravity CLI, another product");
+        finder.skip(antigravity, "data of Antigravity CLI, another product");
     }
-    let tmp = path.join("tmp");
     if tmp.is_dir() {
-        projects(&tmp, found);
+        finder.projects(&tmp, linked);
     }
 }
 
-/// A `tmp` folder: one folder a project, and a few that are none.
-fn projects(tmp: &Path, found: &mut Found) {
-    for path in children(tmp, found) {
-        if !path.is_dir() {
-            continue;
+/// Looks for files below some folders, and nowhere else: a link that leads out of them is not followed.
+struct Finder<'a> {
+    found: &'a mut Found,
+    /// The folders, without links.
+    bounds: Vec<PathBuf>,
+    /// Where links have led.
+    followed: HashSet<PathBuf>,
+}
+
+/// A folder or a regular file.
+struct Entry {
+    path: PathBuf,
+    is_dir: bool,
+    /// Whether a link led there.
+    linked: bool,
+}
+
+impl<'a> Finder<'a> {
+    /// Looks below `roots`. They may be links themselves: people move `~/.gemini`, or `tmp` in it, to
+    /// another disk.
+    fn new(found: &'a mut Found, roots: &[&Path]) -> Self {
+        let bounds = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
+        Self { found, bounds, followed: HashSet::new() }
+    }
+
+    /// A `tmp` folder: one folder a project, and a few that are none.
+    fn projects(&mut self, tmp: &Path, linked: bool) {
+        for Entry { path, is_dir, linked } in self.entries(tmp, linked) {
+            match path.file_name().and_then(OsStr::to_str) {
+                _ if !is_dir => {}
+                Some("bin") => self.skip(path, "programs Gemini CLI downloaded"),
+                Some("background-processes") => self.skip(path, "output of background commands"),
+                _ => self.project(&path, linked),
+            }
         }
-        match path.file_name().and_then(OsStr::to_str) {
-            Some("bin") => skip(found, path, "programs Gemini CLI downloaded"),
-            Some("background-processes") => skip(found, path, "output of background commands"),
-            _ => project(&path, found),
+    }
+
+    /// A project's folder.
+    fn project(&mut self, folder: &Path, linked: bool) {
+        self.walk(folder, DEPTH, linked, &folder.into(), Path::new(""));
+    }
+
+    /// A `chats` folder alone.
+    fn chats(&mut self, path: &Path, linked: bool) {
+        let folder = path.parent().unwrap_or(path);
+        self.walk(path, DEPTH, linked, &folder.into(), Path::new("chats"));
+    }
+
+    /// Takes the files in `path`, which is called `below` in the folder of its project.
+    fn walk(&mut self, path: &Path, depth: usize, linked: bool, folder: &Arc<Path>, below: &Path) {
+        for Entry { path, is_dir, linked } in self.entries(path, linked) {
+            let below = below.join(path.file_name().unwrap_or_default());
+            if !is_dir {
+                match classify(&below) {
+                    ByPlace::Is(kind) => self.push(&path, kind, Some(folder), linked),
+                    ByPlace::Skip(why) => self.skip(path, why),
+                    ByPlace::Known => {}
+                }
+            } else if depth > 1 {
+                self.walk(&path, depth - 1, linked, folder, &below);
+            }
         }
+    }
+
+    /// A folder that the user named, or one in it: what is in it tells what it is.
+    fn anything(&mut self, path: &Path, depth: usize, linked: bool) {
+        let has = |name: &str| path.join(name).is_dir();
+        if has(".gemini") || has(".cache/.gemini") {
+            for inside in [".gemini", ".cache/.gemini"] {
+                if has(inside) {
+                    root(&path.join(inside), linked, self.found);
+                }
+            }
+        } else if has("chats")
+            || path.join("logs.json").is_file()
+            || path.join(".project_root").is_file()
+        {
+            self.project(path, linked);
+        } else if has("tmp") || has("antigravity-cli") || path.join("projects.json").is_file() {
+            root(path, linked, self.found);
+        } else if path.file_name() == Some(OsStr::new("chats")) && path.parent().is_some() {
+            self.chats(path, linked);
+        } else {
+            for Entry { path, is_dir, linked } in self.entries(path, linked) {
+                if is_dir && depth > 0 {
+                    self.anything(&path, depth - 1, linked);
+                } else if !is_dir && is_json(&path) {
+                    self.file(&path, linked);
+                }
+            }
+        }
+    }
+
+    /// A file by itself: its place tells what it is, if it stands where Gemini CLI would put it.
+    fn file(&mut self, path: &Path, linked: bool) {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let folder = absolute.ancestors().skip(1).find(|folder| {
+            absolute.strip_prefix(folder).is_ok_and(|below| below.starts_with("chats"))
+                || folder.join(".project_root").is_file()
+        });
+        let kind = folder.and_then(|folder| absolute.strip_prefix(folder).ok()).map(classify);
+        let kind = match kind {
+            Some(ByPlace::Is(kind)) => kind,
+            _ => SourceKind::Chat,
+        };
+        self.push(path, kind, folder.map(Into::into).as_ref(), linked);
+    }
+
+    fn push(&mut self, path: &Path, kind: SourceKind, folder: Option<&Arc<Path>>, linked: bool) {
+        let about = match fs::metadata(path) {
+            Ok(about) if about.is_file() => about,
+            Ok(_) => return self.skip(path.to_owned(), NOT_REGULAR),
+            Err(error) => return self.problem(path, &error),
+        };
+        if linked {
+            self.found.linked.insert(path.to_owned());
+        }
+        self.found.sources.push(Source {
+            agent: AgentKind::Gemini,
+            path: path.to_owned(),
+            kind,
+            folder: folder.cloned(),
+            size: about.len(),
+            modified: about.modified().ok(),
+            changed: metadata::changed(&about),
+            inode: metadata::inode(&about),
+            archived: None,
+        });
+    }
+
+    fn skip(&mut self, path: PathBuf, why: &'static str) {
+        self.found.skipped.push(Skipped { path, why });
+    }
+
+    fn problem(&mut self, path: &Path, error: &dyn std::fmt::Display) {
+        self.found.problems.push(Problem { path: path.to_owned(), what: error.to_string() });
+    }
+
+    /// Lists a folder, to which a link led if `linked`.
+    fn entries(&mut self, folder: &Path, linked: bool) -> Vec<Entry> {
+        let mut all = Vec::new();
+        match fs::read_dir(folder) {
+            Ok(entries) => {
+                for entry in entries {
+                    match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))) {
+                        Ok(entry) => all.push(entry),
+                        Err(error) => self.problem(folder, &error),
+                    }
+                }
+            }
+            Err(error) => self.problem(folder, &error),
+        }
+        // Links come last: what they lead to may be found by its own name.
+        all.sort_by(|(a, a_kind), (b, b_kind)| {
+            (a_kind.is_symlink(), a).cmp(&(b_kind.is_symlink(), b))
+        });
+        all.into_iter().filter_map(|(path, kind)| self.entry(path, kind, linked)).collect()
+    }
+
+    fn entry(&mut self, path: PathBuf, kind: FileType, linked: bool) -> Option<Entry> {
+        let is_link = kind.is_symlink();
+        let kind = if is_link { self.follow(&path)? } else { kind };
+        if kind.is_dir() || kind.is_file() {
+            return Some(Entry { path, is_dir: kind.is_dir(), linked: linked || is_link });
+        }
+        self.skip(path, NOT_REGULAR);
+        None
+    }
+
+    /// The kind of what a link leads to; none when the link must not be followed, or another one has
+    /// led there before.
+    fn follow(&mut self, link: &Path) -> Option<FileType> {
+        let target =
+            link.canonicalize().and_then(|path| Ok((fs::metadata(&path)?.file_type(), path)));
+        let (kind, target) = match target {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.problem(link, &"a link to something that is not there");
+                return None;
+            }
+            Err(error) => {
+                self.problem(link, &error);
+                return None;
+            }
+        };
+        if !self.bounds.iter().any(|folder| target.starts_with(folder)) {
+            self.skip(link.to_owned(), "a link that leads out of the agent's folder");
+            return None;
+        }
+        let here = link.parent().and_then(|folder| folder.canonicalize().ok());
+        if here.is_some_and(|here| here.starts_with(&target)) {
+            self.problem(link, &format_args!("a link that leads back to `{}`", target.display()));
+            return None;
+        }
+        self.followed.insert(target).then_some(kind)
     }
 }
 
-/// A project's folder.
-fn project(folder: &Path, found: &mut Found) {
-    let shared: Arc<Path> = folder.into();
-    walk(folder, found, |path, found| {
-        let below = path.strip_prefix(folder).unwrap_or(path);
-        match classify(below) {
-            ByPlace::Is(kind) => push(found, path, kind, Some(&shared)),
-            ByPlace::Skip(why) => skip(found, path.to_owned(), why),
-            ByPlace::Known => {}
-        }
-    });
-}
+const NOT_REGULAR: &str = "not a regular file";
 
 /// What a path below a project folder is.
 enum ByPlace {
@@ -133,10 +307,12 @@ enum ByPlace {
 }
 
 fn classify(below: &Path) -> ByPlace {
-    let parts: Vec<&str> = below.iter().map(|part| part.to_str().unwrap_or_default()).collect();
+    // All that names are told by is ASCII, which bytes that are not UTF-8 do not change.
+    let parts: Vec<_> = below.iter().map(OsStr::to_string_lossy).collect();
+    let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
     let Some((&name, folders)) = parts.split_last() else { return ByPlace::Known };
     let json = |kind| {
-        if is_json(name) { ByPlace::Is(kind) } else { ByPlace::Skip("not JSON by its name") }
+        if is_json(below) { ByPlace::Is(kind) } else { ByPlace::Skip("not JSON by its name") }
     };
     match folders {
         ["chats", ..] if name.contains(".unreadable-") => {
@@ -168,136 +344,7 @@ fn classify(below: &Path) -> ByPlace {
     }
 }
 
-fn given_folder(path: &Path, depth: usize, found: &mut Found) {
-    let has = |name: &str| path.join(name).is_dir();
-    if has(".gemini") || has(".cache/.gemini") {
-        for inside in [".gemini", ".cache/.gemini"] {
-            if has(inside) {
-                root(&path.join(inside), found);
-            }
-        }
-    } else if has("chats")
-        || path.join("logs.json").is_file()
-        || path.join(".project_root").is_file()
-    {
-        project(path, found);
-    } else if has("tmp") || has("antigravity-cli") || path.join("projects.json").is_file() {
-        root(path, found);
-    } else if path.file_name() == Some(OsStr::new("chats")) && path.parent().is_some() {
-        chats(path, found);
-    } else {
-        // A folder of anything: what is in it tells what it is.
-        for child in children(path, found) {
-            let name = child.file_name().and_then(OsStr::to_str).unwrap_or_default();
-            if child.is_dir() && depth > 0 {
-                let is_link = child.symlink_metadata().is_ok_and(|data| data.is_symlink());
-                if is_link && path.canonicalize().ok() >= child.canonicalize().ok() {
-                    problem(found, &child, &"a link that may lead back is not followed");
-                    continue;
-                }
-                given_folder(&child, depth - 1, found);
-            } else if is_json(name) {
-                given_file(&child, found);
-            }
-        }
-    }
-}
-
-/// A `chats` folder alone.
-fn chats(path: &Path, found: &mut Found) {
-    let folder: Arc<Path> = path.parent().unwrap_or(path).into();
-    walk(path, found, |file, found| {
-        let below = Path::new("chats").join(file.strip_prefix(path).unwrap_or(file));
-        match classify(&below) {
-            ByPlace::Is(kind) => push(found, file, kind, Some(&folder)),
-            ByPlace::Skip(why) => skip(found, file.to_owned(), why),
-            ByPlace::Known => {}
-        }
-    });
-}
-
-/// A file by itself: its place tells what it is, if it stands where Gemini CLI would put it.
-fn given_file(path: &Path, found: &mut Found) {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let folder = absolute.ancestors().skip(1).find(|folder| {
-        absolute.strip_prefix(folder).is_ok_and(|below| below.starts_with("chats"))
-            || folder.join(".project_root").is_file()
-    });
-    let kind = folder.and_then(|folder| absolute.strip_prefix(folder).ok()).map(classify);
-    let kind = match kind {
-        Some(ByPlace::Is(kind)) => kind,
-        _ => SourceKind::Chat,
-    };
-    push(found, path, kind, folder.map(Into::into).as_ref());
-}
-
-fn is_json(name: &str) -> bool {
-    let ending = Path::new(name).extension().and_then(OsStr::to_str).unwrap_or_default();
+fn is_json(path: &Path) -> bool {
+    let ending = path.extension().unwrap_or_default();
     ending.eq_ignore_ascii_case("json") || ending.eq_ignore_ascii_case("jsonl")
-}
-
-fn push(found: &mut Found, path: &Path, kind: SourceKind, folder: Option<&Arc<Path>>) {
-    match fs::metadata(path) {
-        Ok(metadata) => found.sources.push(Source {
-            agent: AgentKind::Gemini,
-            path: path.to_owned(),
-            kind,
-            folder: folder.cloned(),
-            size: metadata.len(),
-            modified: metadata.modified().ok(),
-            changed: metadata::changed(&metadata),
-            inode: metadata::inode(&metadata),
-            archived: None,
-        }),
-        Err(error) => problem(found, path, &error),
-    }
-}
-
-fn skip(found: &mut Found, path: PathBuf, why: &'static str) {
-    found.skipped.push(Skipped { path, why });
-}
-
-fn problem(found: &mut Found, path: &Path, error: &dyn std::fmt::Display) {
-    found.problems.push(Problem { path: path.to_owned(), what: error.to_string() });
-}
-
-fn children(folder: &Path, found: &mut Found) -> Vec<PathBuf> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) => {
-            problem(found, folder, &error);
-            return Vec::new();
-        }
-    };
-    let mut out = Vec::new();
-    for entry in entries {
-        match entry {
-            Ok(entry) => out.push(entry.path()),
-            Err(error) => problem(found, folder, &error),
-        }
-    }
-    out.sort();
-    out
-}
-
-/// Calls `file` for every file below. Links are followed, for people move `~/.gemini` to another
-/// disk; a link that leads back up is a problem, not an endless walk.
-fn walk(folder: &Path, found: &mut Found, mut file: impl FnMut(&Path, &mut Found)) {
-    for entry in WalkDir::new(folder).follow_links(true).max_depth(DEPTH).sort_by_file_name() {
-        match entry {
-            Ok(entry) if entry.file_type().is_file() => file(entry.path(), found),
-            Ok(_) => {}
-            Err(error) => {
-                let path = error.path().unwrap_or(folder).to_owned();
-                if let Some(ancestor) = error.loop_ancestor() {
-                    let what = format!("a link that leads back to `{}`", ancestor.display());
-                    problem(found, &path, &what);
-                } else {
-                    let io =
-                        error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                    problem(found, &path, &io);
-                }
-            }
-        }
-    }
 }
