@@ -23,8 +23,7 @@ use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::output::Printer;
 use crate::output::number::{bytes, plural};
-use crate::survey::report::Report;
-use crate::survey::{self, Survey};
+use crate::survey;
 
 /// How long a command captures after its answer.
 const MOMENT: Duration = Duration::from_millis(1500);
@@ -375,7 +374,7 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
         return Ok(());
     }
     let end = Instant::now() + MOMENT;
-    let first = urgent(ctx, printer)?;
+    let first = survey::soonest(&archive, &ctx.env, ctx.now).map_err(cannot_open)?;
     let done = archive.capture(&first, Some(end), &|_| {}).map_err(cannot_open)?;
     if done.left_files > 0 {
         printer.note(format!(
@@ -385,14 +384,6 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The files that the agent will delete, the soonest first.
-pub(crate) fn urgent(ctx: &Context, printer: &mut Printer) -> Result<Vec<PathBuf>> {
-    let archive = open_archive(ctx, printer)?;
-    let library = Library::of_archive(ctx, archive, Found::default())?;
-    let report = Report::new(&Survey::new(&library)?, &ctx.env, ctx.now);
-    Ok(report.deletions.into_iter().map(|deletion| PathBuf::from(deletion.file)).collect())
 }
 
 /// Paths that may explain a hash without any search.

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -213,12 +213,14 @@ impl Page<'_> {
     fn retention(&mut self) -> io::Result<()> {
         self.heading("How long Gemini CLI keeps sessions", None)?;
         let mut rules: Vec<(String, Vec<&str>)> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         for retention in &self.report.retention {
             let rule = self.rule(retention);
-            match rules.iter_mut().find(|(known, _)| *known == rule) {
-                Some((_, projects)) => projects.push(&retention.project),
-                None => rules.push((rule, vec![&retention.project])),
+            let place = *places.entry(rule.clone()).or_insert(rules.len());
+            if place == rules.len() {
+                rules.push((rule, Vec::new()));
             }
+            rules[place].1.push(&retention.project);
         }
         if rules.is_empty() {
             return self.none("no project, so nothing to decide");

@@ -94,8 +94,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     let lately = lately.ok_or_else(|| Failure::new("the clock is out of its range"))?;
     let recent: Vec<&Session> = all.listed().into_iter().take(SHOWN).collect();
     let costs = library.costs()?;
-    let files = library.archive.files().map_err(super::cannot_count)?;
-    let projects = projects(all, &files, &costs, &Filter::default());
+    let sizes = library.archive.file_sizes().map_err(super::cannot_count)?;
+    let projects = projects(all, sizes, &costs, &Filter::default());
     let at_risk: Vec<&Deletion> = report.deletions.iter().filter(|d| d.resumable).collect();
     let faults = FaultsRow {
         files: survey.files.iter().filter(|file| file.fault_count() > 0).count(),

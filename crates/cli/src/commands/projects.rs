@@ -89,8 +89,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
     }
     let filter = args.filters.filter(ctx)?;
     let all = &library.all;
-    let files = library.archive.files().map_err(super::cannot_count)?;
-    let mut rows = projects(all, &files, &library.costs()?, &filter);
+    let sizes = library.archive.file_sizes().map_err(super::cannot_count)?;
+    let mut rows = projects(all, sizes, &library.costs()?, &filter);
     rows.retain(|row| match row.updated {
         Some(at) => filter.period.contains(at),
         None => filter.period.is_everything(),

@@ -1,13 +1,13 @@
 //! From what was surveyed to the doctor's report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use backstory_core::agent::gemini::retention::Why;
 use backstory_core::env::Env;
 use jiff::Timestamp;
 
-use super::deletions::{self, Doomed};
+use super::deletions::{Chats, Doomed};
 use super::file::{FileRead, Holds};
 use super::report::{
     Check, Deletion, Fault, Found, Looked, Problem, Project, Records, Report, Retention, Skipped,
@@ -44,35 +44,21 @@ impl Report {
             checks: Vec::new(),
             archive: None,
         };
+        let mut judge = Judge {
+            chats: Chats::of(&survey.files),
+            folders: HashSet::new(),
+            problems: report.problems.iter().cloned().collect(),
+            env,
+            now,
+        };
         for project in &survey.projects {
-            report.judge(project, &survey.files, env, now);
+            judge.project(project, &mut report);
         }
         let soonest = |d: &Deletion| (d.at.is_some(), d.at, d.file.clone());
         report.deletions.sort_by_cached_key(soonest);
         report.at_risk = report.deletions.iter().filter(|d| d.early).cloned().collect();
         report.checks = report.check();
         report
-    }
-
-    /// What Gemini CLI will do to one project.
-    fn judge(&mut self, project: &ProjectFiles, files: &[FileRead], env: &Env, now: Timestamp) {
-        let path = project.project.path.as_deref().map(Path::new);
-        // All folders of a project stand below the same root, or are asked one by one.
-        let mut decided: BTreeMap<&Path, Decided> = BTreeMap::new();
-        for folder in &project.folders {
-            let Some(root) = folder.parent().and_then(Path::parent) else { continue };
-            let decided = decided.entry(root).or_insert_with(|| settings::decide(env, root, path));
-            let doomed = deletions::of_folder(folder, files, &decided.retention, now);
-            self.deletions.extend(doomed.into_iter().map(|d| Deletion::new(project, d)));
-        }
-        for decided in decided.into_values() {
-            for problem in &decided.unusable {
-                if !self.problems.contains(problem) {
-                    self.problems.push(problem.clone());
-                }
-            }
-            self.retention.push(Retention::new(project, decided));
-        }
     }
 
     fn check(&self) -> Vec<Check> {
@@ -85,6 +71,42 @@ impl Report {
             check("faults", self.fault_count == 0, format!("{} faults", self.fault_count)),
             check("at_risk", self.at_risk.is_empty(), count(self.at_risk.len(), "file")),
         ]
+    }
+}
+
+/// What is needed to tell what Gemini CLI will do to projects.
+struct Judge<'a> {
+    chats: Chats<'a>,
+    /// Folders that were looked at: sessions of several projects may be in one, which is cleaned up once.
+    folders: HashSet<&'a Path>,
+    /// Problems that are in the report.
+    problems: HashSet<Problem>,
+    env: &'a Env,
+    now: Timestamp,
+}
+
+impl<'a> Judge<'a> {
+    fn project(&mut self, project: &'a ProjectFiles, report: &mut Report) {
+        let path = project.project.path.as_deref().map(Path::new);
+        // All folders of a project stand below the same root, or are asked one by one.
+        let mut decided: BTreeMap<&Path, Decided> = BTreeMap::new();
+        for folder in &project.folders {
+            let Some(root) = folder.parent().and_then(Path::parent) else { continue };
+            let decided =
+                decided.entry(root).or_insert_with(|| settings::decide(self.env, root, path));
+            if self.folders.insert(folder) {
+                let doomed = self.chats.doomed(folder, &decided.retention, self.now);
+                report.deletions.extend(doomed.into_iter().map(|d| Deletion::new(project, d)));
+            }
+        }
+        for decided in decided.into_values() {
+            for problem in &decided.unusable {
+                if self.problems.insert(problem.clone()) {
+                    report.problems.push(problem.clone());
+                }
+            }
+            report.retention.push(Retention::new(project, decided));
+        }
     }
 }
 

@@ -66,8 +66,4 @@ impl FileRead {
     pub(crate) fn is_pending(&self, fault: &Fault) -> bool {
         fault.what.is_pending() && self.is_newest
     }
-
-    pub(crate) fn name(&self) -> String {
-        self.source.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
 }

@@ -11,18 +11,19 @@ mod projects;
 pub(crate) mod report;
 pub(crate) mod settings;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::gemini;
 use backstory_core::archive::FileRow;
 use backstory_core::discover::{Found, SourceState};
 use backstory_core::env::Env;
-use jiff::Timestamp;
+use backstory_core::model::Session;
 
 use crate::error::Result;
 use crate::library::{Library, cannot_open};
 
+pub(crate) use deletions::soonest;
 use file::FileRead;
 pub(crate) use projects::ProjectFiles;
 
@@ -38,10 +39,10 @@ pub(crate) struct Survey<'a> {
 impl<'a> Survey<'a> {
     pub(crate) fn new(library: &'a Library) -> Result<Self> {
         let all = &library.all;
-        let mut ids: HashMap<&Path, &str> = HashMap::new();
+        let mut owners = Owners::new();
         for session in &all.sessions {
             for part in &session.parts {
-                ids.entry(&part.file).or_insert(&session.id);
+                owners.entry(&part.file).or_insert(session);
             }
         }
         let rows = library.archive.files().map_err(cannot_open)?;
@@ -52,12 +53,12 @@ impl<'a> Survey<'a> {
             .into_iter()
             .filter(is_there)
             .map(|row| {
-                let id = ids.get(row.source.path.as_path()).copied();
-                FileRead::new(row, id)
+                let owner = owners.get(row.source.path.as_path());
+                FileRead::new(row, owner.map(|session| session.id.as_str()))
             })
             .collect();
         mark_newest(&mut files);
-        let projects = projects::group(&files, all);
+        let projects = projects::group(&files, &owners, &all.sessions, &all.found.skipped);
         Ok(Self { found: &all.found, files, projects })
     }
 
@@ -68,21 +69,25 @@ impl<'a> Survey<'a> {
     }
 }
 
+/// The session that each file is a part of.
+type Owners<'a> = HashMap<&'a Path, &'a Session>;
+
 /// Of the files of one session, marks the one that was updated last.
 fn mark_newest(files: &mut [FileRead]) {
-    let mut newest: HashMap<String, (Option<Timestamp>, PathBuf)> = HashMap::new();
-    for file in files.iter() {
-        if let (Some(id), Some(session)) = (file.session_id(), file.session()) {
-            let this = (session.updated, file.source.path.clone());
-            let best = newest.entry(id.to_owned()).or_insert_with(|| this.clone());
-            if this > *best {
-                *best = this;
+    let mut newest: HashMap<&str, usize> = HashMap::new();
+    let updated =
+        |at: usize| files[at].session().map(|file| (file.updated, &files[at].source.path));
+    for (at, file) in files.iter().enumerate() {
+        if let Some(id) = file.session_id() {
+            let best = newest.entry(id).or_insert(at);
+            if updated(at) > updated(*best) {
+                *best = at;
             }
         }
     }
-    for file in files {
-        let best = file.session_id().and_then(|id| newest.get(id));
-        file.is_newest = best.is_none_or(|(_, path)| *path == file.source.path);
+    let newest: HashSet<usize> = newest.into_values().collect();
+    for (at, file) in files.iter_mut().enumerate() {
+        file.is_newest = file.session_id().is_none() || newest.contains(&at);
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Skipped {
     pub(crate) why: &'static str,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct Problem {
     pub(crate) path: String,
     pub(crate) what: String,

@@ -49,7 +49,7 @@ pub use import::{Foreign, Imported};
 pub use ledger::sums_suffice;
 pub use machine::{MachineId, named as machine_named};
 pub use rebuild::{Rebuild, Rebuilt};
-pub use sessions::{FaultCount, FileRow};
+pub use sessions::{Chats, FaultCount, FileRow, Sizes};
 pub use sync::{Exclude, Machine, Setup, Synced};
 pub use text::Texted;
 

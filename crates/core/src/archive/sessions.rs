@@ -1,14 +1,18 @@
 //! Sessions as they come out of the archive.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension, params};
 
+use super::capture::UNCAPTURED;
 use super::sources;
 use super::web::Web;
 use super::{Archive, ArchiveError, codec};
-use crate::agent::gemini::{About, Assembled, Candidates, Scanned, of_prompts, token_problems};
-use crate::discover::Source;
+use crate::agent::gemini::{
+    About, Assembled, Candidates, Holding, Projects, Scanned, of_prompts, token_problems,
+};
+use crate::discover::{Source, SourceKind};
 use crate::model::{Session, State};
 
 /// A source and what is known of it without reading it.
@@ -19,6 +23,12 @@ pub struct FileRow {
     /// The number of its bytes that are captured.
     pub captured: u64,
 }
+
+/// Sizes of files by path, of all versions together.
+pub type Sizes = HashMap<PathBuf, u64>;
+
+/// Session files and what they hold, by the agent's folder for their project.
+pub type Chats = BTreeMap<PathBuf, Vec<(PathBuf, Holding)>>;
 
 /// How much could not be read, or not be believed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -106,35 +116,88 @@ impl Archive {
         Ok(out)
     }
 
-    /// Puts sessions together, one at a time, with all their messages. What the user said of them and
-    /// what became of their files stands in [`Self::sessions`].
+    /// Returns the sizes of all files.
+    pub fn file_sizes(&self) -> Result<Sizes, ArchiveError> {
+        let mut statement = self.db.prepare("SELECT path, size FROM sources")?;
+        let mut rows = statement.query([])?;
+        let mut out = Sizes::new();
+        while let Some(row) = rows.next()? {
+            let path = PathBuf::from(row.get::<_, String>(0)?);
+            *out.entry(path).or_default() += row.get::<_, i64>(1)?.cast_unsigned();
+        }
+        Ok(out)
+    }
+
+    /// Returns the session files that are there, with what they hold, of each folder in which one is not
+    /// captured as it is.
+    pub fn uncaptured_chats(&self) -> Result<Chats, ArchiveError> {
+        let mut statement = self.db.prepare(&format!(
+            "SELECT folder, path, about FROM sources WHERE state = 'live' AND kind = ?1
+             AND folder IN (SELECT folder FROM sources WHERE {UNCAPTURED})"
+        ))?;
+        let mut rows = statement.query([SourceKind::Chat.name()])?;
+        let mut out = Chats::new();
+        while let Some(row) = rows.next()? {
+            let (folder, path): (String, String) = (row.get(0)?, row.get(1)?);
+            let about = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+            let about: About =
+                postcard::from_bytes(about).map_err(|_| ArchiveError::Stored(path.clone()))?;
+            out.entry(folder.into()).or_default().push((path.into(), about.what));
+        }
+        Ok(out)
+    }
+
+    /// Puts sessions together, one at a time and in the order of `ids`, with all their messages. What the
+    /// user said of them and what became of their files stands in [`Self::sessions`].
     pub fn each_assembled(
         &self,
         ids: &[String],
         mut each: impl FnMut(Assembled) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let mut projects = self.projects(&Candidates::default())?;
-        let mut wanted: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        // Sessions that were put together with an earlier one, until it is their turn.
+        let mut ready: HashMap<String, Assembled> = HashMap::new();
         for id in ids {
-            if !wanted.contains(id.as_str()) {
+            if !wanted.remove(id.as_str()) {
                 continue;
             }
-            let group: Option<String> = self
-                .db
-                .prepare_cached("SELECT grp FROM sessions WHERE id = ?1")?
-                .query_row([id], |row| row.get(0))
-                .optional()?;
-            let Some(group) = group else { continue };
-            let mut assembled = if group.starts_with("log:") {
-                let (typed, files) = sources::typed(&self.db, id)?;
-                vec![of_prompts(id, typed, files, &mut projects)]
-            } else {
-                Web::from(&self.db, [group], &mut HashMap::new())?.assemble(&self.db, &mut projects)
-            };
-            assembled.retain(|assembled| wanted.remove(assembled.session.id.as_str()));
-            assembled.into_iter().try_for_each(&mut each)?;
+            if let Some(assembled) = ready.remove(id) {
+                each(assembled)?;
+                continue;
+            }
+            for assembled in self.assembled_with(id, &mut projects)? {
+                if assembled.session.id == *id {
+                    each(assembled)?;
+                } else if wanted.contains(assembled.session.id.as_str()) {
+                    ready.insert(assembled.session.id.clone(), assembled);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Puts a session together, and with it all others that settle with it who made their calls.
+    pub(super) fn assembled_with(
+        &self,
+        id: &str,
+        projects: &mut Projects,
+    ) -> Result<Vec<Assembled>, ArchiveError> {
+        let group: Option<String> = self
+            .db
+            .prepare_cached("SELECT grp FROM sessions WHERE id = ?1")?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        Ok(match group {
+            None => Vec::new(),
+            Some(group) if group.starts_with("log:") => {
+                let (typed, files) = sources::typed(&self.db, id)?;
+                vec![of_prompts(id, typed, files, projects)]
+            }
+            Some(group) => {
+                Web::from(&self.db, [group], &mut HashMap::new())?.assemble(&self.db, projects)
+            }
+        })
     }
 
     /// One session with all its messages.

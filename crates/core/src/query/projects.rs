@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::archive::FileRow;
+use crate::archive::Sizes;
 use crate::collection::Collection;
 use crate::model::{SessionKind, Usage};
 use crate::money::Usd;
@@ -27,19 +27,16 @@ pub struct ProjectAnswer {
     pub cost: Option<Usd>,
 }
 
-/// The projects that have any session, the most recent first. `costs` are those of the sessions.
+/// The projects that have any session, the most recent first. `sizes` are those of files by path,
+/// `costs` those of sessions.
 pub fn projects(
     all: &Collection,
-    files: &[FileRow],
+    mut sizes: Sizes,
     costs: &Costs,
     filter: &Filter,
 ) -> Vec<ProjectAnswer> {
     let mut by_key: BTreeMap<String, ProjectAnswer> = BTreeMap::new();
     let mut dirs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut sizes: BTreeMap<&Path, u64> = BTreeMap::new();
-    for file in files {
-        *sizes.entry(&file.source.path).or_default() += file.source.size;
-    }
     for session in all.sessions.iter().filter(|s| filter.takes_project(&s.project)) {
         let key = session.project.key().to_owned();
         let dirs = dirs.entry(key.clone()).or_default();

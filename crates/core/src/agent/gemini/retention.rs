@@ -134,41 +134,118 @@ pub struct Deletion {
     /// At the first start of Gemini CLI in that project after this moment; none for the next start.
     pub at: Option<Timestamp>,
     pub why: Why,
+    /// Set when it goes before its time because another file shares its id.
+    pub early: Option<Early>,
 }
 
-/// What the clean-up will delete from one `chats` folder, each file once, the soonest first.
+/// When the file would have gone by itself; none for never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Early {
+    pub instead_of: Option<Timestamp>,
+}
+
+/// What the clean-up will delete from one `chats` folder, each file once, the soonest first. File
+/// names must be unique.
 pub fn plan(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<Deletion> {
     if !retention.is_active() {
         return Vec::new();
     }
-    let mut newest: Vec<&ChatFile> = files.iter().filter(|f| f.resumable_since.is_some()).collect();
-    newest.sort_by_key(|file| std::cmp::Reverse(file.resumable_since));
-    let age = retention.max_age.as_deref().and_then(period);
-    let mut causes: Vec<(&ChatFile, Option<Timestamp>, Why)> = Vec::new();
-    causes.extend(
-        files.iter().filter(|f| f.resumable_since.is_none()).map(|f| (f, None, Why::Corrupt)),
-    );
-    for (n, file) in newest.into_iter().enumerate() {
-        let limit = retention.max_count.and_then(|count| usize::try_from(count).ok());
-        if limit.is_some_and(|limit| n >= limit) {
-            causes.push((file, None, Why::Count));
-        } else if let (Some(age), Some(updated)) = (age, file.resumable_since) {
-            let end = updated.checked_add(age).unwrap_or(Timestamp::MAX);
-            causes.push((file, Some(end).filter(|end| *end > now), Why::Age));
+    let limits = Limits::new(retention, now);
+    let ranks = ranks(files);
+    let causes: Vec<Option<Cause>> =
+        files.iter().zip(&ranks).map(|(file, rank)| limits.cause(file, rank.newer)).collect();
+    let order = |at: &usize| {
+        let cause = causes[*at].as_ref()?;
+        Some((cause.at.is_some(), cause.at, files[*at].name.as_str()))
+    };
+    let mut going: Vec<usize> = (0..files.len()).filter(|at| causes[*at].is_some()).collect();
+    going.sort_by_key(order);
+    // The first file of an id to go takes all others of that id along.
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    for at in going {
+        if let Some(id) = short_id(&files[at].name) {
+            first.entry(id).or_insert(at);
         }
     }
-    causes.sort_by_key(|(file, at, _)| (at.is_some(), *at, &file.name));
-    let mut out: HashMap<&str, Deletion> = HashMap::new();
-    for (file, at, why) in &causes {
-        let entry = |name: &str, why| Deletion { name: name.to_owned(), at: *at, why };
-        out.entry(&file.name).or_insert_with(|| entry(&file.name, why.clone()));
-        for other in files.iter().filter(|other| shares_id(&file.name, &other.name)) {
-            let why = Why::SharesId(file.name.clone());
-            out.entry(&other.name).or_insert_with(|| entry(&other.name, why));
-        }
-    }
-    let mut out: Vec<Deletion> = out.into_values().collect();
+    let deletion = |at: usize| {
+        let name = files[at].name.clone();
+        let leader = short_id(&name).and_then(|id| first.get(id)).copied();
+        let Some(leader) = leader.filter(|leader| *leader != at) else {
+            let Cause { at, why } = causes[at].clone()?;
+            return Some(Deletion { name, at, why, early: None });
+        };
+        let cause = causes[leader].as_ref()?;
+        let alone = limits.cause(&files[at], ranks[at].newer_of_other_ids);
+        let early = match alone.map(|alone| alone.at) {
+            None => Some(Early { instead_of: None }),
+            Some(Some(own)) if cause.at.is_none_or(|at| own > at) => {
+                Some(Early { instead_of: Some(own) })
+            }
+            Some(_) => None,
+        };
+        let why = Why::SharesId(files[leader].name.clone());
+        Some(Deletion { name, at: cause.at, why, early })
+    };
+    let mut out: Vec<Deletion> = (0..files.len()).filter_map(deletion).collect();
     out.sort_by(|a, b| (a.at.is_some(), a.at, &a.name).cmp(&(b.at.is_some(), b.at, &b.name)));
+    out
+}
+
+/// Why and when a file goes by itself.
+#[derive(Debug, Clone)]
+struct Cause {
+    at: Option<Timestamp>,
+    why: Why,
+}
+
+/// What the settings come to at one moment.
+struct Limits {
+    age: Option<SignedDuration>,
+    count: Option<usize>,
+    now: Timestamp,
+}
+
+impl Limits {
+    fn new(retention: &Retention, now: Timestamp) -> Self {
+        let age = retention.max_age.as_deref().and_then(period);
+        let count = retention.max_count.and_then(|count| usize::try_from(count).ok());
+        Self { age, count, now }
+    }
+
+    /// The cause for a file with so many newer ones beside it; none if it stays.
+    fn cause(&self, file: &ChatFile, newer: usize) -> Option<Cause> {
+        let Some(updated) = file.resumable_since else {
+            return Some(Cause { at: None, why: Why::Corrupt });
+        };
+        if self.count.is_some_and(|count| newer >= count) {
+            return Some(Cause { at: None, why: Why::Count });
+        }
+        let end = updated.checked_add(self.age?).unwrap_or(Timestamp::MAX);
+        Some(Cause { at: Some(end).filter(|end| *end > self.now), why: Why::Age })
+    }
+}
+
+/// How many resumable files are newer than a file.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rank {
+    newer: usize,
+    newer_of_other_ids: usize,
+}
+
+fn ranks(files: &[ChatFile]) -> Vec<Rank> {
+    let mut newest: Vec<usize> =
+        (0..files.len()).filter(|at| files[*at].resumable_since.is_some()).collect();
+    newest.sort_by_key(|at| std::cmp::Reverse(files[*at].resumable_since));
+    let mut of_id: HashMap<&str, usize> = HashMap::new();
+    let mut out = vec![Rank::default(); files.len()];
+    for (newer, at) in newest.into_iter().enumerate() {
+        let same = short_id(&files[at].name).map(|id| of_id.entry(id).or_default());
+        let newer_of_other_ids = newer - same.as_deref().copied().unwrap_or(0);
+        out[at] = Rank { newer, newer_of_other_ids };
+        if let Some(same) = same {
+            *same += 1;
+        }
+    }
     out
 }
 
@@ -178,10 +255,6 @@ pub fn short_id(name: &str) -> Option<&str> {
     let (rest, id) = stem.rsplit_once('-')?;
     let is_id = id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (is_id && rest.starts_with("session")).then_some(id)
-}
-
-fn shares_id(a: &str, b: &str) -> bool {
-    a != b && short_id(a).is_some() && short_id(a) == short_id(b)
 }
 
 /// Blanks out `//` and `/* */` comments, which settings files may hold.
@@ -222,6 +295,8 @@ pub(super) fn strip_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn decide(files: &[(&str, &str)]) -> (Retention, Vec<String>) {
@@ -297,5 +372,82 @@ mod tests {
         let (mut none, _) = decide(&[]);
         none.enabled = false;
         assert!(plan(&files, &none, now).is_empty());
+    }
+
+    fn shares_id(a: &str, b: &str) -> bool {
+        a != b && short_id(a).is_some() && short_id(a) == short_id(b)
+    }
+
+    /// Applies the rules one after the other, file by file: each that goes takes others along.
+    fn by_the_rules(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<Deletion> {
+        let limits = Limits::new(retention, now);
+        let mut newest: Vec<&ChatFile> =
+            files.iter().filter(|f| f.resumable_since.is_some()).collect();
+        newest.sort_by_key(|file| std::cmp::Reverse(file.resumable_since));
+        let mut causes: Vec<(&ChatFile, Cause)> = Vec::new();
+        for file in files {
+            let newer = newest.iter().position(|other| other.name == file.name).unwrap_or(0);
+            causes.extend(limits.cause(file, newer).map(|cause| (file, cause)));
+        }
+        causes.sort_by_key(|(file, cause)| (cause.at.is_some(), cause.at, &file.name));
+        let mut out: Vec<Deletion> = Vec::new();
+        for (file, Cause { at, why }) in causes {
+            let along = files.iter().filter(|other| shares_id(&file.name, &other.name));
+            let along = along.map(|other| (other, Why::SharesId(file.name.clone())));
+            for (file, why) in std::iter::once((file, why)).chain(along) {
+                if out.iter().all(|known| known.name != file.name) {
+                    out.push(Deletion { name: file.name.clone(), at, why, early: None });
+                }
+            }
+        }
+        out.sort_by(|a, b| (a.at.is_some(), a.at, &a.name).cmp(&(b.at.is_some(), b.at, &b.name)));
+        out
+    }
+
+    /// Compares with what would happen if no other file shared its id.
+    fn early(
+        deletion: &Deletion,
+        files: &[ChatFile],
+        rules: &Retention,
+        now: Timestamp,
+    ) -> Option<Early> {
+        if !matches!(deletion.why, Why::SharesId(_)) {
+            return None;
+        }
+        let alone: Vec<ChatFile> =
+            files.iter().filter(|f| !shares_id(&f.name, &deletion.name)).cloned().collect();
+        let plan = by_the_rules(&alone, rules, now);
+        match plan.into_iter().find(|other| other.name == deletion.name) {
+            None => Some(Early { instead_of: None }),
+            Some(own) => {
+                let is_later = own.at.is_some() && own.at > deletion.at;
+                is_later.then_some(Early { instead_of: own.at })
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_is_what_the_rules_make_of_each_file(
+            files in prop::collection::vec((0..5u8, prop::option::of(0..60i64)), 0..30),
+            max_count in prop::option::of(1..20i64),
+            has_age in any::<bool>(),
+        ) {
+            let now: Timestamp = "2026-08-14T00:00:00Z".parse().unwrap();
+            let file = |(n, (id, days)): (usize, (u8, Option<i64>))| ChatFile {
+                // An id of other than 8 characters is shared with nobody.
+                name: format!("session-{n:02}-{}.jsonl", if id == 0 { "short".to_owned() } else { format!("aaaaaaa{id}") }),
+                resumable_since: days.map(|days| now - SignedDuration::from_hours(24 * days)),
+            };
+            let files: Vec<ChatFile> = files.into_iter().enumerate().map(file).collect();
+            let (mut rules, _) = decide(&[]);
+            rules.max_count = max_count;
+            rules.max_age = rules.max_age.filter(|_| has_age || max_count.is_none());
+            let mut want = by_the_rules(&files, &rules, now);
+            for deletion in &mut want {
+                deletion.early = early(deletion, &files, &rules, now);
+            }
+            prop_assert_eq!(plan(&files, &rules, now), want);
+        }
     }
 }
