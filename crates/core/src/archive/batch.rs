@@ -1,9 +1,9 @@
 //! Sources into their rows, and the sessions they touch put together anew.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use rustc_hash::FxHashSet;
 
 use super::capture::distrust;
@@ -15,11 +15,11 @@ use super::settle::{resolve_all, resolved};
 use super::sources::{self, New, Version};
 use super::sync::Setup;
 use super::versions::lacks_messages;
-use super::web::{self, Web};
+use super::web::{self, Names, Web};
 use super::{ArchiveError, codec, ledger};
 use crate::agent::gemini::{
     self, About, Holds, Kept, Membership, Projects, Scanned, Typed, is_nameless, keys,
-    learn_projects, memberships,
+    learn_projects, memberships, restore,
 };
 use crate::discover::{Archived, SourceState};
 use crate::path_text::to_text;
@@ -66,13 +66,17 @@ pub(super) const UNSETTLED: &str = "unsettled";
 pub(super) struct Batch<'a> {
     setup: &'a Setup<'a>,
     pub(super) projects: Projects,
+    pub(super) names: Names,
+    /// The sessions that must not come back, as they were when the batch began.
+    forgotten: HashSet<String>,
     /// Whether sessions that only a prompt log knows may have changed.
     pub(super) logs_changed: bool,
 }
 
 impl<'a> Batch<'a> {
     pub(super) fn new(setup: &'a Setup<'a>, projects: Projects) -> Self {
-        Self { setup, projects, logs_changed: false }
+        let (names, forgotten) = (Names::default(), HashSet::new());
+        Self { setup, projects, names, forgotten, logs_changed: false }
     }
 
     /// Writes sources, and the sessions they touch. `written` is told the row of each, by its place in the
@@ -84,18 +88,20 @@ impl<'a> Batch<'a> {
         mut written: impl FnMut(usize, i64) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         learn_projects(incoming.iter().map(|one| &one.kept.scanned), &mut self.projects);
+        self.forgotten = forgotten(db)?;
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut fresh: HashMap<i64, Scanned> = HashMap::new();
         // What has a name goes in first: it may name the rest.
         let (nameless, named): (Vec<_>, Vec<_>) =
             incoming.into_iter().enumerate().partition(|(_, one)| is_nameless(&one.kept.scanned));
         let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
-        for (place, one) in named.into_iter().chain(nameless) {
-            if !is_nameless(&one.kept.scanned) {
-                folders.extend(one.kept.scanned.source.folder().map(Path::to_owned));
-            }
-            let number = self.put(db, one, &mut touched, &mut fresh)?;
-            written(place, number)?;
+        for (place, one) in named {
+            folders.extend(one.kept.scanned.source.folder().map(Path::to_owned));
+            written(place, self.put(db, one, &mut touched, &mut fresh)?)?;
+        }
+        self.names.clear();
+        for (place, one) in nameless {
+            written(place, self.put(db, one, &mut touched, &mut fresh)?)?;
         }
         for folder in folders {
             self.rename(db, &folder, &mut touched)?;
@@ -133,10 +139,11 @@ impl<'a> Batch<'a> {
             touched.extend(web::groups(db, number)?);
         }
         let source = &scanned.source;
-        let named = |folder: &Path, short: &str| web::named(db, folder, short).ok().flatten();
+        let names = &self.names;
+        let named = |folder: &Path, short: &str| names.find(db, folder, short);
         let members = memberships(&scanned, &mut self.projects, &named);
         let excluded = self.is_excluded(&scanned, &members);
-        let kept = !excluded && !holds_forgotten(db, &scanned, &members)?;
+        let kept = !excluded && !self.holds_forgotten(&scanned, &members);
         let is_conversation = matches!(scanned.holds, Holds::Sessions(_) | Holds::History(_));
         let is_read = !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
         let packed = (kept && is_read).then(|| sources::pack(db, stored, source)).transpose()?;
@@ -156,7 +163,7 @@ impl<'a> Batch<'a> {
         let number = sources::put(db, &new, number)?;
         if let Holds::Prompts(typed) = &scanned.holds {
             self.logs_changed = true;
-            put_typed(db, number, if excluded { &[] } else { typed })?;
+            put_typed(db, number, if excluded { &[] } else { typed }, &self.forgotten)?;
         }
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
         if !kept || !is_conversation {
@@ -186,6 +193,17 @@ impl<'a> Batch<'a> {
         })
     }
 
+    /// Returns whether a source has something of a session that was forgotten. Subagents that are not
+    /// marked as such are recognized when sessions are put together.
+    fn holds_forgotten(&self, scanned: &Scanned, members: &[Membership]) -> bool {
+        let forgotten = &self.forgotten;
+        match &scanned.holds {
+            Holds::Prompts(typed) => typed.iter().any(|typed| forgotten.contains(&typed.session)),
+            Holds::Attached => restore::owner(&scanned.source).is_some_and(|o| forgotten.contains(o)),
+            _ => members.iter().any(|member| forgotten.contains(&member.group)),
+        }
+    }
+
     /// A log without a header belongs to the one session of its folder whose id begins like its name:
     /// a new session may be the one, or make it two.
     fn rename(
@@ -211,7 +229,8 @@ impl<'a> Batch<'a> {
         touched: &mut BTreeSet<String>,
     ) -> Result<(), ArchiveError> {
         let Some(scanned) = sources::scanned(db, number)? else { return Ok(()) };
-        let named = |folder: &Path, short: &str| web::named(db, folder, short).ok().flatten();
+        let names = &self.names;
+        let named = |folder: &Path, short: &str| names.find(db, folder, short);
         let members = memberships(&scanned, &mut self.projects, &named);
         let before: BTreeSet<String> = web::groups(db, number)?.into_iter().collect();
         let after: BTreeSet<String> = members.iter().map(|m| m.group.clone()).collect();
@@ -362,25 +381,8 @@ fn slot_of_import(
     })
 }
 
-/// Returns whether a source has something of a session that was forgotten. Subagents that are not
-/// marked as such are recognized when sessions are put together.
-fn holds_forgotten(
-    db: &Connection,
-    scanned: &Scanned,
-    members: &[Membership],
-) -> Result<bool, ArchiveError> {
-    let forgotten = forgotten(db)?;
-    Ok(match &scanned.holds {
-        Holds::Prompts(typed) => typed.iter().any(|typed| forgotten.contains(&typed.session)),
-        Holds::Attached => {
-            gemini::restore::owner(&scanned.source).is_some_and(|owner| forgotten.contains(owner))
-        }
-        _ => members.iter().any(|member| forgotten.contains(&member.group)),
-    })
-}
-
 /// Notes which calls a source holds, those left out that it is known to hold, and marks it and others
-/// that hold one of them too.
+/// that hold one of them too. Where several do already they are marked, so one of them is enough.
 fn hold(
     db: &Connection,
     number: i64,
@@ -392,12 +394,12 @@ fn hold(
     keys.sort_unstable();
     let mut insert = db.prepare_cached("INSERT OR IGNORE INTO held VALUES (?1, ?2)")?;
     let mut others =
-        db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2")?;
+        db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2 LIMIT 1")?;
     let mut mark = db.prepare_cached("UPDATE sources SET shares = 1 WHERE number = ?1")?;
     for key in keys {
         insert.execute([key, number])?;
-        let others = others.query_map([key, number], |row| row.get::<_, i64>(0))?;
-        for other in others.collect::<Result<Vec<i64>, _>>()? {
+        let other = others.query_row([key, number], |row| row.get::<_, i64>(0)).optional()?;
+        if let Some(other) = other {
             mark.execute([other])?;
             mark.execute([number])?;
         }
@@ -405,9 +407,13 @@ fn hold(
     Ok(())
 }
 
-fn put_typed(db: &Connection, source: i64, typed: &[Typed]) -> rusqlite::Result<()> {
+fn put_typed(
+    db: &Connection,
+    source: i64,
+    typed: &[Typed],
+    forgotten: &HashSet<String>,
+) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM typed WHERE source = ?1")?.execute([source])?;
-    let forgotten = forgotten(db)?;
     let mut insert = db.prepare_cached("INSERT INTO typed VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for typed in typed.iter().filter(|typed| !forgotten.contains(&typed.session)) {
         let at = typed.at.map(jiff::Timestamp::as_millisecond);

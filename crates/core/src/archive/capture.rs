@@ -359,7 +359,13 @@ impl Bytes for Archive {
         let found = self
             .db
             .prepare_cached(
-                "SELECT number, machine FROM sources WHERE path = ?1 AND captured BETWEEN 1 AND ?2
+                // The index of paths is by machine: each of the few is asked.
+                "WITH RECURSIVE machines (id) AS (
+                     SELECT min(machine) FROM sources UNION ALL
+                     SELECT (SELECT min(machine) FROM sources WHERE machine > id)
+                     FROM machines WHERE id IS NOT NULL)
+                 SELECT number, machine FROM machines JOIN sources ON machine = id AND path = ?1
+                 WHERE captured BETWEEN 1 AND ?2
                  ORDER BY state = 'replaced', machine IS NOT ?3",
             )
             .ok()?

@@ -1,9 +1,9 @@
 //! What can only be told when all is in: projects that other sessions proved, and sessions of which
 //! only what was typed is left.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::batch::{Batch, UNSETTLED};
 use super::forget::forgotten;
@@ -24,12 +24,12 @@ impl Batch<'_> {
         }
         let db = archive.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if resolved_now != before {
-            let mut touched = BTreeSet::new();
-            for (key, project) in &resolved_now {
-                if before.get(key).is_some_and(|before| before != project) {
-                    self.touch_project(&db, key, &mut touched)?;
-                }
-            }
+            let changed: HashSet<&Place> = resolved_now
+                .iter()
+                .filter(|(key, project)| before.get(key).is_some_and(|before| before != *project))
+                .map(|(key, _)| key)
+                .collect();
+            let touched = self.touch_projects(&db, &changed)?;
             self.weave(&db, touched, HashMap::new())?;
             ledger::set_note(&db, "resolved", &codec::encode(&resolved_now, "projects")?)?;
             ledger::set_note(&db, "projects", &self.projects.store())?;
@@ -40,23 +40,33 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// All sessions of a project that is now known better.
-    fn touch_project(
+    /// Returns the groups of all sessions in places whose project is now known better.
+    fn touch_projects(
         &mut self,
         db: &Transaction<'_>,
-        (folder, hash): &(Option<String>, Option<String>),
-        touched: &mut BTreeSet<String>,
-    ) -> Result<(), ArchiveError> {
-        let mut find = db.prepare_cached(
-            "SELECT DISTINCT source, grp FROM members JOIN sources ON number = source
-             WHERE folder IS ?1 AND hash IS ?2",
-        )?;
-        let rows = find.query_map(params![folder, hash], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for (number, group) in rows.collect::<Result<Vec<(i64, String)>, _>>()? {
-            touched.insert(group);
-            self.reconsider(db, number, touched)?;
+        changed: &HashSet<&Place>,
+    ) -> Result<BTreeSet<String>, ArchiveError> {
+        let mut touched = BTreeSet::new();
+        if changed.is_empty() {
+            return Ok(touched);
         }
-        Ok(())
+        // One pass over all, for a folder may hold sessions of very many projects.
+        let mut find = db.prepare(
+            "SELECT folder, hash, source, grp FROM members JOIN sources ON number = source",
+        )?;
+        let mut rows = find.query([])?;
+        let mut sources: BTreeSet<i64> = BTreeSet::new();
+        while let Some(row) = rows.next()? {
+            if changed.contains(&(row.get(0)?, row.get(1)?)) {
+                sources.insert(row.get(2)?);
+                touched.insert(row.get(3)?);
+            }
+        }
+        self.names.clear();
+        for number in sources {
+            self.reconsider(db, number, &mut touched)?;
+        }
+        Ok(touched)
     }
 
     /// Sessions of which only what was typed is left.
@@ -78,8 +88,11 @@ impl Batch<'_> {
     }
 }
 
+/// A folder and a hash that sessions in it name.
+pub(super) type Place = (Option<String>, Option<String>);
+
 /// How each folder and hash resolves.
-pub(super) type Resolved = BTreeMap<(Option<String>, Option<String>), Project>;
+pub(super) type Resolved = BTreeMap<Place, Project>;
 
 /// How they resolved when their sessions were put together.
 pub(super) fn resolved(db: &Connection) -> Result<Resolved, ArchiveError> {

@@ -306,9 +306,9 @@ pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<Typed>, 
     );
     let mut find = db.prepare_cached(&sql)?;
     let mut rows = find.query([id])?;
-    let (mut typed, mut files) = (Vec::new(), Vec::new());
+    let (mut typed, mut files, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     // Versions of a log repeat its lines.
-    let mut seen = HashSet::new();
+    let mut lines = HashSet::new();
     while let Some(row) = rows.next()? {
         let at: Option<i64> = row.get(10)?;
         let line = Typed {
@@ -317,12 +317,11 @@ pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<Typed>, 
             at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
             text: row.get(11)?,
         };
-        if seen.insert((line.number, at, line.text.clone())) {
+        if lines.insert((line.number, at, line.text.clone())) {
             typed.push(line);
         }
-        let source = source(row)?;
-        if !files.contains(&source) {
-            files.push(source);
+        if seen.insert(row.get::<_, i64>(0)?) {
+            files.push(source(row)?);
         }
     }
     Ok((typed, files))

@@ -2,6 +2,7 @@
 //! makes, without what only another question or a later sync would ask for.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -38,7 +39,9 @@ impl Archive {
         }
         let ids = ids_by_folder(&scanned, &mut projects);
         let named = |folder: &Path, short: &str| {
-            let mut fitting = ids.get(folder)?.iter().filter(|id| id.starts_with(short));
+            let from = (Bound::Included(short), Bound::Unbounded);
+            let later = ids.get(folder)?.range::<str, _>(from);
+            let mut fitting = later.take_while(|id| id.starts_with(short));
             fitting.next().filter(|_| fitting.next().is_none()).cloned()
         };
         let machine = self.identify(setup.machine)?;

@@ -1,10 +1,12 @@
 //! Which sessions a change touches: sources of one group belong together, and so do groups that hold
 //! the same call, for only one of them made it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
+use rustc_hash::FxHashSet;
 
 use super::{ArchiveError, sources};
 use crate::agent::gemini::{Assembled, Projects, Scanned, assemble, keys};
@@ -26,6 +28,8 @@ impl Web {
     ) -> Result<Self, ArchiveError> {
         let mut web = Self::default();
         let mut waiting: Vec<String> = start.into_iter().collect();
+        // A call that very many sources hold leads to all of them once, not once from each.
+        let mut followed: FxHashSet<i64> = FxHashSet::default();
         while let Some(group) = waiting.pop() {
             if !web.groups.insert(group.clone()) {
                 continue;
@@ -42,7 +46,9 @@ impl Web {
                 };
                 waiting.extend(groups(db, number)?);
                 if shares(db, number)? {
-                    for other in holders(db, number, &keys(&scanned))? {
+                    let mut keys = keys(&scanned);
+                    keys.retain(|key| followed.insert(*key));
+                    for other in holders(db, number, &keys)? {
                         waiting.extend(groups(db, other)?);
                     }
                 }
@@ -53,7 +59,8 @@ impl Web {
     }
 
     pub(super) fn assemble(self, db: &Connection, projects: &mut Projects) -> Vec<Assembled> {
-        let named = |folder: &Path, short: &str| named(db, folder, short).ok().flatten();
+        let names = Names::default();
+        let named = |folder: &Path, short: &str| names.find(db, folder, short);
         assemble(self.sources.into_values().collect(), projects, &named)
     }
 }
@@ -86,17 +93,42 @@ fn holders(db: &Connection, source: i64, keys: &[i64]) -> rusqlite::Result<BTree
     Ok(out)
 }
 
-/// The one id in a folder that begins so.
-pub(super) fn named(
-    db: &Connection,
-    folder: &Path,
-    short: &str,
-) -> rusqlite::Result<Option<String>> {
+/// The sessions of folders by the beginning of their ids, for logs that lost their header. A folder is
+/// looked into once, when it is first asked about.
+#[derive(Default)]
+pub(super) struct Names {
+    known: RefCell<HashMap<PathBuf, HashMap<String, Option<String>>>>,
+}
+
+impl Names {
+    /// Returns the one id in a folder that begins so.
+    pub(super) fn find(&self, db: &Connection, folder: &Path, short: &str) -> Option<String> {
+        let mut known = self.known.borrow_mut();
+        if !known.contains_key(folder) {
+            known.insert(folder.to_owned(), beginnings(db, folder).unwrap_or_default());
+        }
+        known.get(folder)?.get(short)?.clone()
+    }
+
+    /// Forgets what was seen, because sources with a name came or went.
+    pub(super) fn clear(&mut self) {
+        self.known.get_mut().clear();
+    }
+}
+
+/// The ids in a folder by their first 8 characters; none where several begin alike.
+fn beginnings(db: &Connection, folder: &Path) -> rusqlite::Result<HashMap<String, Option<String>>> {
     let mut find = db.prepare_cached(
         "SELECT DISTINCT grp FROM sources JOIN members ON source = number
-         WHERE folder = ?1 AND NOT nameless AND grp >= ?2 AND grp < ?2 || 'g' AND length(grp) = 36",
+         WHERE folder = ?1 AND NOT nameless AND length(grp) = 36",
     )?;
-    let found = find.query_map(params![to_text(folder), short], |row| row.get(0))?;
-    let mut found: Vec<String> = found.collect::<Result<_, _>>()?;
-    Ok(if found.len() == 1 { found.pop() } else { None })
+    let mut out: HashMap<String, Option<String>> = HashMap::new();
+    for group in find.query_map([to_text(folder)], |row| row.get::<_, String>(0))? {
+        let group = group?;
+        if let Some(short) = group.get(..8) {
+            let first = !out.contains_key(short);
+            out.insert(short.to_owned(), first.then_some(group));
+        }
+    }
+    Ok(out)
 }
