@@ -26,6 +26,7 @@ mod salvage;
 mod sessions;
 mod settle;
 mod sources;
+mod stamp;
 mod sync;
 mod tally;
 mod text;

@@ -5,13 +5,14 @@
 //! transaction, taken before its sessions are put together, so that nobody changes them meanwhile.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rayon::prelude::*;
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::{Archive, ArchiveError};
-use crate::agent::gemini::{Assembled, Placed, Span, excerpt, is_unique};
+use super::fingerprint::Look;
+use super::stamp::Stamp;
+use super::{Archive, ArchiveError, ledger};
+use crate::agent::gemini::{Assembled, Candidates, Placed, Span, excerpt, is_unique};
 use crate::model::{Message, Session};
 use crate::search::{Extent, Fields, GAP, Where, each_token};
 
@@ -20,6 +21,9 @@ pub(super) const BITS: u32 = 24;
 
 /// A transaction is this many bytes of files, and so many are read at a time: it bounds the memory.
 const BATCH: u64 = 24 << 20;
+
+/// The note that stands while messages are in whose copies are not marked yet.
+const UNMARKED: &str = "unmarked_copies";
 
 /// What was done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,59 +59,80 @@ impl Archive {
     /// Brings the text index up to date. `progress` is told of each session that is done.
     pub fn index(&mut self, progress: &dyn Fn()) -> Result<Texted, ArchiveError> {
         let mut done = Texted::default();
-        let (pending, gone) = self.untexted()?;
-        if pending.is_empty() && gone.is_empty() {
+        let (mut pending, gone) = self.untexted()?;
+        self.unindex(&gone)?;
+        let mut touched = self.unmarked()?;
+        if pending.is_empty() {
+            self.mark(&touched)?;
             return Ok(done);
         }
-        self.unindex(&gone)?;
         let (names, tags) = (&self.names()?, &self.tags()?);
-        for ids in self.batches(&pending)? {
+        let mut projects = self.projects(&Candidates::default())?;
+        let mut rest = self.in_order(&pending)?.into_iter().peekable();
+        while rest.peek().is_some() {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-            let mut batch =
-                Batch { archive: self, names, tags, touched: BTreeSet::new(), done: &mut done };
-            self.each_assembled(&ids, |assembled| {
-                progress();
-                batch.session(&assembled)
-            })?;
-            let touched = batch.touched;
-            mark_copies(&self.db, &touched)?;
+            let mut batch = Batch { archive: self, names, tags, touched, done: &mut done };
             let mut settle = self.db.prepare("UPDATE sessions SET texted = 1 WHERE id = ?1")?;
-            for id in &ids {
-                settle.execute([id])?;
+            let mut size = 0;
+            // Sessions that are put together at once are in one batch.
+            while size < BATCH
+                && let Some(id) = rest.next()
+            {
+                if !pending.contains(&id) {
+                    // It was put together with an earlier one.
+                    continue;
+                }
+                for assembled in self.assembled_with(&id, &mut projects)? {
+                    if !pending.remove(&assembled.session.id) {
+                        continue;
+                    }
+                    progress();
+                    size += assembled.files.iter().map(|file| file.size.max(1)).sum::<u64>();
+                    batch.session(&assembled)?;
+                    settle.execute([&assembled.session.id])?;
+                }
             }
+            touched = batch.touched;
             drop(settle);
+            ledger::set_note(&self.db, UNMARKED, &[])?;
             transaction.commit()?;
         }
+        self.mark(&touched)?;
         Ok(done)
     }
 
-    /// Sessions in batches, the oldest first; those that are put together at once are in one.
-    fn batches(&self, pending: &BTreeSet<String>) -> Result<Vec<Vec<String>>, ArchiveError> {
+    /// Returns the ids of sessions, the oldest first and those of one group together.
+    fn in_order(&self, wanted: &BTreeSet<String>) -> Result<Vec<String>, ArchiveError> {
         let mut find = self.db.prepare(
-            "SELECT id, (SELECT sum(size) FROM members JOIN sources ON number = source WHERE grp = sessions.grp), grp
-             FROM sessions ORDER BY max(last) OVER (PARTITION BY grp), grp, id",
+            "SELECT id FROM sessions ORDER BY max(last) OVER (PARTITION BY grp), grp, id",
         )?;
-        let mut out: Vec<Vec<String>> = Vec::new();
-        let mut last: (u64, String) = (BATCH, String::new());
-        let mut rows = find.query([])?;
-        while let Some(row) = rows.next()? {
-            let id: String = row.get(0)?;
-            if !pending.contains(&id) {
-                continue;
-            }
-            let (size, group): (Option<i64>, String) = (row.get(1)?, row.get(2)?);
-            if group != last.1 && last.0 >= BATCH {
-                out.push(Vec::new());
-                last.0 = 0;
-            }
-            if group != last.1 {
-                last = (last.0 + size.unwrap_or(0).cast_unsigned(), group);
-            }
-            if let Some(batch) = out.last_mut() {
-                batch.push(id);
-            }
+        let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        Ok(ids.into_iter().filter(|id| wanted.contains(id)).collect())
+    }
+
+    /// Returns the contents whose copies an interrupted run did not mark: none, or all that could be.
+    fn unmarked(&self) -> Result<BTreeSet<i64>, ArchiveError> {
+        if self.note(UNMARKED)?.is_none() {
+            return Ok(BTreeSet::new());
         }
-        Ok(out)
+        let mut find = self.db.prepare(
+            "SELECT content FROM texts GROUP BY content HAVING count(*) > 1
+             UNION SELECT content FROM texts WHERE number IN copies",
+        )?;
+        Ok(find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
+    /// Marks copies once all messages are in, so that those of a content are looked at once and not once
+    /// for each batch.
+    fn mark(&self, touched: &BTreeSet<i64>) -> Result<(), ArchiveError> {
+        if touched.is_empty() && self.note(UNMARKED)?.is_none() {
+            return Ok(());
+        }
+        let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
+        mark_copies(&self.db, touched)?;
+        self.db.execute("DELETE FROM notes WHERE key = ?1", [UNMARKED])?;
+        transaction.commit()?;
+        Ok(())
     }
 
     /// Takes the whole index out; the next time it is built anew.
@@ -428,71 +453,98 @@ fn rows_of(db: &Connection, session: i64) -> rusqlite::Result<HashMap<String, (i
 /// Of messages that say the same, tells those that only repeat another session: saved chats, and
 /// messages with an id of their own that were imported.
 fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite::Result<()> {
+    // Sessions in the order in which they may repeat each other, the messages of each together.
     let mut find = db.prepare_cached(
-        "SELECT texts.number, message, kind_of.kind = 'checkpoint', kind_of.id
+        "SELECT texts.number, message, kind_of.kind = 'checkpoint', texted.number
          FROM texts JOIN texted ON texted.number = texts.number >> 24
          JOIN sessions kind_of ON kind_of.id = texted.session
          WHERE content = ?1
          ORDER BY kind_of.kind = 'checkpoint', kind_of.first IS NULL, kind_of.first, kind_of.id",
     )?;
     let mut count = db.prepare_cached("SELECT count(*) FROM texts WHERE content = ?1")?;
+    let mut lone = db.prepare_cached(
+        "DELETE FROM copies WHERE number = (SELECT number FROM texts WHERE content = ?1)",
+    )?;
+    let mut mark = db.prepare_cached("INSERT OR IGNORE INTO copies VALUES (?1)")?;
+    let mut unmark = db.prepare_cached("DELETE FROM copies WHERE number = ?1")?;
     for content in touched.iter().filter(|content| **content != 0) {
         // Nearly all stand alone.
         if count.query_row([content], |row| row.get::<_, i64>(0))? < 2 {
-            db.prepare_cached(
-                "DELETE FROM copies WHERE number = (SELECT number FROM texts WHERE content = ?1)",
-            )?
-            .execute([content])?;
+            lone.execute([content])?;
             continue;
         }
-        let rows = find.query_map([content], |row| {
-            Ok((
-                row.get(0)?,
-                row.get::<_, String>(1)?,
-                row.get::<_, bool>(2)?,
-                row.get::<_, String>(3)?,
-            ))
-        })?;
-        let rows: Vec<(i64, String, bool, String)> = rows.collect::<Result<_, _>>()?;
-        for (n, (number, message, is_saved, session)) in rows.iter().enumerate() {
-            let repeats = |other: &(i64, String, bool, String)| {
-                other.3 != *session && (*is_saved || (is_unique(message) && other.1 == *message))
-            };
-            let sql = if rows[..n].iter().any(repeats) {
-                "INSERT OR IGNORE INTO copies VALUES (?1)"
+        let mut copies = Copies::default();
+        let mut rows = find.query([content])?;
+        while let Some(row) = rows.next()? {
+            let number: i64 = row.get(0)?;
+            let (message, is_saved) = (row.get_ref(1)?.as_str()?, row.get(2)?);
+            if copies.repeats(message, is_saved, row.get(3)?) {
+                mark.execute([number])?;
             } else {
-                "DELETE FROM copies WHERE number = ?1"
-            };
-            db.prepare_cached(sql)?.execute([number])?;
+                unmark.execute([number])?;
+            }
         }
     }
     Ok(())
 }
 
+/// The messages of one content that were seen so far.
+#[derive(Default)]
+struct Copies {
+    /// The first session that has any.
+    first: Option<i64>,
+    /// The first session that has each message.
+    of: HashMap<String, i64>,
+}
+
+impl Copies {
+    /// Whether a message of `session` repeats one of an earlier session.
+    fn repeats(&mut self, message: &str, is_saved: bool, session: i64) -> bool {
+        let first = *self.first.get_or_insert(session);
+        if is_saved && first != session {
+            return true;
+        }
+        if !is_unique(message) {
+            return false;
+        }
+        *self.of.entry(message.to_owned()).or_insert(session) != session
+    }
+}
+
 fn label(name: Option<&String>, tags: Option<&Vec<String>>) -> i64 {
-    let no_tags = Vec::new();
-    hash(&(name, tags.unwrap_or(&no_tags)))
+    let mut stamp = Stamp::default();
+    stamp.maybe(name, |stamp, name| stamp.text(name));
+    for tag in tags.into_iter().flatten() {
+        stamp.text(tag);
+    }
+    stamp.finish()
 }
 
 /// Where the records of a message stand, and what the first pass made of them.
 fn look(assembled: &Assembled, placed: &Placed) -> i64 {
     let said = &placed.said;
-    let mut state = DefaultHasher::new();
-    (said.kind.name(), said.fate.name(), said.at, said.model.as_deref(), &said.typed)
-        .hash(&mut state);
+    let mut stamp = Stamp::default();
+    stamp.text(said.kind.name()).text(said.fate.name());
+    stamp.maybe(said.at, |stamp, at| stamp.number(at.as_nanosecond()));
+    stamp.maybe(said.model.as_deref(), Stamp::text).maybe(said.typed.as_deref(), Stamp::text);
     for place in &placed.places {
         let source = &assembled.files[place.file];
-        source.archived.as_ref().map(|archived| archived.number).hash(&mut state);
+        let number = source.archived.as_ref().map(|archived| archived.number);
+        stamp.maybe(number, |stamp, number| stamp.number(number.into()));
         match &place.span {
-            Span::Inline(text) => text.hash(&mut state),
-            Span::File { offset, length } => (offset, length).hash(&mut state),
-        }
+            Span::Inline(text) => stamp.text(text),
+            Span::File { offset, length } => {
+                stamp.number((*offset).into()).number((*length).into())
+            }
+        };
         // A log only grows; a document is written anew.
         if assembled.documents[place.file] {
-            (source.size, source.modified).hash(&mut state);
+            let modified = Look::of(source).modified;
+            stamp.number(source.size.into());
+            stamp.maybe(modified, |stamp, at| stamp.number(at.into()));
         }
     }
-    state.finish().cast_signed()
+    stamp.finish()
 }
 
 /// What a message says, in a number; 0 when it is nothing.
@@ -501,18 +553,13 @@ fn content(message: &Message) -> i64 {
     if words.is_empty() && message.tool_calls.is_empty() {
         return 0;
     }
-    let mut state = DefaultHasher::new();
-    words.hash(&mut state);
+    let mut stamp = Stamp::default();
+    stamp.text(words);
     for call in &message.tool_calls {
-        (&call.name.name, call.args.as_ref().map(|args| args.get())).hash(&mut state);
+        stamp.text(&call.name.name);
+        stamp.maybe(call.args.as_ref(), |stamp, args| stamp.text(args.get()));
     }
-    state.finish().cast_signed()
-}
-
-fn hash(value: &impl Hash) -> i64 {
-    let mut state = DefaultHasher::new();
-    value.hash(&mut state);
-    state.finish().cast_signed()
+    stamp.finish()
 }
 
 fn span_length(span: &Span) -> u64 {
