@@ -2,6 +2,7 @@
 //! long the answers took, the text of the best hits read again as `backstory search` does.
 #![allow(clippy::print_stdout, reason = "an example")]
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -32,7 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let asked = start.elapsed();
         for hit in hits.iter().take(SHOWN) {
             if let Some(message) = archive.text_row(hit.row)?.and_then(|row| row.message) {
-                archive.read_around(&hit.session.id, &[&message], 0)?;
+                let wanted = BTreeMap::from([(hit.session.id.as_str(), vec![message.as_str()])]);
+                archive.read_around(&wanted, 0)?;
             }
         }
         took.push((start.elapsed(), asked, hits.len(), line));

@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
@@ -31,6 +32,17 @@ pub struct Match<'a> {
     pub row: i64,
     /// The higher the better; 0 where no word was asked for.
     pub score: f64,
+}
+
+/// A message that fits, found without the index.
+#[derive(Debug)]
+pub struct Hit<'a, 'm> {
+    pub session: &'a Session,
+    /// All messages of the session.
+    pub messages: &'m [Message],
+    /// The place of the one that fits.
+    pub at: usize,
+    pub found: Vec<Found>,
 }
 
 /// What the index knows of a message.
@@ -212,73 +224,90 @@ impl Archive {
             .exists(params![expression])?)
     }
 
-    /// Reads every message of a session that fits, without the index: what it says to the last byte.
-    /// `each` gets it together with what was found in it.
-    pub fn scan(
+    /// Reads every message of some sessions to the last byte, without the index, and gives those that fit
+    /// to `each`. Sessions that cannot be read any more are passed over.
+    pub fn scan<'a>(
         &self,
-        session: &Session,
+        sessions: &[&'a Session],
         filters: &Filters,
         finder: &Finder<'_>,
-        each: &mut dyn FnMut(&Message, Vec<Found>),
+        each: &mut dyn FnMut(Hit<'a, '_>),
     ) -> Result<(), ArchiveError> {
-        let Some(assembled) = self.assembled(&session.id)? else { return Ok(()) };
-        let copies = self.copies_of(&session.id)?;
+        let by_id: HashMap<&str, &Session> =
+            sessions.iter().map(|session| (session.id.as_str(), *session)).collect();
+        let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
         let fields = filters.fields();
-        let listed: Vec<&Placed> =
-            assembled.listed().filter(|placed| !copies.contains(&placed.said.id)).collect();
-        let messages = excerpt(&assembled, &listed, self)
-            .map_err(|error| ArchiveError::Read(session.id.clone(), error))?;
-        for message in &messages {
-            let tools: Vec<&str> =
-                message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
-            let about = About {
-                at: message.at,
-                kind: message.kind.name().into(),
-                fate: message.fate.name().into(),
-                model: message.model.as_deref().map(Cow::Borrowed),
-                tools: tools.join(" ").into(),
-            };
-            if !filters.takes(&about, session) {
-                continue;
+        self.each_assembled(&ids, |assembled| {
+            let Some(session) = by_id.get(assembled.session.id.as_str()) else { return Ok(()) };
+            let listed: Vec<&Placed> = assembled.listed().collect();
+            let Ok(messages) = excerpt(&assembled, &listed, self) else { return Ok(()) };
+            let copies = self.copies_of(&session.id)?;
+            for (at, message) in messages.iter().enumerate() {
+                let tools: Vec<&str> =
+                    message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
+                let about = About {
+                    at: message.at,
+                    kind: message.kind.name().into(),
+                    fate: message.fate.name().into(),
+                    model: message.model.as_deref().map(Cow::Borrowed),
+                    tools: tools.join(" ").into(),
+                };
+                if copies.contains(&message.id) || !filters.takes(&about, session) {
+                    continue;
+                }
+                if let Some(found) = finder.find(&Fields::of(message, Extent::All), &fields) {
+                    each(Hit { session, messages: &messages, at, found });
+                }
             }
-            if let Some(found) = finder.find(&Fields::of(message, Extent::All), &fields) {
-                each(message, found);
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The messages of a session that only repeat another one.
     pub fn copies_of(&self, session: &str) -> Result<HashSet<String>, ArchiveError> {
         let mut find = self.db.prepare_cached(&format!(
-            "SELECT message FROM copies JOIN texts ON texts.number = copies.number
-             WHERE copies.number >> {BITS} = (SELECT number FROM texted WHERE session = ?1)"
+            "SELECT message FROM texted JOIN copies
+             ON copies.number >= texted.number << {BITS} AND copies.number < (texted.number + 1) << {BITS}
+             JOIN texts ON texts.number = copies.number WHERE session = ?1"
         ))?;
         Ok(find.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
-    /// Reads some messages of a session, and so many of their neighbours on both sides, in order.
+    /// Reads some messages of sessions, and so many of their neighbours on both sides, in order. What
+    /// cannot be read any more is left out.
     pub fn read_around(
         &self,
-        session: &str,
-        ids: &[&str],
+        wanted: &BTreeMap<&str, Vec<&str>>,
         around: usize,
-    ) -> Result<Vec<Message>, ArchiveError> {
-        let Some(assembled) = self.assembled(session)? else { return Ok(Vec::new()) };
-        let listed: Vec<&Placed> = assembled.listed().collect();
-        let wanted: HashSet<&str> = ids.iter().copied().collect();
-        let places = listed
-            .iter()
-            .enumerate()
-            .filter(|(_, placed)| wanted.contains(placed.said.id.as_str()));
-        let mut near = vec![false; listed.len()];
-        for (at, _) in places {
-            near[at.saturating_sub(around)..(at + around + 1).min(listed.len())].fill(true);
-        }
-        let wanted: Vec<&Placed> =
-            listed.iter().zip(near).filter(|(_, near)| *near).map(|(placed, _)| *placed).collect();
-        excerpt(&assembled, &wanted, self)
-            .map_err(|error| ArchiveError::Read(session.to_owned(), error))
+    ) -> Result<BTreeMap<String, Vec<Message>>, ArchiveError> {
+        let mut out = BTreeMap::new();
+        let ids: Vec<String> = wanted.keys().map(|id| (*id).to_owned()).collect();
+        self.each_assembled(&ids, |assembled| {
+            let id = &assembled.session.id;
+            let wanted = wanted.get(id.as_str()).into_iter().flatten();
+            let wanted: HashSet<&str> = wanted.copied().collect();
+            let listed: Vec<&Placed> = assembled.listed().collect();
+            // How far behind the last one that is wanted a message is, going one way and then the other.
+            let mut near = vec![false; listed.len()];
+            for reverse in [false, true] {
+                let mut left = 0;
+                for n in 0..listed.len() {
+                    let at = if reverse { listed.len() - 1 - n } else { n };
+                    if wanted.contains(listed[at].said.id.as_str()) {
+                        left = around + 1;
+                    }
+                    near[at] |= left > 0;
+                    left = left.saturating_sub(1);
+                }
+            }
+            let places = listed.iter().zip(near).filter(|(_, near)| *near);
+            let places: Vec<&Placed> = places.map(|(placed, _)| *placed).collect();
+            if let Ok(messages) = excerpt(&assembled, &places, self) {
+                out.insert(id.clone(), messages);
+            }
+            Ok(())
+        })?;
+        Ok(out)
     }
 }
 

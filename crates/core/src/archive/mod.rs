@@ -43,7 +43,7 @@ use tempfile::TempDir;
 pub use capture::Captured;
 pub use care::{Checked, Info};
 pub use detail::{Detail, TokenProblem, token_problems};
-pub use find::{Match, Order, TextRow};
+pub use find::{Hit, Match, Order, TextRow};
 pub use forget::Forgotten;
 pub use functions::Billed;
 pub use import::{Foreign, Imported};

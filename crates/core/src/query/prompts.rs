@@ -54,12 +54,13 @@ pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, Archi
     let mut sessions: Vec<&Session> =
         all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
     sessions.sort_by_key(|session| (session.kind == SessionKind::Checkpoint, session.started));
-    for session in sessions {
-        archive.each_assembled(std::slice::from_ref(&session.id), |assembled| {
+    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+    archive.each_assembled(&ids, |assembled| {
+        if let Some(session) = all.get(&assembled.session.id) {
             typed.session(archive, session, &assembled);
-            Ok(())
-        })?;
-    }
+        }
+        Ok(())
+    })?;
     typed.logs(archive, all)?;
     typed.histories(archive)?;
     let mut out = typed.out;

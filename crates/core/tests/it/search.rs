@@ -1,6 +1,6 @@
 //! The text index against the text itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -293,9 +293,9 @@ fn sessions_whose_files_are_gone_are_found_the_same() {
     kept.sync();
     kept.archive.index(&|| ()).unwrap();
     assert_eq!(kept.ask("lighthouse"), ["m0"]);
-    let read = kept.archive.read_around(ID, &["m0"], 1).unwrap();
+    let read = kept.archive.read_around(&BTreeMap::from([(ID, vec!["m0"])]), 1).unwrap();
     assert_eq!(
-        read.iter().map(|m| m.text.as_str()).collect::<Vec<_>>(),
+        read[ID].iter().map(|m| m.text.as_str()).collect::<Vec<_>>(),
         ["a lighthouse", "it blinks"]
     );
 }

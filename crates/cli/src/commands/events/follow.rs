@@ -47,19 +47,19 @@ pub(super) fn run(
     let mut watcher = Watcher::new(look, &stream.library.all.found, None);
     let mut told: HashMap<String, Told> = HashMap::new();
     if choice.period.since.is_some() {
-        for id in stream.chosen() {
-            tell(printer, &stream, &id, &choice, censor, &mut told)?;
-        }
+        tell(printer, &stream, &stream.chosen(), &choice, censor, &mut told)?;
     } else {
         let everything = Choice { period: Period::default(), ..choice.clone() };
         let ids = stream.chosen();
         let progress = printer.counter(("reading", "sessions"), ids.len());
-        for id in ids {
-            let told = told.entry(id.clone()).or_default();
-            // What cannot be read now is told when it can be.
-            let _ = stream.write_new(&id, &everything, &Censor::new(None), told, &mut io::sink());
+        // What cannot be read now is told when it can be.
+        let _ = stream.library.each(&ids, |assembled| {
+            let told = told.entry(assembled.session.id.clone()).or_default();
+            let nobody = &mut io::sink();
+            let _ = stream.write_new(assembled, &everything, &Censor::new(None), told, nobody);
             progress.tick();
-        }
+            Ok(())
+        });
     }
     printer.note("Following. Ctrl-C ends it.");
     while let Some(found) = watcher.next() {
@@ -72,33 +72,46 @@ pub(super) fn run(
             watcher.again();
             continue;
         }
-        for id in stream.chosen() {
-            let session = stream.library.all.get(&id);
-            if session.is_some_and(|s| s.parts.iter().any(|part| changed.contains(&part.file))) {
-                tell(printer, &stream, &id, &choice, censor, &mut told)?;
-            }
-        }
+        let has_changed = |id: &String| {
+            let session = stream.library.all.get(id);
+            session.is_some_and(|s| s.parts.iter().any(|part| changed.contains(&part.file)))
+        };
+        let ids: Vec<String> = stream.chosen().into_iter().filter(has_changed).collect();
+        tell(printer, &stream, &ids, &choice, censor, &mut told)?;
     }
     Ok(())
 }
 
-/// Tells what is new in a session. What cannot be read, for it is being deleted, ends nothing.
+/// Tells what is new in sessions. What cannot be read, for it is being deleted, ends nothing.
 fn tell(
     printer: &mut Printer,
     stream: &Stream,
-    id: &String,
+    ids: &[String],
     choice: &Choice,
     censor: &Censor<'_>,
     told: &mut HashMap<String, Told>,
 ) -> Result<()> {
-    let mut lines = Vec::new();
-    let told = told.entry(id.clone()).or_default();
-    if let Err(error) = stream.write_new(id, choice, censor, told, &mut lines) {
-        printer.warn(format!("cannot read session `{id}`: {error}"));
+    let mut printed: io::Result<()> = Ok(());
+    let read = stream.library.each(ids, |assembled| {
+        if printed.is_err() {
+            return Ok(());
+        }
+        let id = assembled.session.id.clone();
+        let mut lines = Vec::new();
+        let told = told.entry(id.clone()).or_default();
+        if let Err(error) = stream.write_new(assembled, choice, censor, told, &mut lines) {
+            printer.warn(format!("cannot read session `{id}`: {error}"));
+        }
+        printed = printer.data().and_then(|mut out| {
+            out.write_all(&lines)?;
+            out.flush()
+        });
+        Ok(())
+    });
+    if let Err(error) = read {
+        printer.warn(format!("cannot read sessions: {error}"));
     }
-    let mut out = printer.data()?;
-    out.write_all(&lines)?;
-    Ok(out.flush()?)
+    Ok(printed?)
 }
 
 /// The files that are new, or not as they were.

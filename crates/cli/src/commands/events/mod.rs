@@ -3,7 +3,7 @@ mod follow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
-use backstory_core::agent::gemini::{self, View};
+use backstory_core::agent::gemini::{self, Assembled, View};
 use backstory_core::export::events::{Choice, Told, write_new};
 use backstory_core::model::{EventType, Session, SessionKind, State};
 use backstory_core::query::Filter;
@@ -176,28 +176,27 @@ impl Stream {
         censor: &Censor<'_>,
         out: &mut dyn Write,
     ) -> io::Result<u64> {
-        let ids = self.chosen();
-        ids.iter().map(|id| self.write_new(id, choice, censor, &mut Told::default(), out)).sum()
+        let mut written = 0;
+        self.library.each(&self.chosen(), |assembled| {
+            written += self.write_new(assembled, choice, censor, &mut Told::default(), out)?;
+            Ok(())
+        })?;
+        Ok(written)
     }
 
     /// Writes what is wanted of a session and was not told before.
     fn write_new(
         &self,
-        id: &String,
+        mut assembled: Assembled,
         choice: &Choice,
         censor: &Censor<'_>,
         told: &mut Told,
         out: &mut dyn Write,
     ) -> io::Result<u64> {
-        let mut written = 0;
         let Library { archive, prices, .. } = &self.library;
-        self.library.each(std::slice::from_ref(id), |mut assembled| {
-            let mut messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
-            censor.clean(&mut assembled.session, &mut messages);
-            written += write_new(&assembled, &messages, prices, choice, told, out)?;
-            Ok(())
-        })?;
-        Ok(written)
+        let mut messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
+        censor.clean(&mut assembled.session, &mut messages);
+        write_new(&assembled, &messages, prices, choice, told, out)
     }
 
     pub(super) fn finish(&self, ctx: &Context, printer: &mut Printer) -> Exit {

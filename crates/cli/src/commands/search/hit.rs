@@ -1,8 +1,8 @@
 //! Hits with their text, read again from where it is kept.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use backstory_core::archive::{ArchiveError, Match, TextRow};
+use backstory_core::archive::{self, Match, TextRow};
 use backstory_core::model::{Message, MessageKind, Session};
 use backstory_core::search::{Bit, Extent, Fields, Finder, Found, Query, Where, snippet};
 use jiff::Timestamp;
@@ -40,41 +40,41 @@ impl<'a> Read<'a> {
     /// Reads what the index found.
     pub(super) fn matches(&self, chosen: &[Match<'a>]) -> Result<Vec<Hit<'a>>> {
         let mut rows: Vec<Option<TextRow>> = Vec::new();
-        let mut wanted: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut wanted: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for hit in chosen {
             rows.push(self.library.archive.text_row(hit.row).map_err(cannot_open)?);
         }
         for (hit, row) in chosen.iter().zip(&rows) {
-            let message = row.as_ref().and_then(|row| row.message.as_deref());
-            wanted.entry(&hit.session.id).or_default().extend(message);
+            if let Some(message) = row.as_ref().and_then(|row| row.message.as_deref()) {
+                wanted.entry(&hit.session.id).or_default().push(message);
+            }
         }
-        let mut read: HashMap<&str, Vec<Message>> = HashMap::new();
-        for (session, ids) in wanted.iter().filter(|(_, ids)| !ids.is_empty()) {
-            read.insert(*session, self.read(session, ids)?);
+        // What cannot be read any more is found all the same, only not shown.
+        let read = self.library.archive.read_around(&wanted, self.context).map_err(cannot_open)?;
+        let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+        for (session, messages) in &read {
+            for (place, message) in messages.iter().enumerate() {
+                places.entry((session, &message.id)).or_insert(place);
+            }
         }
-        let none = Vec::new();
         let mut out = Vec::new();
         for (hit, row) in chosen.iter().zip(rows) {
             let Some(row) = row else { continue };
-            let messages = read.get(hit.session.id.as_str()).unwrap_or(&none);
-            out.push(self.hit(hit, row, messages));
+            let session = hit.session.id.as_str();
+            let messages = read.get(session).map_or(&[][..], Vec::as_slice);
+            let place = row.message.as_deref().and_then(|id| places.get(&(session, id)).copied());
+            out.push(self.hit(hit, row, messages, place));
         }
         Ok(out)
     }
 
-    /// What cannot be read any more is found all the same, only not shown.
-    fn read(&self, session: &str, ids: &[&str]) -> Result<Vec<Message>> {
-        match self.library.archive.read_around(session, ids, self.context) {
-            Err(ArchiveError::Read(..)) => Ok(Vec::new()),
-            other => other.map_err(cannot_open),
-        }
-    }
-
-    fn hit(&self, hit: &Match<'a>, row: TextRow, messages: &[Message]) -> Hit<'a> {
-        let place = row
-            .message
-            .as_ref()
-            .and_then(|id| messages.iter().position(|message| message.id == *id));
+    fn hit(
+        &self,
+        hit: &Match<'a>,
+        row: TextRow,
+        messages: &[Message],
+        place: Option<usize>,
+    ) -> Hit<'a> {
         let message = place.map(|place| &messages[place]);
         let fields = match (message, &row.message) {
             (Some(message), _) => Fields::of(message, Extent::Capped),
@@ -110,48 +110,32 @@ impl<'a> Read<'a> {
 
     /// Reads all sessions that are meant, without the index; the newest first.
     pub(super) fn scan(&self, takes: &dyn Fn(&Session) -> bool) -> Result<Vec<Hit<'a>>> {
+        let sessions: Vec<&Session> =
+            self.library.all.sessions.iter().filter(|session| takes(session)).collect();
         let mut out: Vec<Hit<'a>> = Vec::new();
-        for session in self.library.all.sessions.iter().filter(|session| takes(session)) {
-            let from = out.len();
-            let mut each = |message: &Message, found: Vec<Found>| {
-                let fields = Fields::of(message, Extent::All);
-                let (field, snippet) = best(&fields, &found);
-                out.push(Hit {
-                    session,
-                    message: Some(message.id.clone()),
-                    at: message.at,
-                    role: message.role.name().to_owned(),
-                    kind: message.kind.name().to_owned(),
-                    fate: message.fate.name().to_owned(),
-                    field,
-                    snippet,
-                    score: 0.0,
-                    capped: false,
-                    context: Vec::new(),
-                });
-            };
-            match self.library.archive.scan(session, &self.query.filters, self.finder, &mut each) {
-                Ok(()) | Err(ArchiveError::Read(..)) => {}
-                Err(error) => return Err(cannot_open(error)),
-            }
-            if self.context > 0 && out.len() > from {
-                self.surround(session, &mut out[from..])?;
-            }
-        }
+        let mut each = |hit: archive::Hit<'a, '_>| {
+            let message = &hit.messages[hit.at];
+            let (field, snippet) = best(&Fields::of(message, Extent::All), &hit.found);
+            out.push(Hit {
+                session: hit.session,
+                message: Some(message.id.clone()),
+                at: message.at,
+                role: message.role.name().to_owned(),
+                kind: message.kind.name().to_owned(),
+                fate: message.fate.name().to_owned(),
+                field,
+                snippet,
+                score: 0.0,
+                capped: false,
+                context: self.neighbours(hit.messages, hit.at),
+            });
+        };
+        let archive = &self.library.archive;
+        archive
+            .scan(&sessions, &self.query.filters, self.finder, &mut each)
+            .map_err(cannot_open)?;
         out.sort_by_key(|hit| std::cmp::Reverse(hit.at));
         Ok(out)
-    }
-
-    fn surround(&self, session: &Session, hits: &mut [Hit<'_>]) -> Result<()> {
-        let ids: Vec<String> = hits.iter().filter_map(|hit| hit.message.clone()).collect();
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let messages = self.read(&session.id, &ids)?;
-        for hit in hits {
-            let place =
-                messages.iter().position(|message| Some(&message.id) == hit.message.as_ref());
-            hit.context = place.map(|place| self.neighbours(&messages, place)).unwrap_or_default();
-        }
-        Ok(())
     }
 }
 

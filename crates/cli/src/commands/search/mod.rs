@@ -148,8 +148,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     let (hits, total, more) = if pattern.is_some() {
         let mut hits = read.scan(&takes)?;
         let total = hits.len();
-        let shown: Vec<usize> =
-            page(hits.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
+        let shown: HashSet<usize> =
+            page(hits.iter().map(|hit| hit.session), ctx.json, args.offset, limit)
+                .into_iter()
+                .collect();
         let more = left(hits.iter().map(|hit| hit.session));
         let mut n = 0;
         hits.retain(|_| {
