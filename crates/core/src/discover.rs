@@ -72,7 +72,7 @@ impl Source {
     }
 
     /// By which sources are put in one order, wherever and whenever they are read.
-    pub(crate) fn order(&self) -> impl Ord {
+    pub(crate) fn order(&self) -> impl Ord + use<> {
         (self.path.clone(), self.modified, self.size)
     }
 

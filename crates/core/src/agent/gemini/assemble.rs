@@ -2,7 +2,7 @@
 //!
 //! The result must not depend on the order of the files: everything is sorted before it is joined.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ pub fn assemble(
     projects: &mut Projects,
     named: &Named<'_>,
 ) -> Vec<Assembled> {
-    scanned.sort_by(|a, b| a.source.order().cmp(&b.source.order()));
+    scanned.sort_by_cached_key(|scanned| scanned.source.order());
     let segments: Vec<Vec<Segment>> = scanned.iter_mut().map(Scanned::take_segments).collect();
     let mut groups: BTreeMap<String, Vec<Piece<'_>>> = BTreeMap::new();
     for piece in pieces(&scanned, segments, projects, named) {
@@ -205,26 +205,43 @@ fn tell_subagents_apart<'a>(
 ) -> BTreeMap<String, Vec<Piece<'a>>> {
     let mut out: BTreeMap<String, Vec<Piece<'a>>> = BTreeMap::new();
     if pieces.len() > 1 {
-        let is_child = |piece: &Piece<'_>| {
-            piece.identity.kind == SessionKind::Main
-                && begins_with_task(&piece.segment)
-                && pieces.iter().any(|other| {
-                    other.path() != piece.path()
-                        && !begins_with_task(&other.segment)
-                        && other.first_at() <= piece.first_at()
-                        && piece.last_at() <= other.last_at()
-                        && piece.ids().is_disjoint(&other.ids())
-                })
-        };
-        let children: Vec<bool> = pieces.iter().map(is_child).collect();
-        for (piece, is_child) in pieces.iter_mut().zip(children) {
-            if is_child {
-                piece.identity = Identity::child_of(id, &piece.scanned.source.stem());
-            }
+        for child in children(&pieces) {
+            let piece = &mut pieces[child];
+            piece.identity = Identity::child_of(id, &piece.scanned.source.stem());
         }
     }
     for piece in pieces {
         out.entry(piece.identity.id.clone()).or_default().push(piece);
+    }
+    out
+}
+
+/// The pieces that another one started. They are gone through by their start, with those that may have
+/// started them by their end, so that few are compared however many there are.
+fn children(pieces: &[Piece<'_>]) -> Vec<usize> {
+    let is_task: Vec<bool> = pieces.iter().map(|piece| begins_with_task(&piece.segment)).collect();
+    let starts: Vec<Option<Timestamp>> = pieces.iter().map(Piece::first_at).collect();
+    let mut order: Vec<usize> = (0..pieces.len()).collect();
+    order.sort_by_key(|at| (starts[*at], is_task[*at]));
+    let mut open: BTreeSet<(Option<Timestamp>, usize)> = BTreeSet::new();
+    let mut ids: HashMap<usize, HashSet<&str>> = HashMap::default();
+    let mut out = Vec::new();
+    for at in order {
+        let piece = &pieces[at];
+        let end = piece.last_at();
+        if !is_task[at] {
+            open.insert((end, at));
+        } else if piece.identity.kind == SessionKind::Main {
+            let own = piece.ids();
+            let is_parent = |other: &(Option<Timestamp>, usize)| {
+                let parent = &pieces[other.1];
+                parent.path() != piece.path()
+                    && ids.entry(other.1).or_insert_with(|| parent.ids()).is_disjoint(&own)
+            };
+            if open.range((end, 0)..).rev().any(is_parent) {
+                out.push(at);
+            }
+        }
     }
     out
 }
@@ -253,13 +270,13 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     let true_file = true_piece;
     let several = pieces.len() > 1;
     let all_stubs = parts.iter().all(|part| part.why == PartWhy::Stub);
+    let first = parts.iter().position(|part| part.why == PartWhy::First).unwrap_or(0);
+    let split = before_compression(&parts);
     for (file, piece) in pieces.into_iter().enumerate() {
-        if parts[file].why == PartWhy::Stub && !all_stubs && file != first_of(&parts) {
+        if parts[file].why == PartWhy::Stub && !all_stubs && file != first {
             continue;
         }
-        // The earlier part of a split is what the compression summed up.
-        let split = parts[file + 1..].iter().find(|part| part.why != PartWhy::Copy);
-        let was_split = split.is_some_and(|part| part.why == PartWhy::Compress);
+        let was_split = split[file];
         let updated = piece.updated();
         for mut heard in piece.segment.said {
             let spans = std::mem::take(&mut heard.spans).into_iter();
@@ -346,8 +363,17 @@ fn session(
     }
 }
 
-fn first_of(parts: &[Part]) -> usize {
-    parts.iter().position(|part| part.why == PartWhy::First).unwrap_or(0)
+/// Which parts are what a compression summed up: copies aside, the next one is what it left.
+fn before_compression(parts: &[Part]) -> Vec<bool> {
+    let mut out = vec![false; parts.len()];
+    let mut is_split = false;
+    for (file, part) in parts.iter().enumerate().rev() {
+        out[file] = is_split;
+        if part.why != PartWhy::Copy {
+            is_split = part.why == PartWhy::Compress;
+        }
+    }
+    out
 }
 
 /// A session of which only what was typed is left, and the prompt logs that hold it.
