@@ -8,7 +8,7 @@ use backstory_core::agent::gemini::restore::{self, Content, Plan, What, Write};
 use backstory_core::archive::FileRow;
 use backstory_core::discover::Source;
 
-use super::write::{Done, How, Writer};
+use super::write::{Done, How, Writer, captured_bytes};
 use super::{Document, print};
 use crate::commands::{self, export::target};
 use crate::context::Context;
@@ -53,7 +53,8 @@ pub(super) fn run(
         left: Vec::new(),
     };
     let archive = &library.archive;
-    let writer = Writer { ctx, archive, rows: &rows, line: None, dry_run, only_whole: false };
+    let captured = &captured_bytes(&rows);
+    let writer = Writer { ctx, archive, captured, line: None, dry_run, only_whole: false };
     let done = writer.write_all(&plan)?;
     if ctx.json {
         printer.json(&Document {

@@ -1,6 +1,7 @@
 mod all;
 mod write;
 
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use backstory_core::discover::{Source, SourceState};
 use backstory_core::time::Time;
 use serde::Serialize;
 
-use self::write::{Done, How, Writer};
+use self::write::{CapturedBytes, Done, How, Writer, captured_bytes};
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{self, Library, cannot_open};
@@ -114,6 +115,7 @@ pub(super) struct Prepared {
     library: Library,
     pub(super) assembled: Assembled,
     rows: Vec<FileRow>,
+    captured: CapturedBytes,
     pub(super) plan: Plan,
 }
 
@@ -150,7 +152,8 @@ impl Prepared {
                 Failure::new(format!("cannot restore session `{}`", assembled.session.id));
             hint.into_iter().fold(failure.because(refusal), Failure::hint)
         })?;
-        Ok(Self { library, assembled, rows, plan })
+        let captured = captured_bytes(&rows);
+        Ok(Self { library, assembled, rows, captured, plan })
     }
 
     /// Whether all that Gemini CLI needs is there.
@@ -212,7 +215,7 @@ impl Prepared {
         Writer {
             ctx,
             archive: &self.library.archive,
-            rows: &self.rows,
+            captured: &self.captured,
             line,
             dry_run,
             only_whole: true,
@@ -232,7 +235,7 @@ impl Prepared {
 
     fn require_captured(&self, ctx: &Context) -> Result<()> {
         let Some(source) = self.main() else { return Ok(()) };
-        let Some((got, of)) = write::captured_part(source, &self.rows) else { return Ok(()) };
+        let Some((got, of)) = write::captured_part(source, &self.captured) else { return Ok(()) };
         let failure =
             Failure::new(format!("cannot restore session `{}`", self.assembled.session.id));
         let file = ctx.show(&source.path);
@@ -319,17 +322,21 @@ impl Prepared {
             Holding::Session(file) if file.is_offered() => Some(file.updated.unwrap_or(ctx.now)),
             _ => None,
         };
-        let mut files: Vec<ChatFile> = Vec::new();
+        let mut files: BTreeMap<String, ChatFile> = BTreeMap::new();
         let mut add = |row: &FileRow, since| {
             let name =
                 row.source.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name.starts_with("session-") && files.iter().all(|file| file.name != name) {
-                files.push(ChatFile { name, resumable_since: since });
+            if name.starts_with("session-") {
+                let file = ChatFile { name: name.clone(), resumable_since: since };
+                files.entry(name).or_insert(file);
             }
         };
+        let number = |source: &Source| source.archived.as_ref().map(|archived| archived.number);
+        let rows: HashMap<Option<i64>, &FileRow> =
+            self.rows.iter().map(|row| (number(&row.source), row)).collect();
         for write in &self.plan.writes {
             let Content::Source(source) = &write.content else { continue };
-            let row = self.rows.iter().find(|row| row.source.archived == source.archived);
+            let row = rows.get(&number(source));
             if let Some(row) = row.filter(|_| write.path.parent() == Some(&chats)) {
                 let is_new = fresh && write.what == What::Session;
                 add(row, if is_new { Some(ctx.now) } else { offered(row) });
@@ -340,6 +347,7 @@ impl Prepared {
         }
         let project = self.plan.project.as_deref().map(Path::new);
         let retention = settings::decide(&ctx.env, root, project).retention;
+        let files: Vec<ChatFile> = files.into_values().collect();
         let plan = retention::plan(&files, &retention, ctx.now);
         plan.into_iter().find(|deletion| deletion.name == name && deletion.at.is_none())
     }

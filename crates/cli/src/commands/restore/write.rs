@@ -1,5 +1,6 @@
 //! The files of a plan, written or looked at.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ impl Done {
 pub(super) struct Writer<'a> {
     pub(super) ctx: &'a Context,
     pub(super) archive: &'a Archive,
-    pub(super) rows: &'a [FileRow],
+    pub(super) captured: &'a CapturedBytes,
     /// What the session's own file gets behind its end.
     pub(super) line: Option<String>,
     pub(super) dry_run: bool,
@@ -103,7 +104,7 @@ impl Writer<'_> {
         };
         let done =
             |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified };
-        let is_part = matches!(content, Content::Source(source) if captured_part(source, self.rows).is_some());
+        let is_part = matches!(content, Content::Source(source) if captured_part(source, self.captured).is_some());
         if is_part && self.only_whole {
             return Ok(done(How::Missing));
         }
@@ -216,12 +217,20 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     file.write_all(behind(last[0], line).as_bytes())
 }
 
+/// How many bytes are captured of each source, by its number.
+pub(super) type CapturedBytes = HashMap<i64, u64>;
+
+pub(super) fn captured_bytes(rows: &[FileRow]) -> CapturedBytes {
+    let number = |row: &FileRow| row.source.archived.as_ref().map(|archived| archived.number);
+    rows.iter().filter_map(|row| Some((number(row)?, row.captured))).collect()
+}
+
 /// Of a file that is gone and was not captured whole: how much there is, of how much.
-pub(super) fn captured_part(source: &Source, rows: &[FileRow]) -> Option<(u64, u64)> {
+pub(super) fn captured_part(source: &Source, captured: &CapturedBytes) -> Option<(u64, u64)> {
     let archived = source.archived.as_ref()?;
     if !source.is_replaced() && source.path.exists() {
         return None;
     }
-    let row = rows.iter().find(|row| row.source.archived.as_ref() == Some(archived))?;
-    (row.captured < source.size).then_some((row.captured, source.size))
+    let captured = *captured.get(&archived.number)?;
+    (captured < source.size).then_some((captured, source.size))
 }

@@ -5,7 +5,7 @@
 //! The hash of the project in a file's first line is never compared with anything, so files go into
 //! another project's folder as they are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -152,13 +152,15 @@ pub fn plan(
     if session.kind == SessionKind::Subagent {
         return Err(Refusal::Subagent(session.parent.clone().unwrap_or_default()));
     }
+    let number = |source: &Source| source.archived.as_ref().map(|archived| archived.number);
+    let offered: HashSet<(Option<i64>, &Path)> = files
+        .iter()
+        .filter(|(_, about)| matches!(&about.what, Holding::Session(file) if file.is_offered()))
+        .map(|(source, _)| (number(source), source.path.as_path()))
+        .collect();
     let is_offered = |at: usize| {
-        session.kind != SessionKind::Main
-            || files.iter().any(|(source, about)| {
-                source.archived == assembled.files[at].archived
-                    && source.path == assembled.files[at].path
-                    && matches!(&about.what, Holding::Session(file) if file.is_offered())
-            })
+        let file = &assembled.files[at];
+        session.kind != SessionKind::Main || offered.contains(&(number(file), &file.path))
     };
     let main = main_file(assembled, target).filter(|at| is_offered(*at)).ok_or(Refusal::Empty)?;
     let source = &assembled.files[main];
@@ -291,18 +293,24 @@ fn parts(
 ) -> (Vec<usize>, Vec<Left>) {
     let files = &assembled.files;
     let mut chosen = vec![main];
+    let mut is_chosen = vec![false; files.len()];
+    is_chosen[main] = true;
+    let mut taken: HashSet<Option<&Path>> = HashSet::from([below(&files[main])]);
     let mut losing: BTreeMap<usize, LeftWhy> = BTreeMap::new();
     for placed in assembled.listed().filter(|placed| placed.said.kind != MessageKind::Injected) {
         let holders: BTreeSet<usize> = placed.places.iter().map(|place| place.file).collect();
-        if chosen.iter().any(|file| holders.contains(file)) {
+        if holders.iter().any(|file| is_chosen[*file]) {
             continue;
         }
-        let is_free =
-            |at: usize| chosen.iter().all(|other| below(&files[*other]) != below(&files[at]));
+        let is_free = |at: usize| !taken.contains(&below(&files[at]));
         let fitting = holders.iter().copied().filter(|at| is_offered(*at) && is_free(*at));
         match fitting.min_by_key(|at| (files[*at].is_replaced(), in_hash_folder(&files[*at]), *at))
         {
-            Some(file) => chosen.push(file),
+            Some(file) => {
+                chosen.push(file);
+                is_chosen[file] = true;
+                taken.insert(below(&files[file]));
+            }
             None => losing.extend(holders.iter().map(|at| {
                 (*at, if is_offered(*at) { LeftWhy::Version } else { LeftWhy::Corrupt })
             })),
@@ -312,7 +320,7 @@ fn parts(
         let is_stub = assembled.session.parts.get(at).is_some_and(|part| part.why == PartWhy::Stub);
         losing.get(&at).copied().unwrap_or(if is_stub { LeftWhy::Stub } else { LeftWhy::Copy })
     };
-    let left = (0..files.len()).filter(|at| !chosen.contains(at));
+    let left = (0..files.len()).filter(|at| !is_chosen[*at]);
     let left = left.map(|at| Left { source: files[at].clone(), why: why(at) }).collect();
     chosen.remove(0);
     (chosen, left)
@@ -322,26 +330,28 @@ fn parts(
 /// file the one comes first that Gemini CLI would see.
 pub fn attached<'a>(id: &str, files: &[(&'a Source, &About)]) -> Vec<&'a Source> {
     let mut sources: Vec<&Source> = files.iter().map(|(source, _)| *source).collect();
-    sources.sort_by_key(|source| {
+    sources.sort_by_cached_key(|source| {
         (source.is_replaced(), in_hash_folder(source), !is_live(source), source.path.clone())
     });
-    // By owner, so that each session's files are found at once.
-    let mut by_owner: HashMap<&str, Vec<&'a Source>> = HashMap::new();
+    let mut by_owner: HashMap<&str, Vec<&Source>> = HashMap::new();
     for source in sources {
         if let Some(owner) = owner(source) {
             by_owner.entry(owner).or_default().push(source);
         }
     }
     let mut ids = vec![id.to_owned()];
+    let mut known: HashSet<String> = HashSet::from([id.to_owned()]);
     let mut out: Vec<&Source> = Vec::new();
     let mut next = 0;
-    while let Some(id) = ids.get(next).cloned() {
+    while let Some(id) = ids.get(next) {
         next += 1;
-        for source in by_owner.remove(id.as_str()).unwrap_or_default() {
-            if source.kind == SourceKind::Subagent {
-                ids.push(source.stem());
+        let of_id = by_owner.get(id.as_str()).map_or(&[][..], Vec::as_slice);
+        out.extend(of_id);
+        for source in of_id.iter().filter(|source| source.kind == SourceKind::Subagent) {
+            let stem = source.stem();
+            if known.insert(stem.clone()) {
+                ids.push(stem);
             }
-            out.push(source);
         }
     }
     out
