@@ -1,7 +1,7 @@
 //! Which messages of a file only repeat others. After a cancel or a resume Gemini CLI records its
 //! whole history again under new ids.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,15 +17,44 @@ pub(super) struct PartKey {
     name: Option<Box<str>>,
 }
 
-impl PartKey {
-    fn is(&self, key: &Key) -> bool {
-        self.key == *key
-            || matches!((key, &self.name), (Key::Call(call), Some(name)) if call == name)
+/// The parts that are gone, in order, and where each stands among them.
+struct Gone {
+    parts: Vec<(usize, PartKey)>,
+    by_key: HashMap<(Side, Key), Vec<usize>>,
+    by_name: HashMap<(Side, Box<str>), Vec<usize>>,
+}
+
+impl Gone {
+    fn new(history: &History, parts: Vec<(usize, PartKey)>) -> Self {
+        let mut out = Self { parts, by_key: HashMap::new(), by_name: HashMap::new() };
+        for (place, (at, part)) in out.parts.iter().enumerate() {
+            let side = history.drafts[*at].side();
+            out.by_key.entry((side, part.key.clone())).or_default().push(place);
+            if let Some(name) = part.name.clone() {
+                out.by_name.entry((side, name)).or_default().push(place);
+            }
+        }
+        out
+    }
+
+    /// Returns the first place from `from` on of a part that `key` repeats, of a message before `copy`.
+    fn find(&self, side: Side, key: &Key, from: usize, copy: usize) -> Option<usize> {
+        let first = |places: Option<&Vec<usize>>| {
+            let places = places?;
+            let later = &places[places.partition_point(|place| *place < from)..];
+            later.iter().copied().find(|place| self.parts[*place].0 < copy)
+        };
+        let by_key = first(self.by_key.get(&(side, key.clone())));
+        let by_name = match key {
+            Key::Call(name) => first(self.by_name.get(&(side, name.clone()))),
+            _ => None,
+        };
+        by_key.into_iter().chain(by_name).min()
     }
 }
 
 /// Who speaks: one does not repeat the other.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Side {
     User,
     Model,
@@ -39,7 +68,6 @@ impl History {
         if removed.is_empty() {
             return;
         }
-        // The parts that are gone, in order.
         let mut gone: Vec<(usize, PartKey)> = Vec::new();
         for at in removed {
             gone.extend(self.drafts[*at].parts().into_iter().map(|key| (*at, key)));
@@ -49,6 +77,7 @@ impl History {
             gone.reverse();
             candidates.reverse();
         }
+        let gone = Gone::new(self, gone);
         let mut from = 0;
         for copy in candidates {
             let own = self.drafts[copy].own_parts();
@@ -60,10 +89,7 @@ impl History {
             let mut next = from;
             let mut found = Vec::new();
             let all = keys.into_iter().all(|key| {
-                let fits = |(at, part): &(usize, PartKey)| {
-                    *at < copy && part.is(key) && self.drafts[*at].side() == side
-                };
-                let place = gone[next..].iter().position(fits).map(|place| next + place);
+                let place = gone.find(side, key, next, copy);
                 next = place.map_or(next, |place| place + 1);
                 found.extend(place);
                 place.is_some()
@@ -74,28 +100,46 @@ impl History {
                     found.reverse();
                 }
                 for place in &found {
-                    self.drafts[gone[*place].0].copies.push(copy);
+                    self.drafts[gone.parts[*place].0].copies.push(copy);
                 }
                 let draft = &mut self.drafts[copy];
                 draft.said.is_copy = true;
                 // Of a copy of this copy, the parts of the original tell more.
-                draft.repeats = found.iter().map(|place| gone[*place].1.clone()).collect();
+                draft.repeats = found.iter().map(|place| gone.parts[*place].1.clone()).collect();
             }
         }
-        // A call that was moved into the content of another message lives on there.
-        for at in removed {
+        self.follow_moved(removed);
+    }
+
+    /// A call that was moved into the content of another message lives on there.
+    fn follow_moved(&mut self, removed: &[usize]) {
+        let is_moved = |at: &usize| {
             let draft = &self.drafts[*at];
-            if draft.said.tools.is_empty() || !draft.keys.is_empty() || !draft.copies.is_empty() {
-                continue;
+            !draft.said.tools.is_empty() && draft.keys.is_empty() && draft.copies.is_empty()
+        };
+        let moved: Vec<usize> = removed.iter().copied().filter(is_moved).collect();
+        if moved.is_empty() {
+            return;
+        }
+        let mut holders: HashMap<&Key, Vec<usize>> = HashMap::new();
+        for at in &self.list {
+            for key in &self.drafts[*at].keys {
+                holders.entry(key).or_default().push(*at);
             }
-            let calls = draft.parts();
+        }
+        let mut found = Vec::new();
+        for at in moved {
+            let calls = self.drafts[at].parts();
             let holds = |other: &&usize| {
                 let keys = &self.drafts[**other].keys;
                 calls.iter().all(|call| keys.contains(&call.key))
             };
-            if let Some(holder) = self.list.iter().find(holds).copied() {
-                self.drafts[*at].copies.push(holder);
-            }
+            let first = calls.first().and_then(|call| holders.get(&call.key));
+            let holder = first.into_iter().flatten().find(holds).copied();
+            found.extend(holder.map(|holder| (at, holder)));
+        }
+        for (at, holder) in found {
+            self.drafts[at].copies.push(holder);
         }
     }
 

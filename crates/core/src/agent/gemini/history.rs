@@ -101,7 +101,8 @@ impl History {
 
     pub(super) fn rewind(&mut self, to: &[u8]) {
         let to = self.drafts.get_index_of(to);
-        let keep = self.list.iter().position(|at| Some(*at) == to).unwrap_or(0);
+        // From the end: what is passed over leaves the list.
+        let keep = self.list.iter().rposition(|at| Some(*at) == to).unwrap_or(0);
         for at in self.list.split_off(keep) {
             self.drafts[at].remove(Fate::Rewound, false);
         }

@@ -4,9 +4,11 @@
 //! merged, and put into the words of the model.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path};
+
+use indexmap::IndexSet;
 
 use super::assemble::{Assembled, Placed};
 use super::facts::time;
@@ -110,7 +112,10 @@ fn tell_calls_once(wanted: &[&Placed], among: &[&Placed], messages: &mut [Messag
     }
 }
 
-/// The session's files, opened once.
+/// How many files of a session are open at once, less than any system allows.
+const OPEN: usize = 64;
+
+/// The session's files, opened once where they are few.
 struct Files<'a> {
     sources: &'a [Source],
     bytes: &'a dyn Bytes,
@@ -125,6 +130,9 @@ impl Files<'_> {
             Span::Inline(text) => return Ok(Cow::Borrowed(text)),
             Span::File { offset, length } => (*offset, *length),
         };
+        if self.open.len() >= OPEN && !self.open.contains_key(&file) {
+            self.open.clear();
+        }
         let open = match self.open.entry(file) {
             std::collections::hash_map::Entry::Occupied(open) => open.into_mut(),
             std::collections::hash_map::Entry::Vacant(slot) => {
@@ -295,17 +303,11 @@ fn base64_length(data: &[u8]) -> u64 {
 
 /// Gives calls that were recorded without a result (in histories) the answers that follow them.
 fn answer_calls(messages: &mut [Message]) {
-    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut open = OpenCalls::default();
     for at in 0..messages.len() {
         if messages[at].kind == MessageKind::ToolResult {
             for answer in std::mem::take(&mut messages[at].tool_calls) {
-                let found = open.iter().position(|(message, call)| {
-                    let call = &messages[*message].tool_calls[*call];
-                    let by_id = !answer.id.is_empty() && answer.id == call.id;
-                    by_id || (call.id.is_empty() && call.name.name == answer.name.name)
-                });
-                if let Some(found) = found {
-                    let (message, call) = open.remove(found);
+                if let Some((message, call)) = open.take(&answer) {
                     fill(&mut messages[message].tool_calls[call], answer);
                 }
             }
@@ -313,8 +315,38 @@ fn answer_calls(messages: &mut [Message]) {
         }
         for (n, call) in messages[at].tool_calls.iter().enumerate() {
             if call.output.is_none() && call.error.is_none() {
-                open.push((at, n));
+                open.push(call, (at, n));
             }
+        }
+    }
+}
+
+/// Calls that wait for their answers: message, and place in it.
+#[derive(Default)]
+struct OpenCalls {
+    by_id: HashMap<String, VecDeque<(usize, usize)>>,
+    /// Those without an id.
+    by_name: HashMap<String, VecDeque<(usize, usize)>>,
+}
+
+impl OpenCalls {
+    fn push(&mut self, call: &ToolCall, place: (usize, usize)) {
+        let (calls, key) = match call.id.as_str() {
+            "" => (&mut self.by_name, &call.name.name),
+            _ => (&mut self.by_id, &call.id),
+        };
+        calls.entry(key.clone()).or_default().push_back(place);
+    }
+
+    /// Takes the first call that an answer can belong to.
+    fn take(&mut self, answer: &ToolCall) -> Option<(usize, usize)> {
+        let by_id = self.by_id.get_mut(&answer.id);
+        let by_name = self.by_name.get_mut(&answer.name.name);
+        let first = |calls: &Option<&mut VecDeque<_>>| calls.as_ref()?.front().copied();
+        match (first(&by_id), first(&by_name)) {
+            (Some(id), Some(name)) if name < id => by_name?.pop_front(),
+            (Some(_), _) => by_id?.pop_front(),
+            (None, _) => by_name?.pop_front(),
         }
     }
 }
@@ -333,7 +365,8 @@ fn fill(call: &mut ToolCall, answer: ToolCall) {
 fn follow_outputs(assembled: &Assembled, bytes: &dyn Bytes, messages: &mut [Message]) {
     // Larger than anything a person reads: such a file is left where it is.
     const MOST: u64 = 64 * 1024 * 1024;
-    let folders: Vec<&Path> =
+    // Most files of a session have these in common.
+    let folders: IndexSet<&Path> =
         assembled.files.iter().flat_map(|file| file.path.ancestors().skip(1).take(3)).collect();
     let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
     for call in calls {
