@@ -13,6 +13,8 @@ pub struct Collection {
     pub sessions: Vec<Session>,
     /// Agent ids (the stem of a subagent's file, which is also its id) to session ids.
     agents: HashMap<String, String>,
+    /// The places of sessions by kind, each list in the order of ids.
+    kinds: HashMap<SessionKind, Vec<usize>>,
 }
 
 /// Why a session that was asked for is not given.
@@ -28,12 +30,16 @@ impl Collection {
     pub fn new(archive: &Archive, found: Found) -> Result<Self, ArchiveError> {
         let sessions = archive.sessions()?;
         let agents = agents(&sessions);
-        Ok(Self { found, sessions, agents })
+        let mut kinds: HashMap<SessionKind, Vec<usize>> = HashMap::new();
+        for (at, session) in sessions.iter().enumerate() {
+            kinds.entry(session.kind).or_default().push(at);
+        }
+        Ok(Self { found, sessions, agents, kinds })
     }
 
     /// What was found, for those who need no sessions.
     pub fn only(found: Found) -> Self {
-        Self { found, sessions: Vec::new(), agents: HashMap::new() }
+        Self { found, sessions: Vec::new(), agents: HashMap::new(), kinds: HashMap::new() }
     }
 
     /// The sessions of a list that nobody narrowed, the newest first: `latest` and `@N` count here.
@@ -82,6 +88,26 @@ impl Collection {
             return Ok(one);
         }
         one_of(&by_prefix, wanted)?.ok_or_else(|| NotOne::None(wanted.to_owned()))
+    }
+
+    /// Returns the beginning of an id that no other session of its kind shares, at least 8 characters.
+    pub fn short(&self, session: &Session) -> String {
+        let id = session.id.as_str();
+        if id.contains('/') {
+            return id.to_owned();
+        }
+        let places = self.kinds.get(&session.kind).map_or(&[][..], Vec::as_slice);
+        let id_at = |place: usize| self.sessions[place].id.as_str();
+        // Ids that begin alike are neighbours.
+        let from = places.partition_point(|place| id_at(*place) < id);
+        let to = places.partition_point(|place| id_at(*place) <= id);
+        let before = from.checked_sub(1).map(|at| id_at(places[at]));
+        let after = places.get(to).map(|place| id_at(*place));
+        let beginning = |length: usize| id.char_indices().nth(length).map(|(end, _)| &id[..end]);
+        let is_shared = |start: &str| before.into_iter().chain(after).any(|o| o.starts_with(start));
+        let free =
+            [8, 13, 18, 23].into_iter().filter_map(beginning).find(|start| !is_shared(start));
+        free.unwrap_or(id).to_owned()
     }
 
     fn all(&self, fits: impl Fn(&&Session) -> bool) -> Vec<&Session> {

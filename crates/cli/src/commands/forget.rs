@@ -1,10 +1,10 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use backstory_core::archive::{ArchiveError, Forgotten, Machine};
 use backstory_core::collection::Collection;
-use backstory_core::model::Session;
+use backstory_core::model::{Session, State};
 use backstory_core::query::Filter;
 use backstory_core::time::{self, Period};
 
@@ -188,32 +188,29 @@ fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&
 
 /// Their subagents, and sessions of the same files.
 fn with_neighbours<'a>(all: &'a Collection, chosen: &[&'a Session]) -> Vec<&'a Session> {
-    let mut ids: BTreeSet<&str> = chosen.iter().map(|session| session.id.as_str()).collect();
-    loop {
-        let files: BTreeSet<&PathBuf> = all
-            .sessions
-            .iter()
-            .filter(|session| ids.contains(session.id.as_str()))
-            .flat_map(|session| &session.parts)
-            .map(|part| &part.file)
-            .collect();
-        let belongs = |session: &&Session| {
-            session.parent.as_deref().is_some_and(|parent| ids.contains(parent))
-                || (session.state != backstory_core::model::State::LogOnly
-                    && session.parts.iter().any(|part| files.contains(&part.file)))
-        };
-        let more: Vec<&str> = all
-            .sessions
-            .iter()
-            .filter(belongs)
-            .map(|session| session.id.as_str())
-            .filter(|id| !ids.contains(id))
-            .collect();
-        if more.is_empty() {
-            return all.sessions.iter().filter(|s| ids.contains(s.id.as_str())).collect();
+    let mut children: HashMap<&str, Vec<&Session>> = HashMap::new();
+    let mut holders: HashMap<&Path, Vec<&Session>> = HashMap::new();
+    for session in &all.sessions {
+        if let Some(parent) = session.parent.as_deref() {
+            children.entry(parent).or_default().push(session);
         }
-        ids.extend(more);
+        // A prompt log loses only lines.
+        if session.state != State::LogOnly {
+            for part in &session.parts {
+                holders.entry(&part.file).or_default().push(session);
+            }
+        }
     }
+    let mut ids: BTreeSet<&str> = chosen.iter().map(|session| session.id.as_str()).collect();
+    let mut waiting: Vec<&Session> = chosen.to_vec();
+    while let Some(session) = waiting.pop() {
+        let mut more = children.remove(session.id.as_str()).unwrap_or_default();
+        for part in &session.parts {
+            more.extend(holders.remove(part.file.as_path()).unwrap_or_default());
+        }
+        waiting.extend(more.into_iter().filter(|other| ids.insert(&other.id)));
+    }
+    all.sessions.iter().filter(|session| ids.contains(session.id.as_str())).collect()
 }
 
 pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) -> Result<Exit> {

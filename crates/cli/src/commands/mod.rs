@@ -181,23 +181,6 @@ fn ambiguous(all: &Collection, wanted: &str, candidates: &[String]) -> Failure {
     }
 }
 
-/// The beginning of an id that no other session shares, at least 8 characters.
-fn short(all: &Collection, session: &Session) -> String {
-    let shared = |length: usize| {
-        let start: String = session.id.chars().take(length).collect();
-        all.sessions
-            .iter()
-            .filter(|other| other.kind == session.kind && other.id != session.id)
-            .any(|other| other.id.starts_with(&start))
-    };
-    let whole = session.id.chars().count();
-    if session.id.contains('/') {
-        return session.id.clone();
-    }
-    let length = [8, 13, 18, 23].into_iter().find(|length| !shared(*length)).unwrap_or(whole);
-    session.id.chars().take(length).collect()
-}
-
 /// The price table that comes with the program, with the user's own rows on top.
 pub(crate) fn prices(ctx: &Context) -> Result<Table> {
     let mut table = Table::embedded();

@@ -179,7 +179,8 @@ fn table(
     sessions: &[&Session],
     costs: &HashMap<String, Usd>,
 ) -> Rows {
-    let listed = all.listed();
+    let places: HashMap<&str, usize> =
+        all.listed().iter().enumerate().map(|(n, session)| (session.id.as_str(), n)).collect();
     let mut rows = Rows::new([
         Column::number(""),
         Column::text("ID"),
@@ -191,7 +192,7 @@ fn table(
         Column::long("TITLE"),
     ]);
     for session in sessions {
-        let place = listed.iter().position(|other| other.id == session.id);
+        let place = places.get(session.id.as_str());
         let (title, _) = session.title();
         let title = match session.kind {
             SessionKind::Main => title,
@@ -199,7 +200,7 @@ fn table(
         };
         rows.row([
             Cell::styled(style::DIM, place.map(|n| format!("@{}", n + 1)).unwrap_or_default()),
-            Cell::styled(style::NAME, super::short(all, session)),
+            Cell::styled(style::NAME, all.short(session)),
             session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
             session.project.name.as_str().into(),
             count(session.prompts as u64).into(),

@@ -197,7 +197,7 @@ fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> R
             row.tool.as_str().into(),
             count(row.count).into(),
             row.last.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
-            session.map(|s| super::short(all, s)).unwrap_or_default().into(),
+            session.map(|s| all.short(s)).unwrap_or_default().into(),
         ]);
     }
     out

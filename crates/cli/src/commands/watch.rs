@@ -12,7 +12,7 @@ use backstory_core::query::usage::session_costs;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{short, sync};
+use super::sync;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{self, Library, cannot_open};
@@ -248,7 +248,7 @@ fn line(
     let mut line = Line::new()
         .styled(style::DIM, time)
         .text("  ")
-        .styled(style::NAME, short(&library.all, session))
+        .styled(style::NAME, library.all.short(session))
         .text(format!("  {}  {:<7}", session.project.name, what.name()));
     if what == What::Gone {
         let kept = if session.captured { "kept" } else { "not captured before" };

@@ -1,6 +1,6 @@
 //! Which tools ran, how often, and how they ended.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::params;
 
@@ -54,7 +54,7 @@ pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, Archive
     )?;
     let millisecond = |at: Option<jiff::Timestamp>| at.map(jiff::Timestamp::as_millisecond);
     let period = [millisecond(question.period.since), millisecond(question.period.until)];
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: HashMap<String, Row> = HashMap::new();
     let mut found = statement.query(params![period[0], period[1], question.checkpoints])?;
     while let Some(row) = found.next()? {
         let session: String = row.get(2)?;
@@ -76,21 +76,17 @@ pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, Archive
             Group::Category => name.category.to_owned(),
             Group::Server => name.server.clone().unwrap_or_else(|| "built in".to_owned()),
         };
-        let at = rows.iter().position(|known| known.key == key).unwrap_or_else(|| {
-            rows.push(Row {
-                name,
-                key,
-                calls: 0,
-                success: 0,
-                error: 0,
-                cancelled: 0,
-                unfinished: 0,
-                lines_added: 0,
-                lines_removed: 0,
-            });
-            rows.len() - 1
+        let sum = rows.entry(key.clone()).or_insert_with(|| Row {
+            name,
+            key,
+            calls: 0,
+            success: 0,
+            error: 0,
+            cancelled: 0,
+            unfinished: 0,
+            lines_added: 0,
+            lines_removed: 0,
         });
-        let sum = &mut rows[at];
         sum.calls += number(4)?;
         sum.success += number(5)?;
         sum.error += number(6)?;
@@ -99,6 +95,7 @@ pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, Archive
         sum.lines_added += number(9)?;
         sum.lines_removed += number(10)?;
     }
-    rows.sort_by_key(|row| (std::cmp::Reverse(row.calls), row.key.clone()));
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_cached_key(|row| (std::cmp::Reverse(row.calls), row.key.clone()));
     Ok(rows)
 }

@@ -245,10 +245,12 @@ fn break_down(
         let part = Row { key: row.get(11)?, text: None, sum: sum(row)?, models: Vec::new() };
         Ok((row.get::<_, String>(12)?, part))
     })?;
+    let places: HashMap<String, usize> =
+        rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
     for part in parts {
         let (key, part) = part?;
-        if let Some(row) = rows.iter_mut().find(|row| row.key == key) {
-            row.models.push(part);
+        if let Some(at) = places.get(&key) {
+            rows[*at].models.push(part);
         }
     }
     Ok(())

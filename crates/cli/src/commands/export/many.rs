@@ -1,5 +1,6 @@
 //! Many sessions into a folder, a file each, and an index of them.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use backstory_core::collection::newest_first;
@@ -88,15 +89,19 @@ fn entries<'a>(
     entry: impl Fn(&'a Session) -> Entry<'a>,
 ) -> Vec<Entry<'a>> {
     newest_first(&mut sessions);
-    let (children, rest): (Vec<_>, Vec<_>) = sessions.iter().partition(|s| {
-        let parent = s.parent.as_deref();
-        parent.is_some_and(|parent| sessions.iter().any(|other| other.id == parent))
-    });
+    let ids: HashSet<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+    let parent = |session: &Session| session.parent.as_deref().and_then(|id| ids.get(id)).copied();
+    let mut children: HashMap<&str, Vec<&Session>> = HashMap::new();
+    for session in &sessions {
+        if let Some(parent) = parent(session) {
+            children.entry(parent).or_default().push(session);
+        }
+    }
     let mut out = Vec::new();
-    for session in rest {
+    for session in sessions.iter().filter(|session| parent(session).is_none()) {
         out.push(entry(session));
-        let own = |child: &&&Session| child.parent.as_deref() == Some(session.id.as_str());
-        out.extend(children.iter().filter(own).map(|child| entry(child)));
+        let own = children.get(session.id.as_str()).into_iter().flatten();
+        out.extend(own.map(|child| entry(child)));
     }
     out
 }

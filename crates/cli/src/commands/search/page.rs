@@ -24,7 +24,7 @@ pub(super) fn print(
             printer.blank()?;
         }
         let session = group[0].session;
-        let short = super::super::short(all, session);
+        let short = all.short(session);
         let age = session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default();
         let state =
             if session.state == State::LogOnly { " · only its prompts are left" } else { "" };
