@@ -302,7 +302,9 @@ fn what_cannot_be_used_is_said() {
     insta::assert_snapshot!(env.run(&["archive", "merge", "nowhere.db"]).show(), @"
     exit code 2
     --- stderr
-    error: `nowhere.db` is no file
+    error: `nowhere.db` cannot be merged
+      caused by: `nowhere.db` is not an archive of this version of backstory: it is not a regular file
+      hint: it must be an archive of backstory; yours is as it was
     ");
     insta::assert_snapshot!(env.run(&["--demo", "archive", "info"]).show(), @"
     exit code 2
