@@ -74,7 +74,9 @@ impl Library {
         let candidates = candidates(ctx);
         let progress = printer.progress(found.sources.len());
         let faults = archive
-            .tally(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), &|_| progress.tick())
+            .tally(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), &|_| {
+                progress.tick()
+            })
             .map_err(cannot_open)?;
         archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;
         Ok(Self { archive, all: Collection::only(found), prices, faults })
@@ -133,7 +135,11 @@ impl Library {
             self.archive.prepare(&ctx.zone, &self.prices)?;
         }
         let candidates = candidates(ctx);
-        let synced = self.archive.sync(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), progress)?;
+        let synced = self.archive.sync(
+            &found,
+            &setup(ctx, Machine::This(&ctx.machine), &candidates),
+            progress,
+        )?;
         self.faults = self.archive.faults()?;
         self.all = Collection::new(&self.archive, found)?;
         Ok(synced)
@@ -230,7 +236,8 @@ fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
         if Archive::is_busy(path)
             && let Ok(archive) = Archive::open_to_read(path)
         {
-            printer.note("Another backstory is working on the archive: this is what it held before.");
+            printer
+                .note("Another backstory is working on the archive: this is what it held before.");
             return Ok(archive);
         }
         match open_waiting(printer, path) {
@@ -274,7 +281,11 @@ pub(crate) fn wait_note(printer: &mut Printer, path: &Path) {
 }
 
 /// Completes a `forget` that was interrupted, so that no text of it stays in the file.
-fn finish_forgetting(ctx: &Context, printer: &mut Printer, mut archive: Archive) -> Result<Archive> {
+fn finish_forgetting(
+    ctx: &Context,
+    printer: &mut Printer,
+    mut archive: Archive,
+) -> Result<Archive> {
     if archive.is_read_only() || ctx.no_sync || !archive.is_unclean().map_err(cannot_open)? {
         return Ok(archive);
     }

@@ -197,7 +197,9 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
     let other = Foreign::open(file).map_err(|error| {
         let failure = Failure::new(format!("`{shown}` cannot be merged"));
         let hint = match &error {
-            ArchiveError::Outdated(_) => "run this version of backstory on it once: `backstory --archive FILE sync`",
+            ArchiveError::Outdated(_) => {
+                "run this version of backstory on it once: `backstory --archive FILE sync`"
+            }
             ArchiveError::Newer(_) => "update backstory here first",
             _ => "it must be an archive of backstory; yours is as it was",
         };
@@ -209,7 +211,8 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
         library::wait_note(printer, path);
     }
     let progress = printer.progress(other.count());
-    let merged = archive.merge(&other, &setup, ctx.now, &|_| progress.tick()).map_err(cannot_open)?;
+    let merged =
+        archive.merge(&other, &setup, ctx.now, &|_| progress.tick()).map_err(cannot_open)?;
     drop(progress);
     for lost in &merged.lost {
         printer.warn(format!("damaged in `{shown}`: {lost}"));

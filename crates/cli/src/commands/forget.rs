@@ -128,7 +128,11 @@ fn report(ctx: &Context, printer: &mut Printer, done: &Forgotten) {
 }
 
 /// Answers for sessions that were forgotten before: opening the archive has removed what was left of them.
-fn forgotten_before(printer: &mut Printer, library: &Library, args: &Forget) -> Result<Option<Exit>> {
+fn forgotten_before(
+    printer: &mut Printer,
+    library: &Library,
+    args: &Forget,
+) -> Result<Option<Exit>> {
     if args.sessions.is_empty() || !args.project.is_empty() || args.before.is_some() {
         return Ok(None);
     }

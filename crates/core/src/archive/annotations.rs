@@ -50,7 +50,8 @@ impl Archive {
         now: Timestamp,
     ) -> Result<bool, ArchiveError> {
         let _lock = self.write_lock()?;
-        let sql = "UPDATE tags SET removed = ?3 WHERE session = ?1 AND tag = ?2 AND removed IS NULL";
+        let sql =
+            "UPDATE tags SET removed = ?3 WHERE session = ?1 AND tag = ?2 AND removed IS NULL";
         Ok(self.db.execute(sql, params![session, tag, now.as_millisecond()])? > 0)
     }
 

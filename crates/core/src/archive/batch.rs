@@ -199,7 +199,9 @@ impl<'a> Batch<'a> {
         let forgotten = &self.forgotten;
         match &scanned.holds {
             Holds::Prompts(typed) => typed.iter().any(|typed| forgotten.contains(&typed.session)),
-            Holds::Attached => restore::owner(&scanned.source).is_some_and(|o| forgotten.contains(o)),
+            Holds::Attached => {
+                restore::owner(&scanned.source).is_some_and(|o| forgotten.contains(o))
+            }
             _ => members.iter().any(|member| forgotten.contains(&member.group)),
         }
     }

@@ -121,8 +121,7 @@ impl Archive {
         while rest.peek().is_some() && !is_late() {
             let mut size = 0;
             let mut files = Vec::new();
-            while let Some(file) =
-                rest.next_if(|next| size == 0 || size + next.missing() <= BATCH)
+            while let Some(file) = rest.next_if(|next| size == 0 || size + next.missing() <= BATCH)
             {
                 size += file.missing();
                 files.push(file);

@@ -107,7 +107,9 @@ impl Archive {
                 out.problems.push(format!("file {number}: {error}"));
             }
         }
-        for problem in [self.check_values(), self.check_keys(&mut out)].into_iter().filter_map(Result::err) {
+        for problem in
+            [self.check_values(), self.check_keys(&mut out)].into_iter().filter_map(Result::err)
+        {
             out.problems.push(problem.to_string());
         }
         Ok(out)
@@ -139,25 +141,27 @@ impl Archive {
         out: &mut Checked,
         progress: &dyn Fn(u64),
     ) -> Result<(), ArchiveError> {
-        let (path, captured, lost, digest) = self.db.query_row(
-            "SELECT path, captured, lost, digest FROM sources WHERE number = ?1",
+        let (path, captured, lost, size, digest) = self.db.query_row(
+            "SELECT path, captured, lost, size, digest FROM sources WHERE number = ?1",
             [number],
             |row| {
-                let digest: Option<Vec<u8>> = row.get(3)?;
+                let digest: Option<Vec<u8>> = row.get(4)?;
                 let number = |n| Ok::<_, rusqlite::Error>(row.get::<_, i64>(n)?.cast_unsigned());
-                Ok((row.get::<_, String>(0)?, number(1)?, number(2)?, digest))
+                Ok((row.get::<_, String>(0)?, number(1)?, number(2)?, number(3)?, digest))
             },
         )?;
         let found = pieces.verify(number, captured, None);
         out.pieces += found.count();
-        out.bytes += found.end - found.lost;
-        if found.end != captured || found.lost > lost {
-            out.problems.push(format!("`{path}`: {} captured bytes are damaged", found.lost - lost));
+        out.bytes += found.present();
+        let damaged = captured.saturating_sub(lost).saturating_sub(found.present());
+        if damaged > 0 {
+            out.problems.push(format!("`{path}`: {damaged} captured bytes are damaged"));
         } else if lost > 0 {
             out.problems.push(format!("`{path}`: {lost} captured bytes were lost before"));
         }
         let is_other = |(found, digest): (&Digest, &Vec<u8>)| found.to_blob() != *digest;
-        if found.end == captured && found.digest.as_ref().zip(digest.as_ref()).is_some_and(is_other) && self.is_captured_whole(number)? {
+        let is_changed = found.digest.as_ref().zip(digest.as_ref()).is_some_and(is_other);
+        if is_changed && size == captured {
             out.problems.push(format!("`{path}`: the captured bytes are not those that were read"));
         }
         if sources::scanned(&self.db, number).is_err() {
@@ -165,11 +169,6 @@ impl Archive {
         }
         progress(captured);
         Ok(())
-    }
-
-    fn is_captured_whole(&self, number: i64) -> Result<bool, ArchiveError> {
-        let sql = "SELECT captured = size FROM sources WHERE number = ?1";
-        Ok(self.db.query_row(sql, [number], |row| row.get(0))?)
     }
 
     /// Decodes what is stored of files and sessions.

@@ -136,9 +136,10 @@ impl Archive {
         })?;
         let wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
         let files = self.files()?;
-        let attached = files.into_iter().map(|file| file.source).filter(|source| {
-            restore::owner(source).is_some_and(|owner| wanted.contains(owner))
-        });
+        let attached = files
+            .into_iter()
+            .map(|file| file.source)
+            .filter(|source| restore::owner(source).is_some_and(|owner| wanted.contains(owner)));
         out.extend(attached.filter(|source| source.kind != SourceKind::Subagent));
         out.sort_by_key(|source| source.archived.as_ref().map(|archived| archived.number));
         out.dedup();

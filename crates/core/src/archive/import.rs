@@ -59,10 +59,11 @@ impl Foreign {
             return Err(foreign(path, "it is not a regular file"));
         }
         let other = Self::salvage(path)?;
-        let schema = |db: &Connection| -> rusqlite::Result<BTreeSet<(String, String, Option<String>)>> {
-            let mut find = db.prepare("SELECT type, name, sql FROM sqlite_schema")?;
-            find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
-        };
+        let schema =
+            |db: &Connection| -> rusqlite::Result<BTreeSet<(String, String, Option<String>)>> {
+                let mut find = db.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+                find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+            };
         let theirs = schema(&other.db).map_err(|error| foreign(path, &error.to_string()))?;
         compare_version(&other.db, path)?;
         if theirs != schema(&Archive::in_memory()?.db)? {
@@ -80,7 +81,8 @@ impl Foreign {
 
     /// Returns the number of files in it, for a progress bar.
     pub fn count(&self) -> usize {
-        let count = self.db.query_row("SELECT count(*) FROM sources", [], |row| row.get::<_, i64>(0));
+        let count =
+            self.db.query_row("SELECT count(*) FROM sources", [], |row| row.get::<_, i64>(0));
         count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
     }
 
@@ -107,7 +109,10 @@ impl Foreign {
                     None => out.push(row),
                     Some(why) => done.refused.push(format!("{}: {why}", row.source.path.display())),
                 },
-                Err(rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..)) => {
+                Err(
+                    rusqlite::Error::FromSqlConversionFailure(..)
+                    | rusqlite::Error::InvalidColumnType(..),
+                ) => {
                     done.refused.push(format!("file {number}: its row is not understood"));
                 }
                 Err(_) => done.lost.push(format!("file {number}, whose name could not be read")),
@@ -220,20 +225,17 @@ impl Archive {
             let is_own = self.is_here(&machine);
             let file = Some(row.source.path.as_path()).filter(|_| is_own);
             let captured = pieces.verify(row.number, row.captured.cast_unsigned(), file);
-            if captured.lost > 0 {
-                done.lost.push(format!(
-                    "{} of {} bytes of {}",
-                    captured.lost,
-                    row.captured,
-                    row.source.path.display()
-                ));
+            let lost = row.captured.cast_unsigned() - captured.present();
+            if lost > 0 {
+                let path = row.source.path.display();
+                done.lost.push(format!("{lost} of {} bytes of {path}", row.captured));
             }
             let Some(kept) = other.scan(&row, &captured) else {
                 done.lost.push(row.source.path.display().to_string());
                 continue;
             };
             done.sources += 1;
-            done.bytes += captured.end - captured.lost;
+            done.bytes += captured.present();
             if size > 0 && size + captured.end > BATCH {
                 self.write_imported(&mut batch, std::mem::take(&mut waiting), &other.db)?;
                 size = 0;
@@ -268,7 +270,11 @@ impl Archive {
     }
 
     /// Imports names, tags, machines and what was forgotten: the later word wins, tombstones add up.
-    fn import_annotations(&mut self, other: &Foreign, done: &mut Imported) -> Result<(), ArchiveError> {
+    fn import_annotations(
+        &mut self,
+        other: &Foreign,
+        done: &mut Imported,
+    ) -> Result<(), ArchiveError> {
         let mut lost = Vec::new();
         let mut read = |table: &'static str, columns: &str| {
             let rows = salvage::annotation_rows(&other.db, table, columns, MOST_TEXT);
@@ -332,7 +338,7 @@ impl Foreign {
         let stored = stored.filter(|_| self.has_digests);
         match stored.and_then(|scan| gemini::keep_stored(source.clone(), scan)) {
             Some(kept) => Some(kept),
-            None if captured.end > captured.lost => Some(gemini::scan_and_store(source, &bytes)),
+            None if captured.present() > 0 => Some(gemini::scan_and_store(source, &bytes)),
             None if source.kind.is_read() => None,
             None => Some(gemini::unread(source)),
         }
@@ -348,7 +354,11 @@ struct Machines<'a> {
 }
 
 impl<'a> Machines<'a> {
-    fn new(archive: &mut Archive, other: &Foreign, setup: &'a Setup<'a>) -> Result<Self, ArchiveError> {
+    fn new(
+        archive: &mut Archive,
+        other: &Foreign,
+        setup: &'a Setup<'a>,
+    ) -> Result<Self, ArchiveError> {
         if let Machine::This(label) = setup.machine {
             let id = archive.own_machine(label)?;
             machine::set_label(&archive.db, &id, label)?;

@@ -115,7 +115,8 @@ impl Archive {
         let owner = match self.note(OWNER)? {
             Some(owner) => {
                 let owner = String::from_utf8_lossy(&owner).into_owned();
-                let mut find = self.db.prepare("SELECT 1 FROM machines WHERE id = ?1 AND label = ?2")?;
+                let mut find =
+                    self.db.prepare("SELECT 1 FROM machines WHERE id = ?1 AND label = ?2")?;
                 find.exists([&owner, label])?.then(|| MachineId::from(owner))
             }
             None => None,

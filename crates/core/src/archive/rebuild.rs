@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::capture::Piece;
 use super::beside::{Beside, remove_logs, sweep_all, sync_folder, with_ending};
+use super::capture::Piece;
 use super::lock::{Lock, Mode};
 use super::open::cannot;
 use super::sync::Setup;
@@ -50,11 +50,7 @@ impl Rebuild {
     }
 
     /// Builds the new archive and puts it in the place of the old one.
-    pub fn run(
-        &self,
-        setup: &Setup<'_>,
-        progress: &dyn Fn(u64),
-    ) -> Result<Rebuilt, ArchiveError> {
+    pub fn run(&self, setup: &Setup<'_>, progress: &dyn Fn(u64)) -> Result<Rebuilt, ArchiveError> {
         let path = &self.path;
         let failed = |error: io::Error| cannot(path, &error);
         let is_healthy = self.settle_log();
@@ -100,7 +96,8 @@ impl Rebuild {
     fn set_aside(&self) -> io::Result<PathBuf> {
         let mut number = 1;
         let aside = loop {
-            let ending = if number == 1 { "damaged".to_owned() } else { format!("damaged-{number}") };
+            let ending =
+                if number == 1 { "damaged".to_owned() } else { format!("damaged-{number}") };
             let aside = self.path.with_extension(ending);
             match fs::hard_link(&self.path, &aside) {
                 Ok(()) => break aside,
@@ -128,7 +125,9 @@ fn check_superset(new: &Archive, old: &Foreign, path: &Path) -> Result<(), Archi
     if missing > 0 {
         return lacks(format!("{missing} captured pieces"));
     }
-    for (table, key) in [("names", "session"), ("tags", "session || ' ' || tag"), ("forgotten", "session")] {
+    for (table, key) in
+        [("names", "session"), ("tags", "session || ' ' || tag"), ("forgotten", "session")]
+    {
         let keys = |db: &Connection| -> rusqlite::Result<HashSet<String>> {
             let mut find = db.prepare(&format!("SELECT {key} FROM {table}"))?;
             find.query_map([], |row| row.get(0))?.collect()

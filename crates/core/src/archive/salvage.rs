@@ -184,7 +184,7 @@ impl<'a> Pieces<'a> {
         }
         let present: u64 = out.pieces.keys().map(|start| PIECE.min(end - start)).sum();
         out.lost = end - present;
-        if out.lost > MOST_LOST {
+        if out.lost > MOST_LOST || present == 0 {
             out.end = expected;
             out.pieces.retain(|start, _| *start < expected);
             out.lost = 0;
@@ -236,6 +236,11 @@ impl Captured {
     /// Returns whether all of the content of a file is there.
     pub(super) fn is_whole(&self, size: u64) -> bool {
         self.end == size && self.lost == 0
+    }
+
+    /// Returns the number of bytes that verify.
+    pub(super) fn present(&self) -> u64 {
+        self.end - self.lost
     }
 
     /// Returns the number of pieces.
@@ -347,7 +352,8 @@ pub(super) fn annotation_rows(
             let count = find.column_count();
             let mut rows = find.query([])?;
             while let Some(row) = rows.next()? {
-                let values = (0..count).map(|n| row.get(n)).collect::<rusqlite::Result<Vec<Value>>>()?;
+                let values =
+                    (0..count).map(|n| row.get(n)).collect::<rusqlite::Result<Vec<Value>>>()?;
                 if is_annotation(&values, most) {
                     out.push(values);
                 }

@@ -122,7 +122,11 @@ pub(super) fn scanned(db: &Connection, number: i64) -> Result<Option<Scanned>, A
 }
 
 /// Returns the stored scan of a source, for reading on where it ended.
-pub(super) fn scan(db: &Connection, source: &Source, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+pub(super) fn scan(
+    db: &Connection,
+    source: &Source,
+    number: i64,
+) -> rusqlite::Result<Option<Vec<u8>>> {
     Ok(packed_scan(db, number)?.and_then(|packed| unpack(&packed, source).ok()))
 }
 
@@ -153,7 +157,9 @@ pub(super) fn pack(
 pub(super) fn unpack(packed: &[u8], source: &Source) -> Result<Vec<u8>, ArchiveError> {
     let most = usize::try_from(source.size.saturating_mul(8)).unwrap_or(usize::MAX);
     match packed.split_last() {
-        Some((1, packed)) => codec::decompress(packed, most.saturating_add(1 << 20), &shown(source)),
+        Some((1, packed)) => {
+            codec::decompress(packed, most.saturating_add(1 << 20), &shown(source))
+        }
         Some((0, plain)) => Ok(plain.to_vec()),
         _ => Err(ArchiveError::Stored(shown(source))),
     }

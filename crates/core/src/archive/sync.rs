@@ -168,10 +168,7 @@ impl Archive {
         let mut gone = 0;
         for (path, known) in known {
             let is_there = there.contains(path.as_str());
-            if known.state == SourceState::Live
-                && !is_there
-                && is_missing(&from_text(path))
-            {
+            if known.state == SourceState::Live && !is_there && is_missing(&from_text(path)) {
                 sources::set_state(&self.db, known.number, SourceState::Gone)?;
                 gone += 1;
             }

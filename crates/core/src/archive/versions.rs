@@ -77,7 +77,8 @@ impl Archive {
             "SELECT DISTINCT machine, path FROM sources
              WHERE state = 'replaced' AND NOT compared AND captured > 0",
         )?;
-        let rows = find.query_map([], |row| Ok((row.get(0)?, from_text(&row.get::<_, String>(1)?))))?;
+        let rows =
+            find.query_map([], |row| Ok((row.get(0)?, from_text(&row.get::<_, String>(1)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -97,7 +98,9 @@ impl Archive {
             return Ok(false);
         };
         match (&old.holds, &new.holds) {
-            (Holds::Prompts(old), Holds::Prompts(new)) => Ok(!old.is_empty() && has_lines(new, old)),
+            (Holds::Prompts(old), Holds::Prompts(new)) => {
+                Ok(!old.is_empty() && has_lines(new, old))
+            }
             (Holds::Sessions(_) | Holds::History(_), Holds::Sessions(_) | Holds::History(_)) => {
                 if message_tokens(&old).next().is_none() || lacks_messages(&new, &old) {
                     return Ok(false);
@@ -151,9 +154,8 @@ fn has_lines(new: &[Typed], old: &[Typed]) -> bool {
 /// Returns whether an older scan has messages or token counts that a newer one lacks.
 pub(super) fn lacks_messages(new: &Scanned, old: &Scanned) -> bool {
     let new: HashMap<String, Option<Tokens>> = message_tokens(new).collect();
-    message_tokens(old).any(|(id, tokens)| {
-        new.get(&id).is_none_or(|known| tokens.is_some() && *known != tokens)
-    })
+    message_tokens(old)
+        .any(|(id, tokens)| new.get(&id).is_none_or(|known| tokens.is_some() && *known != tokens))
 }
 
 /// Everything each message of a file says, by session and message.

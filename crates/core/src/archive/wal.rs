@@ -74,7 +74,8 @@ fn index_knows_frames(database: &Path, salts: Option<[u32; 2]>, frames: u32) -> 
     if file.read_exact(&mut index).is_err() || index[..48] != index[48..] {
         return false;
     }
-    let native = |at: usize| u32::from_ne_bytes([index[at], index[at + 1], index[at + 2], index[at + 3]]);
+    let native =
+        |at: usize| u32::from_ne_bytes([index[at], index[at + 1], index[at + 2], index[at + 3]]);
     let is_same_log = salts.is_none_or(|salts| [word(&index, 32), word(&index, 36)] == salts);
     index[12] == 1 && is_same_log && native(16) > frames
 }

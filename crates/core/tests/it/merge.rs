@@ -91,7 +91,8 @@ fn contents(archive: &Archive) -> Vec<String> {
 fn a_rotten_copy_makes_nothing_worse() {
     let lab = Lab::new();
     let mut archive = lab.archive("a.db");
-    let rotten = lab.copy(&archive, "rotten.db", "UPDATE captures SET data = zeroblob(length(data))");
+    let rotten =
+        lab.copy(&archive, "rotten.db", "UPDATE captures SET data = zeroblob(length(data))");
     fs::remove_dir_all(lab.file("home")).unwrap();
     let before = contents(&archive);
     let merged = merge(&mut archive, &rotten);
@@ -117,7 +118,9 @@ fn an_older_copy_changes_nothing() {
 
 fn typed(lines: &[&str]) -> String {
     let line = |(n, text): (usize, &&str)| {
-        format!(r#"{{"sessionId":"x1","messageId":{n},"type":"user","message":"{text}","timestamp":"2026-03-01T10:00:00Z"}}"#)
+        format!(
+            r#"{{"sessionId":"x1","messageId":{n},"type":"user","message":"{text}","timestamp":"2026-03-01T10:00:00Z"}}"#
+        )
     };
     let lines: Vec<String> = lines.iter().enumerate().map(line).collect();
     format!("[{}]", lines.join(","))
@@ -246,7 +249,8 @@ fn the_other_file_does_not_change() {
     let folder = lab.file("copied");
     fs::create_dir(&folder).unwrap();
     for ending in ["", "-wal"] {
-        fs::copy(lab.file(&format!("other.db{ending}")), folder.join(format!("o.db{ending}"))).unwrap();
+        fs::copy(lab.file(&format!("other.db{ending}")), folder.join(format!("o.db{ending}")))
+            .unwrap();
     }
     let read = || -> Vec<(PathBuf, Vec<u8>)> {
         let mut files: Vec<_> = fs::read_dir(&folder)

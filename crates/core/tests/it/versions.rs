@@ -148,7 +148,10 @@ fn a_large_file_that_changed_at_its_beginning_is_captured_as_it_is() {
         let mut lab = Lab::new();
         let long = "y".repeat(1_500_000);
         let path = lab.chat();
-        lab.write("chats/session-2026-03-01T10-00-11111111.jsonl", log(&["key AAAA", &long, "end"]));
+        lab.write(
+            "chats/session-2026-03-01T10-00-11111111.jsonl",
+            log(&["key AAAA", &long, "end"]),
+        );
         lab.sync();
         let changed = log(&["key ****", &long, "end"]);
         if is_renamed {

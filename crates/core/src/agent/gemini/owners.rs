@@ -2,8 +2,8 @@
 
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
-use super::facts::Tokens;
 use super::assemble::Assembled;
+use super::facts::Tokens;
 use super::said::Said;
 use super::scan::Scanned;
 use super::segment::is_uuid;

@@ -363,7 +363,9 @@ pub fn owner(source: &Source) -> Option<&str> {
     let below: Vec<&str> = below(source)?.iter().map(|part| part.to_str().unwrap_or("")).collect();
     match (source.kind, &below[..]) {
         (SourceKind::Subagent, ["chats", parent, _]) => Some(parent),
-        (SourceKind::ToolOutput, ["tool-outputs", folder, _, ..]) => folder.strip_prefix("session-"),
+        (SourceKind::ToolOutput, ["tool-outputs", folder, _, ..]) => {
+            folder.strip_prefix("session-")
+        }
         (SourceKind::Plan | SourceKind::Task, [folder, _, _, ..]) => Some(folder),
         _ => None,
     }
