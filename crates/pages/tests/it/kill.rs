@@ -20,9 +20,15 @@ fn writer() {
     let mut task = String::new();
     std::io::stdin().read_to_string(&mut task).unwrap();
     let Some((seed, path)) = task.split_once(' ') else { return };
-    let (mut random, db) = (Random(seed.parse().unwrap()), open(path.as_ref()));
+    let db = open(path.as_ref());
     db.pragma_update(None, "cache_size", 10).unwrap();
     db.pragma_update(None, "wal_autocheckpoint", 30).unwrap();
+    if seed == "vacuum" {
+        loop {
+            db.execute_batch("VACUUM").unwrap();
+        }
+    }
+    let mut random = Random(seed.parse().unwrap());
     if !db.table_exists(None, "notes").unwrap() {
         db.execute_batch("BEGIN").unwrap();
         schema(&db);
@@ -51,7 +57,8 @@ fn writer() {
 struct Writer(Child);
 
 impl Writer {
-    fn start(path: &Path, seed: usize) -> Self {
+    /// Starts a writer that makes random changes by a seed, or nothing but `vacuum`.
+    fn start(path: &Path, seed: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "kill::writer", "--ignored"])
             .stdin(Stdio::piped())
@@ -75,17 +82,40 @@ impl Drop for Writer {
 #[test]
 fn a_killed_writer_leaves_a_sound_database() {
     let mut random = Random(11);
-    for mode in MODES {
+    for (mode, journal) in [("DELETE", "a.db-journal"), ("WAL", "a.db-wal")] {
         let folder = Folder::new();
         let path = folder.path("a.db");
         create(&path, mode, 100);
+        let mut interrupted = 0;
         for round in 0..20 {
-            let writer = Writer::start(&path, round);
+            let writer = Writer::start(&path, &round.to_string());
             sleep(Duration::from_millis(10 + random.below(150) as u64));
             drop(writer);
+            interrupted += u32::from(folder.path(journal).exists());
             let db = open(&path);
             assert!(is_checked(&db).unwrap());
             sound(&db);
+            db.close().unwrap();
+            assert_stamped(&path);
+        }
+        assert_ne!(interrupted, 0, "no transaction was interrupted");
+    }
+}
+
+#[test]
+fn a_killed_vacuum_changes_nothing() {
+    let mut random = Random(13);
+    for mode in MODES {
+        let folder = Folder::new();
+        let path = folder.path("a.db");
+        create(&path, mode, 300);
+        let before = sound(&open(&path));
+        for _ in 0..15 {
+            let writer = Writer::start(&path, "vacuum");
+            sleep(Duration::from_millis(10 + random.below(60) as u64));
+            drop(writer);
+            let db = open(&path);
+            assert_eq!(sound(&db), before);
             db.close().unwrap();
             assert_stamped(&path);
         }
@@ -99,7 +129,7 @@ fn a_writer_killed_while_it_creates_a_database_leaves_a_sound_one_or_none() {
     for round in 0..20 {
         let folder = Folder::new();
         let path = folder.path("a.db");
-        let writer = Writer::start(&path, round);
+        let writer = Writer::start(&path, &round.to_string());
         sleep(Duration::from_millis(5 + random.below(400) as u64));
         drop(writer);
         let db = open(&path);
@@ -125,7 +155,7 @@ fn a_reader_in_another_process_sees_only_sound_states() {
     create(&path, "WAL", 100);
     let db = open(&path);
     for round in 0..3 {
-        let writer = Writer::start(&path, round);
+        let writer = Writer::start(&path, &round.to_string());
         for _ in 0..40 {
             // A query refreshes what FTS5 keeps in memory of its index. Its integrity check does
             // not, and would compare that with what another process has written since.

@@ -1,10 +1,13 @@
 //! What is written is read again, whatever way the pages take to the file.
 
+use std::time::Duration;
+
 use backstory_pages::is_checked;
+use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::support::{
-    Folder, MODES, Random, add, assert_stamped, create, digest, open, schema, sound,
+    Folder, MODES, Random, add, assert_stamped, create, digest, faults, open, schema, sound,
 };
 
 #[test]
@@ -121,51 +124,66 @@ fn a_first_transaction_larger_than_the_cache_can_be_rolled_back() {
     let path = folder.path("a.db");
     let db = open(&path);
     db.pragma_update(None, "cache_size", 10).unwrap();
-    for end in ["ROLLBACK", "COMMIT"] {
+    for (rows, end) in [(300, "ROLLBACK"), (1, "COMMIT")] {
         db.execute_batch("BEGIN").unwrap();
         schema(&db);
-        db.execute_batch(
-            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 300)
-             INSERT INTO notes (text, data) SELECT i, randomblob(3000) FROM n",
-        )
+        db.execute_batch(&format!(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {rows})
+             INSERT INTO notes (text, data) SELECT i, randomblob(3000) FROM n;
+             {end};"
+        ))
         .unwrap();
-        db.execute_batch(end).unwrap();
     }
     sound(&db);
     assert!(is_checked(&db).unwrap());
     assert_stamped(&path);
 }
 
+/// Fills two tables and empties one of them in the same transaction, so that SQLite does not write
+/// pages that are before others or at the end of the file.
+fn leave_holes(db: &Connection, emptied: &str) {
+    db.execute_batch(&format!(
+        "BEGIN;
+         INSERT INTO x VALUES (randomblob(400000));
+         INSERT INTO y VALUES (randomblob(400000));
+         DELETE FROM {emptied};
+         COMMIT;"
+    ))
+    .unwrap();
+}
+
 #[test]
 fn a_page_that_was_never_written_is_stamped() {
-    for mode in MODES {
+    for (mode, emptied) in MODES.into_iter().flat_map(|mode| [(mode, "x"), (mode, "y")]) {
         let folder = Folder::new();
-        let path = folder.path("a.db");
+        let (path, copy) = (folder.path("a.db"), folder.path("copy.db"));
         create(&path, mode, 20);
         let db = open(&path);
-        // The pages of the first table are behind those of the second, or at the end of the file,
-        // and are free before anything is written.
-        for (first, second) in [("x", "y"), ("y", "x")] {
-            db.execute_batch(&format!(
-                "BEGIN;
-                 CREATE TABLE {first} AS SELECT randomblob(40000) AS data;
-                 CREATE TABLE {second} AS SELECT randomblob(40000) AS data;
-                 DROP TABLE x;
-                 COMMIT;
-                 DROP TABLE y;"
-            ))
-            .unwrap();
-        }
-        sound(&db);
-        let mut copy = open(&folder.path("copy.db"));
-        let backup = rusqlite::backup::Backup::new(&db, &mut copy).unwrap();
-        backup.run_to_completion(1000, std::time::Duration::ZERO, None).unwrap();
+        db.execute_batch("CREATE TABLE x (data); CREATE TABLE y (data)").unwrap();
+        leave_holes(&db, emptied);
+        let mut copied = open(&copy);
+        // This reads free pages too.
+        let backup = Backup::new(&db, &mut copied).unwrap();
+        backup.run_to_completion(1000, Duration::ZERO, None).unwrap();
         drop(backup);
-        assert_eq!(sound(&copy), sound(&db));
-        drop((copy, db));
+        assert_eq!(sound(&copied), sound(&db));
+        drop((copied, db));
         assert_stamped(&path);
-        assert_stamped(&folder.path("copy.db"));
+        assert_stamped(&copy);
     }
+}
+
+#[test]
+fn a_page_that_was_never_written_is_stamped_after_another_connection_cut_the_file() {
+    let folder = Folder::new();
+    let path = folder.path("a.db");
+    create(&path, "DELETE", 20);
+    let (first, second) = (open(&path), open(&path));
+    first.execute_batch("CREATE TABLE x (data); CREATE TABLE y (data)").unwrap();
+    first.execute("INSERT INTO x VALUES (randomblob(4000000))", []).unwrap();
+    second.execute_batch("DELETE FROM x; VACUUM").unwrap();
+    leave_holes(&first, "x");
+    assert_stamped(&path);
 }
 
 /// Performs a random change. All of them are the same on any database with the same content.
@@ -184,6 +202,7 @@ fn change(db: &Connection, random: &mut Random, depth: usize) {
         8 => format!("DROP TABLE IF EXISTS t{}", id % 3),
         9 if depth == 0 => "VACUUM".into(),
         10 if depth == 0 => "PRAGMA incremental_vacuum(7)".into(),
+        11 if depth == 0 && id < 200 => format!("PRAGMA journal_mode = {}", MODES[id % 2]),
         _ if depth < 3 => {
             let (begin, undo, end) = if depth == 0 {
                 ("BEGIN", "ROLLBACK", "COMMIT")
@@ -235,5 +254,32 @@ fn any_changes_give_the_same_rows_as_without_checks() {
         assert_eq!(sound(&checked), sound(&plain), "seed {seed}");
         checked.close().unwrap();
         assert_stamped(&path);
+    }
+}
+
+#[test]
+#[ignore = "needs 4 GB of disk"]
+fn a_database_larger_than_the_lock_page_is_stamped() {
+    for mode in MODES {
+        let folder = Folder::new();
+        let (path, copy) = (folder.path("a.db"), folder.path("copy.db"));
+        let db = open(&path);
+        db.execute_batch(&format!(
+            "PRAGMA page_size = 65536; PRAGMA journal_mode = {mode}; PRAGMA synchronous = OFF;
+             BEGIN;
+             CREATE TABLE t (data);
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1100)
+             INSERT INTO t SELECT randomblob(1000000) FROM n;
+             COMMIT;"
+        ))
+        .unwrap();
+        db.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+        db.execute("DELETE FROM t WHERE rowid % 3 = 0", []).unwrap();
+        db.execute_batch("VACUUM").unwrap();
+        db.close().unwrap();
+        for path in [&path, &copy] {
+            assert_eq!(faults(&open(path)).unwrap(), [""; 0]);
+            assert_stamped(path);
+        }
     }
 }
