@@ -1,18 +1,30 @@
 //! The checksum of a page, *quad64*.
 //!
-//! A page is a sequence of little-endian 64-bit words. The last word holds the checksum of the
-//! others, which are dealt out to four lanes in turn: word `i` goes to lane `i % 4`. The lanes start
-//! at [`SEEDS`], and a word enters a lane by
+//! A page is a sequence of little-endian 64-bit words. The last one is the checksum of the others.
+//! These are distributed over four lanes, word `i` to lane `i % 4`. The lanes start as
+//!
+//! ```text
+//! 0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89
+//! ```
+//!
+//! and a word is added to its lane by
 //!
 //! ```text
 //! lane = rotate_left(lane ^ (word * WORD), 29) * LANE      (mod 2^64)
+//! WORD = 0x9E3779B97F4A7C15, LANE = 0xBB67AE8584CAA73B
 //! ```
 //!
-//! The page number and the four lanes then go through the same step, starting from the number, and
-//! the bits of the result are mixed once more. Every step is reversible, so a change that is
-//! confined to one word, or to the page number, always gives another checksum; any other accident
-//! goes unnoticed once in 2^64 times. This is not a defence against someone who alters a page on
-//! purpose.
+//! At the end the four lanes are added to the page number in the same way, and the bits of the sum
+//! are mixed:
+//!
+//! ```text
+//! sum = (sum ^ (sum >> 32)) * LANE
+//! sum = sum ^ (sum >> 29)
+//! ```
+//!
+//! Every step is reversible, so a change to a single word or to the page number always changes the
+//! checksum. Other damage goes undetected with a probability of about 2^-64. The checksum does not
+//! protect against someone who changes a page on purpose.
 //!
 //! The algorithm is part of the file format and must not change.
 

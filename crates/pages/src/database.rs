@@ -1,4 +1,5 @@
-//! What happens to the pages of a database file on their way.
+//! Adds checksums to the pages that are written to a database file, and compares those of the pages
+//! that are read.
 
 use std::ffi::c_int;
 use std::ops::Range;
@@ -29,8 +30,8 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Returns the format of the file, looking for a header if none was seen so far: another
-    /// connection may have created the database.
+    /// Returns the format of the file. Looks for a header if there was none so far, because another
+    /// connection may have created the database since.
     pub(crate) fn header(&mut self, file: InnerFile) -> Option<Header> {
         if self.header.is_none() {
             self.header = file.header();
@@ -38,12 +39,12 @@ impl Database {
         self.header
     }
 
-    /// Returns the format of the file as far as it is known.
+    /// Returns the format of the file without looking for a header.
     pub(crate) fn known_header(&self) -> Option<Header> {
         self.header
     }
 
-    /// Forgets the length of the file, which other processes may change from now on.
+    /// Forgets the length of the file, because another process may have changed it.
     pub(crate) fn forget_end(&mut self) {
         self.end = 0;
     }
@@ -63,7 +64,7 @@ impl Database {
         }
     }
 
-    /// Returns whether what has been read from the file may be used.
+    /// Returns whether bytes that were read from the file may be used.
     pub(crate) fn accepts(&mut self, file: InnerFile, bytes: &mut [u8], offset: i64) -> bool {
         if offset == 0 && bytes.len() >= header::LEN {
             let header = Header::parse(bytes);
@@ -80,15 +81,15 @@ impl Database {
                 .is_none_or(|number| checksum::matches(bytes, number))
     }
 
-    /// Returns whether a read that met the end of the file may be used: it may if it began there,
-    /// but not if a page is cut short.
+    /// Returns whether a read beyond the end of the file may be used. It may not if the page begins
+    /// before the end, because then it is cut short.
     pub(crate) fn accepts_short(&mut self, file: InnerFile, amount: usize, offset: i64) -> bool {
         amount < header::MIN_PAGE
             || self.page_number(file, amount, offset).is_none()
             || file.size().is_ok_and(|size| offset >= size)
     }
 
-    /// Writes to the file, pages with their checksums, and returns SQLite's result code.
+    /// Writes bytes to the file, with a checksum if they are a page, and returns SQLite's result code.
     pub(crate) fn write(&mut self, file: InnerFile, bytes: &[u8], offset: i64) -> c_int {
         self.try_write(file, bytes, offset).err().unwrap_or(ffi::SQLITE_OK)
     }
@@ -109,10 +110,10 @@ impl Database {
         ok(file.write(bytes, offset))
     }
 
-    /// Writes the first page, which decides about the others.
+    /// Writes the first page, which has the header.
     fn write_first(&mut self, file: InnerFile, bytes: &[u8]) -> Result<(), c_int> {
         let header = Header::parse(bytes);
-        // What is in the log has been admitted, and it is better than what is in the file.
+        // The log was checked when it was written. If the header differs, the file is damaged.
         let admitted = self.checkpoint || Header::may_become(self.header(file), header);
         let checked = header.filter(|header| header.checked);
         if !admitted || checked.is_some_and(|header| header.page_size != bytes.len()) {
@@ -140,8 +141,8 @@ impl Database {
 
     /// Writes pages of zeros between the end of the file and an offset.
     ///
-    /// SQLite does not write a page that is allocated and freed again in one transaction. That
-    /// leaves a hole which is never used as a page, but it is read when the database is copied.
+    /// SQLite does not write a page that is allocated and freed in the same transaction. Nothing
+    /// uses the hole that this leaves in the file, but a backup reads it.
     fn fill_up_to(&mut self, file: InnerFile, offset: i64, size: usize) -> Result<(), c_int> {
         if offset <= self.end {
             return Ok(());
@@ -161,7 +162,7 @@ impl Database {
         Ok(())
     }
 
-    /// Gives the pages that were written before the header their checksums.
+    /// Adds checksums to the pages that were written before the header.
     fn stamp_loose(&mut self, file: InnerFile, size: usize) -> Result<(), c_int> {
         let step = i64::try_from(size).map_err(|_| ffi::SQLITE_IOERR_WRITE)?;
         let mut offset = (self.loose.start / step * step).max(step);
@@ -178,7 +179,7 @@ impl Database {
         Ok(())
     }
 
-    /// Returns the buffer for a page of a size. Memory is allocated the first time only.
+    /// Returns the buffer for a page. Allocates memory only the first time.
     fn page(&mut self, size: usize) -> Result<&mut [u8], c_int> {
         if self.page.len() != size {
             self.page.clear();
@@ -197,7 +198,7 @@ impl Database {
     }
 }
 
-/// Returns the number of the page of a size at an offset, counted from 1.
+/// Returns the number of the page at an offset, counted from 1.
 fn number(offset: i64, size: usize) -> u64 {
     offset.unsigned_abs() / size as u64 + 1
 }

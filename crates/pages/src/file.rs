@@ -8,8 +8,8 @@ use crate::header::{self, Header};
 
 /// A file of the wrapped VFS.
 ///
-/// Whoever makes one promises that the file is open for as long as the value is used, and that no
-/// other thread uses it meanwhile; the methods are safe for that reason.
+/// Its methods are safe because [`InnerFile::new`] demands that the file is open for as long as the
+/// value is used.
 #[derive(Clone, Copy)]
 pub(crate) struct InnerFile(*mut ffi::sqlite3_file);
 
@@ -24,8 +24,8 @@ impl InnerFile {
         Self(file)
     }
 
-    fn methods(self) -> &'static ffi::sqlite3_io_methods {
-        // SAFETY: the file is open, so it points to its methods, which VFSs keep in statics.
+    fn methods(&self) -> &ffi::sqlite3_io_methods {
+        // SAFETY: the file is open, so it has methods.
         unsafe { &*(*self.0).pMethods }
     }
 
@@ -43,7 +43,7 @@ impl InnerFile {
     /// Fills a buffer from the file and returns SQLite's result code.
     pub(crate) fn read(self, buffer: &mut [u8], offset: i64) -> c_int {
         let Ok(amount) = c_int::try_from(buffer.len()) else { return ffi::SQLITE_IOERR_READ };
-        // SAFETY: the buffer is as long as is said.
+        // SAFETY: the buffer has this length.
         unsafe { self.read_raw(buffer.as_mut_ptr().cast(), amount, offset) }
     }
 

@@ -36,11 +36,11 @@ impl Header {
             .then_some(Self { page_size, checked: reserved == checksum::LEN })
     }
 
-    /// Returns whether a database with one first page may be overwritten by one with another.
+    /// Returns whether a database may be overwritten by one with another header.
     ///
-    /// Pages can reach the file before the header that describes them. Until then they are taken for
-    /// pages of the old format, and where that has checksums, room for one is taken from each of
-    /// them. That is right only if the new format is the same.
+    /// Pages can reach the file before the header that describes them, so they are written by the
+    /// old one. A checksum would then overwrite the end of a page that does not reserve room for it,
+    /// or be missing from one that does.
     pub(crate) fn may_become(old: Option<Self>, new: Option<Self>) -> bool {
         let checked = |header: Option<Self>| header.is_some_and(|header| header.checked);
         old.is_none() || old == new || !(checked(old) || checked(new))
@@ -48,8 +48,8 @@ impl Header {
 
     /// Returns whether the first page of a database, which has this header, is undamaged.
     ///
-    /// Damage to the count of reserved bytes would switch off all checks, so a page that would match
-    /// with the proper count is damaged too.
+    /// Damage to the count of reserved bytes would turn off all checks. So a page that would match
+    /// its checksum if the count were right is damaged, too.
     pub(crate) fn vouches_for(self, page: &mut [u8]) -> bool {
         if self.checked {
             return checksum::matches(page, 1);

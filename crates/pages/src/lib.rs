@@ -20,35 +20,35 @@
 //!
 //! # How it works
 //!
-//! [`open`] registers a VFS, SQLite's layer over the operating system, that hands everything on to
-//! the platform's default one. It adds the checksum when a page is written to the database file and
-//! compares it when a page is read. Journals, write-ahead logs and temporary files stay as they are:
-//! the first two have checksums of their own.
+//! [`open`] registers a VFS, SQLite's layer over the operating system, which wraps the platform's
+//! default one. It adds the checksum when a page is written to the database file and compares it
+//! when a page is read. Journals, write-ahead logs and temporary files are not changed: the first two
+//! have checksums of their own.
 //!
-//! Pages are not read through mapped memory, and not in parts, because neither could be checked.
+//! Pages are neither read through mapped memory nor in parts, because that could not be checked.
 //! `PRAGMA mmap_size` is always 0.
 //!
 //! # The file
 //!
 //! The file is an ordinary SQLite database with eight reserved bytes at the end of each page (byte
 //! 20 of the file is 8). They hold the checksum of the rest of the page and of its number, see
-//! [`checksum`]. Any SQLite can read such a file. One that writes to it without this crate leaves
-//! checksums behind that do not match, and so does the backup API into a connection that was not
-//! opened by [`open`].
+//! [`checksum`]. Any SQLite can read such a file, but must not write to it without this crate: that
+//! leaves checksums that do not match. The same applies to a copy that the backup API makes through
+//! a connection that was not opened by [`open`].
 //!
-//! The page at offset 2^30, on which SQLite has its locks, is never written and has no checksum.
+//! The page at offset 2^30, which SQLite uses for file locks, is never written and has no checksum.
 //!
 //! # Limits
 //!
-//! - A database has checksums for life, or never. What would change that, or the page size of a
-//!   database with checksums, fails with `SQLITE_IOERR_WRITE` and changes nothing: copying a
-//!   database over one of the other kind by the backup API, and `VACUUM` after `PRAGMA page_size`.
-//!   Copy it to a new file instead.
-//! - A new database that is created by `ATTACH` has no checksums. The copies that `VACUUM INTO` and
-//!   the backup API make in a new file are like their source.
-//! - A page that is missing in its entirety, or an old version of a page in its own place, has no
-//!   wrong checksum. SQLite notices the former by the size in the header.
-//! - Databases of SQLite's own checksum extension look the same but have other checksums, so they
+//! - Checksums cannot be added to a database or removed from it, and the page size of a database
+//!   with checksums cannot change. An attempt fails with `SQLITE_IOERR_WRITE` and changes nothing:
+//!   a backup over an existing database of the other kind, or `VACUUM` after `PRAGMA page_size`.
+//! - A database that `ATTACH` creates has no checksums. A copy that `VACUUM INTO` or the backup API
+//!   makes in a new file has them if its source has.
+//! - A write that never reached the disk leaves an older version of a page, whose checksum is right.
+//! - Queries and `PRAGMA integrity_check` do not read free pages. A backup does, so it fails if one
+//!   of them is damaged.
+//! - SQLite's own checksum extension reserves the same bytes for another checksum. Its databases
 //!   cannot be read.
 
 pub mod checksum;
@@ -69,10 +69,10 @@ pub const MISMATCH: i32 = ffi::SQLITE_IOERR_DATA;
 
 /// Opens a database whose pages have checksums.
 ///
-/// An empty or missing database gets them when it is first written to. One that exists without them
-/// is opened as it is and works without checks.
+/// A missing or empty database gets them when it is first written to. An existing database without
+/// them works without checks.
 ///
-/// `path` may be a URI if the flags allow that. A URI with a `vfs` parameter goes around this crate.
+/// `path` may be a URI if the flags allow that. A `vfs` parameter in it bypasses this crate.
 pub fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
     vfs::register()?;
     let db = Connection::open_with_flags_and_vfs(path, flags, vfs::NAME)?;
@@ -83,9 +83,9 @@ pub fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
     Ok(db)
 }
 
-/// Returns whether the main database of a connection has checksums that are compared.
+/// Returns whether the pages of a connection's main database have checksums that are compared.
 ///
-/// An empty database does not have them yet.
+/// Returns `false` for a database that is still empty.
 pub fn is_checked(db: &Connection) -> Result<bool> {
     Ok(control(db, vfs::KIND, -1)? == Some(kind::CHECKED))
 }

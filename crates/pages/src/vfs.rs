@@ -1,9 +1,8 @@
 //! The VFS: the platform's default one, except that database files go through [`Database`].
 //!
-//! SQLite allocates the memory of a file and leaves it to the VFS what is in it. Here that is a
-//! [`File`] followed by the file of the wrapped VFS. Only databases and their write-ahead logs need
-//! one; rollback journals and temporary files are opened by the wrapped VFS in place, as if this one
-//! did not exist.
+//! SQLite allocates the memory of a file, and the VFS lays it out: here it is a [`File`] followed by
+//! the file of the wrapped VFS. Only databases and their write-ahead logs need that. Rollback
+//! journals and temporary files are opened in place by the wrapped VFS, as if this one did not exist.
 //!
 //! SQLite calls the methods of a file from one thread at a time, between `xOpen` and `xClose`, and
 //! closes a write-ahead log before its database.
@@ -21,8 +20,7 @@ use crate::header::{self, Header};
 /// The name that connections ask for the VFS by.
 pub(crate) const NAME: &CStr = c"backstory-pages";
 
-/// The file control that asks for the [`kind`] of a database. SQLite leaves numbers over 100 to
-/// VFSs.
+/// The file control that asks for the [`kind`] of a database. Numbers over 100 are for VFSs to use.
 pub(crate) const KIND: c_int = 0x6270;
 
 /// The answers to [`KIND`].
@@ -48,26 +46,25 @@ pub(crate) fn register() -> rusqlite::Result<()> {
 }
 
 fn install() -> c_int {
-    // SAFETY: a null name asks for the default VFS. A VFS is never freed.
-    let Some(inner) = (unsafe { ffi::sqlite3_vfs_find(ptr::null()).as_ref() }) else {
+    // SAFETY: a null name asks for the default VFS.
+    let inner = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
+    // SAFETY: a VFS is never freed. Versions before 3 have a shorter struct, of which only the
+    // version may be read; no platform that SQLite supports has one.
+    if inner.is_null() || unsafe { (*inner).iVersion } < 3 {
         return ffi::SQLITE_ERROR;
-    };
+    }
+    // SAFETY: as above.
+    let mut vfs = unsafe { *inner };
     let own = c_int::try_from(size_of::<File>()).ok();
-    // Older versions of the struct are shorter. No platform that SQLite supports has one.
-    let Some(size) =
-        own.and_then(|own| own.checked_add(inner.szOsFile)).filter(|_| inner.iVersion >= 3)
-    else {
+    let Some(size) = own.and_then(|own| own.checked_add(vfs.szOsFile)) else {
         return ffi::SQLITE_ERROR;
     };
-    let mut vfs = ffi::sqlite3_vfs {
-        iVersion: 3,
-        szOsFile: size,
-        pNext: ptr::null_mut(),
-        zName: NAME.as_ptr(),
-        pAppData: ptr::from_ref(inner).cast_mut().cast(),
-        xOpen: Some(open),
-        ..*inner
-    };
+    vfs.iVersion = 3;
+    vfs.szOsFile = size;
+    vfs.pNext = ptr::null_mut();
+    vfs.zName = NAME.as_ptr();
+    vfs.pAppData = inner.cast();
+    vfs.xOpen = Some(open);
     forward_all(&mut vfs);
     // SAFETY: the struct is complete and lives as long as the process.
     unsafe { ffi::sqlite3_vfs_register(Box::leak(Box::new(vfs)), 0) }
@@ -85,16 +82,16 @@ enum Role {
     Wal(Wal),
 }
 
-/// A write-ahead log, which is written as it is, but not with another format of database in it: see
-/// [`Header::may_become`].
+/// A write-ahead log. It is written unchanged, but a first page that would change the format of the
+/// database is refused, see [`Header::may_become`].
 struct Wal {
     database: *const File,
-    /// The next thing to be written is the first page of the database.
+    /// The next write is the first page of the database.
     first_page: bool,
 }
 
 impl Wal {
-    /// Returns whether something may be written to the log.
+    /// Returns whether bytes may be written to the log.
     fn admits(&mut self, bytes: &[u8]) -> bool {
         if bytes.len() == FRAME_HEADER {
             self.first_page = bytes.starts_with(&[0, 0, 0, 1]);

@@ -1,4 +1,4 @@
-//! Databases that were made without checksums work as ever.
+//! Databases without checksums work as they do without this crate.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What is written is read again, whatever way the pages take to the file.
+//! Rows survive, whatever way their pages take to the file.
 
 use std::time::Duration;
 
