@@ -58,6 +58,8 @@ pub(crate) struct Context {
     /// The archive that stays, also where this run reads from one of its own.
     pub(crate) own_archive: Option<PathBuf>,
     pub(crate) no_sync: bool,
+    /// Whether the command is of no use unless it can write to the archive.
+    pub(crate) must_write: bool,
     /// How much is read before it is written, where a test says so.
     pub(crate) batch: u64,
     pub(crate) auto_capture: bool,
@@ -122,6 +124,7 @@ impl Context {
             archive: own_archive.clone().filter(|_| global.from.is_empty()),
             own_archive,
             no_sync: global.no_sync,
+            must_write: false,
             batch,
             auto_capture: config.auto_capture.unwrap_or(true),
             exclude: Exclude::new(&config.exclude)?,

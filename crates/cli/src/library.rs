@@ -233,7 +233,8 @@ fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
             return Err(Failure::new(format!("there is no archive `{}`", ctx.show(path)))
                 .hint("with `--no-sync` nothing else is read: leave that out"));
         }
-        if Archive::is_busy(path)
+        if !ctx.must_write
+            && Archive::is_busy(path)
             && let Ok(archive) = Archive::open_to_read(path)
         {
             printer

@@ -44,7 +44,8 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
-    let ctx = Context::new(&args.global)?;
+    let mut ctx = Context::new(&args.global)?;
+    ctx.must_write = args.command.as_ref().is_some_and(commands::Command::annotates);
     printer.recolor(ctx.color);
     let exit = commands::run(&ctx, printer, args.command.as_ref());
     let printed = printer.flush();

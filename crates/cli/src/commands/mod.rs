@@ -76,6 +76,14 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Returns whether it writes what the user says of sessions into the archive.
+    pub(crate) fn annotates(&self) -> bool {
+        matches!(
+            self,
+            Self::Name(_) | Self::Tag(_) | Self::Untag(_) | Self::Forget(_) | Self::Unforget(_)
+        )
+    }
+
     /// Whether it answers from the archive, and so keeps it up to date.
     pub(crate) fn reads(&self) -> bool {
         !matches!(
