@@ -24,7 +24,7 @@ pub(crate) fn unpack(now: SystemTime) -> io::Result<TempDir> {
         }
         Ok(folder)
     };
-    interrupt::make(make, TempDir::path)
+    interrupt::make(make, |folder| Some(folder.path()))
 }
 
 fn write(path: &Path, content: &[u8], modified: SystemTime) -> io::Result<()> {

@@ -44,10 +44,10 @@ pub(crate) fn instead(work: impl FnOnce() + Send + 'static) {
 /// made, or what is half made would stay behind: keep it short.
 pub(crate) fn make<T>(
     make: impl FnOnce() -> io::Result<T>,
-    path: impl FnOnce(&T) -> &Path,
+    path: impl FnOnce(&T) -> Option<&Path>,
 ) -> io::Result<T> {
     let mut half_done = HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner);
     let thing = make()?;
-    half_done.push(path(&thing).to_owned());
+    half_done.extend(path(&thing).map(Path::to_owned));
     Ok(thing)
 }

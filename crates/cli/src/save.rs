@@ -1,40 +1,73 @@
-//! Files that appear whole or not at all.
+//! Saves files that appear whole or not at all, also when the run is interrupted.
 
-use std::fs::File;
+use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::Path;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use tempfile::NamedTempFile;
+use backstory_core::file::{Draft, Existing, finish_all, folder_of, remove_abandoned};
 
 use crate::interrupt;
 
-/// All of it or nothing: a file beside the target is written, then takes its place.
+/// Saves one file, which is on the disk when this returns.
 pub(crate) fn save(
     output: &Path,
-    force: bool,
+    existing: Existing,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<File> {
-    let mut file = interrupt::make(|| new_file(folder_of(output)), NamedTempFile::path)?;
-    let mut out = io::BufWriter::with_capacity(64 * 1024, file.as_file_mut());
-    content(&mut out)?;
-    out.flush()?;
-    drop(out);
-    if force { file.persist(output) } else { file.persist_noclobber(output) }
-        .map_err(|error| error.error)
+) -> io::Result<()> {
+    remove_abandoned(folder_of(output));
+    let mut draft = begin(output, existing)?;
+    draft.fill(content)?;
+    draft.finish()
 }
 
-/// A new file with the rights any new file has, not those of a private temporary one.
-fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".backstory-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+fn begin(output: &Path, existing: Existing) -> io::Result<Draft> {
+    interrupt::make(|| Draft::new(output, existing), Draft::name)
+}
+
+/// How many files are brought to the disk together: few enough to have open at once.
+const GROUP: usize = 64;
+
+/// Saves many files. A sync of each takes longer than writing it, so they are brought to the disk in
+/// groups, and have their names only then.
+#[derive(Default)]
+pub(crate) struct Batch {
+    drafts: Vec<Draft>,
+    failures: Vec<(PathBuf, io::Error)>,
+    /// The folders in which there are no abandoned drafts any more.
+    swept: HashSet<PathBuf>,
+}
+
+impl Batch {
+    pub(crate) fn save(
+        &mut self,
+        output: &Path,
+        existing: Existing,
+        modified: Option<SystemTime>,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let folder = folder_of(output);
+        if !self.swept.contains(folder) {
+            remove_abandoned(folder);
+            self.swept.insert(folder.to_owned());
+        }
+        let mut draft = begin(output, existing)?;
+        draft.fill(content)?;
+        if let Some(modified) = modified {
+            // Some systems cannot; the content is what matters.
+            let _ = draft.set_modified(modified);
+        }
+        self.drafts.push(draft);
+        if self.drafts.len() == GROUP {
+            self.failures.extend(finish_all(mem::take(&mut self.drafts)));
+        }
+        Ok(())
     }
-    builder.tempfile_in(folder)
-}
 
-pub(crate) fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    /// Finishes the last group, and returns the files that could not be finished.
+    pub(crate) fn finish(mut self) -> Vec<(PathBuf, io::Error)> {
+        self.failures.extend(finish_all(self.drafts));
+        self.failures
+    }
 }

@@ -8,6 +8,7 @@ pub mod discover;
 pub mod env;
 pub mod export;
 pub mod fault;
+pub mod file;
 pub(crate) mod metadata;
 pub mod model;
 pub mod money;

@@ -5,6 +5,7 @@ use std::{fs, io};
 use backstory_core::agent::gemini::{self, Search};
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{Time, UsageRow};
+use backstory_core::file::Existing;
 use backstory_core::money::Usd;
 use backstory_core::query::projects::{ProjectAnswer, projects, unresolved};
 use backstory_core::read::bytes::{SETTINGS_LIMIT, read_text};
@@ -18,6 +19,7 @@ use crate::library::Library;
 use crate::output::number::{bytes, count, plural, relative};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
+use crate::save::save;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -267,7 +269,8 @@ fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(|error| cannot("write").because(error))?;
     }
-    fs::write(&file, config.to_string()).map_err(|error| cannot("write").because(error))?;
+    save(&file, Existing::Replace, |out| out.write_all(config.to_string().as_bytes()))
+        .map_err(|error| cannot("write").because(error))?;
     printer.note(format!(
         "`{hash}` is `{}` from now on; written to `{}`.",
         ctx.show(&path),

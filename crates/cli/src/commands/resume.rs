@@ -1,8 +1,9 @@
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use backstory_core::agent::gemini::is_unique;
+use backstory_core::clean::is_unsafe;
 use backstory_core::model::SessionKind;
 use serde::Serialize;
 
@@ -81,13 +82,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
                 .map(|()| Exit::Fine)
                 .map_err(Failure::from);
         }
+        let quoted = quote(OsStr::new(&folder));
         let mut steps = Vec::new();
         if !is_there {
-            let moved = args.project.as_ref().map(|_| format!(" --project {}", quote(&folder)));
+            let moved = args.project.as_ref().map(|_| format!(" --project {quoted}"));
             steps.push(format!("backstory restore {id}{}", moved.unwrap_or_default()));
         }
-        steps.push(format!("cd {}", quote(&folder)));
-        let home = home.map(|home| format!("GEMINI_CLI_HOME={} ", quote(&home.to_string_lossy())));
+        steps.push(format!("cd {quoted}"));
+        let home = home.map(|home| format!("GEMINI_CLI_HOME={} ", quote(home.as_os_str())));
         steps.push(home.unwrap_or_default() + &command.join(" "));
         printer.line(steps.join(" && "))?;
         return Ok(Exit::Fine);
@@ -161,24 +163,61 @@ fn start(command: &mut Command) -> std::io::Result<Exit> {
     Ok(if status.success() { Exit::Fine } else { Exit::Failed })
 }
 
-/// A word for a POSIX shell.
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
+/// Returns a word that a shell reads as exactly these bytes. What cannot be printed as it is becomes an
+/// escape in `$'…'`, which bash, zsh, ksh and POSIX since 2024 have.
+fn quote(word: &OsStr) -> String {
+    match word.to_str() {
+        Some(text) if !text.is_empty() && text.bytes().all(is_plain) => text.to_owned(),
+        Some(text) if !text.chars().any(is_unsafe) => {
+            format!("'{}'", text.replace('\'', r"'\''"))
+        }
+        _ => {
+            let escape = |byte: u8| {
+                if is_plain(byte) { char::from(byte).to_string() } else { format!(r"\{byte:03o}") }
+            };
+            let escaped: String = word.as_encoded_bytes().iter().copied().map(escape).collect();
+            format!("$'{escaped}'")
+        }
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Whether a byte means itself in a shell, quoted or not.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::quote;
+    use super::*;
 
     #[test]
     fn words_for_a_shell() {
+        let quote = |word: &str| quote(OsStr::new(word));
         assert_eq!(quote("/home/dev/a-b_c.d"), "/home/dev/a-b_c.d");
-        assert_eq!(quote("/a b/$x"), "'/a b/$x'");
+        assert_eq!(quote("/a b/$x é"), "'/a b/$x é'");
         assert_eq!(quote("it's"), r"'it'\''s'");
         assert_eq!(quote(""), "''");
+        assert_eq!(quote("a\nit's \u{202E}!"), r"$'a\012it\047s\040\342\200\256\041'");
+    }
+
+    #[cfg(unix)]
+    proptest::proptest! {
+        #[test]
+        fn bash_reads_a_quoted_word_as_it_was(
+            word in proptest::collection::vec(
+                proptest::prop_oneof![1..=255_u8, proptest::sample::select(b" '\"\\$`!\n~*#7x".to_vec())],
+                0..40,
+            )
+        ) {
+            use std::os::unix::ffi::OsStrExt;
+
+            let word: Vec<u8> = word.into_iter().filter(|byte| *byte != b'/').collect();
+            let quoted = quote(OsStr::from_bytes(&word));
+            // It is printed as it is.
+            proptest::prop_assert_eq!(backstory_core::clean::line(&quoted), &*quoted);
+            let script = format!("printf %s {quoted}");
+            let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+            proptest::prop_assert_eq!(output.stdout, word, "{}", quoted);
+        }
     }
 }

@@ -24,3 +24,5 @@ mod support;
 mod usage;
 #[cfg(unix)]
 mod watch;
+#[cfg(unix)]
+mod writing;

@@ -1,6 +1,7 @@
 //! Many sessions into a folder, a file each, and an index of them.
 
 use std::collections::{HashMap, HashSet};
+use std::io::Write;
 use std::path::Path;
 
 use backstory_core::collection::newest_first;
@@ -8,7 +9,7 @@ use backstory_core::export::index::{self, Entry};
 use backstory_core::model::{Session, SessionKind};
 
 use super::name::names;
-use super::target::{cannot_write, check_folder};
+use super::target::{cannot_write, check_folder, existing};
 use super::{Export, Format, Writer, gemini};
 use crate::commands::{self, redact::Censor};
 use crate::context::Context;
@@ -16,7 +17,7 @@ use crate::error::{Exit, Failure, Result};
 use crate::library::Library;
 use crate::output::Printer;
 use crate::output::number::plural;
-use crate::save::save;
+use crate::save::{Batch, save};
 
 pub(super) fn run(
     ctx: &Context,
@@ -49,6 +50,7 @@ pub(super) fn run(
     let writer = Writer::new(ctx, args, &library, &names, censor)?;
     let progress = printer.counter(("writing", "sessions"), sessions.len());
     let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+    let mut batch = Batch::default();
     let (mut written, mut failures) = (0, Vec::new());
     library
         .each(&ids, |assembled| {
@@ -57,14 +59,18 @@ pub(super) fn run(
                 return Ok(());
             }
             let file = folder.join(&names[&assembled.session.id]);
-            match save(&file, args.force, |out| writer.session(&assembled, out)) {
-                Ok(_) => written += 1,
-                Err(error) => failures.push(cannot_write(ctx, &file, error)),
+            let content = |out: &mut dyn Write| writer.session(&assembled, out);
+            match batch.save(&file, existing(args.force), None, content) {
+                Ok(()) => written += 1,
+                Err(error) => failures.push((file, error)),
             }
             Ok(())
         })
         .map_err(|error| Failure::new("cannot read the sessions").because(error))?;
     drop(progress);
+    let unfinished = batch.finish();
+    written -= unfinished.len() as u64;
+    failures.extend(unfinished);
     if let Some(index) = index {
         let entries = entries(sessions, |session| Entry {
             session,
@@ -72,12 +78,14 @@ pub(super) fn run(
             cost: writer.costs.get(&session.id).copied(),
         });
         let file = folder.join(index);
-        save(&file, args.force, |out| match args.format {
+        save(&file, existing(args.force), |out| match args.format {
             Format::Html => index::html(&entries, &ctx.zone, out),
             _ => index::markdown(&entries, &ctx.zone, out),
         })
         .map_err(|error| cannot_write(ctx, &file, error))?;
     }
+    let failures = failures.into_iter().map(|(file, error)| cannot_write(ctx, &file, error));
+    let failures = failures.collect();
     tell(ctx, printer, folder, written, failures)?;
     commands::tell_faults(printer, &library);
     Ok(commands::strictly(ctx, &library))

@@ -1,29 +1,43 @@
 //! Where an export goes: standard output, or a file that appears whole or not at all.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use backstory_core::discover::Source;
+use backstory_core::file::{self, Existing, Occupant, occupant};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::output::Printer;
-use crate::save::{folder_of, save};
+use crate::save::save;
 use crate::survey;
+
+/// Returns what `--force` means for a file that is there already.
+pub(super) fn existing(force: bool) -> Existing {
+    if force { Existing::Replace } else { Existing::Keep }
+}
 
 /// Refuses a file that must not be written.
 pub(super) fn check_file(ctx: &Context, output: &Path, force: bool) -> Result<()> {
-    let shown = ctx.show(output);
     if output == Path::new("-") {
         return Ok(());
     }
-    if output.is_dir() {
-        return Err(
-            Failure::new(format!("`{shown}` is a folder")).hint("name the file to write with `-o`")
-        );
+    check_free(ctx, output, force, "`--force` replaces it")?;
+    check_place(ctx, output)
+}
+
+/// Refuses a path where there is something that may not be replaced.
+fn check_free(ctx: &Context, output: &Path, force: bool, advice: &str) -> Result<()> {
+    let shown = ctx.show(output);
+    match occupant(output) {
+        Occupant::Special(what) => Err(Failure::new(format!("`{shown}` is {what}"))
+            .hint("name a file with `-o`, or standard output with `-o -`")),
+        Occupant::File(_) if !force => {
+            Err(Failure::new(format!("`{shown}` exists already")).hint(advice))
+        }
+        _ => Ok(()),
     }
-    if output.exists() && !force {
-        return Err(Failure::new(format!("`{shown}` exists already")).hint("`--force` replaces it"));
-    }
-    check_place(ctx, output, folder_of(output))
 }
 
 /// The folder for many files, made if it is not there. None of the files may be there already.
@@ -34,26 +48,30 @@ pub(super) fn check_folder<'a>(
     force: bool,
 ) -> Result<()> {
     let shown = ctx.show(folder);
-    if folder.exists() && !folder.is_dir() {
+    if occupant(folder) != Occupant::Nothing && !folder.is_dir() {
         return Err(Failure::new(format!("`{shown}` is no folder"))
             .hint("many sessions go into a folder, a file each"));
     }
-    let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
-    check_place(ctx, folder, there)?;
-    // The first by name: whoever tries again is told the same.
-    if let Some(file) = files.filter(|file| !force && folder.join(file).exists()).min() {
-        return Err(Failure::new(format!("`{}` exists already", ctx.show(&folder.join(file))))
-            .hint("`--force` replaces it and all others"));
+    check_place(ctx, folder)?;
+    // In the order of their names: whoever tries again is told the same.
+    let mut files: Vec<&str> = files.collect();
+    files.sort_unstable();
+    for file in files {
+        check_free(ctx, &folder.join(file), force, "`--force` replaces it and all others")?;
     }
-    std::fs::create_dir_all(folder).map_err(|error| cannot_write(ctx, folder, error))
+    file::create_folders(folder).map_err(|error| cannot_write(ctx, folder, error))
 }
 
-/// Below the agent's own folders only `restore` writes.
-pub(in crate::commands) fn check_place(ctx: &Context, output: &Path, folder: &Path) -> Result<()> {
-    let folder = folder.canonicalize().unwrap_or_default();
+/// Refuses a path inside the agent's own folders, where only `restore` writes. Links and `..` are
+/// resolved first; the path need not exist.
+pub(crate) fn check_place(ctx: &Context, output: &Path) -> Result<()> {
+    let place = file::resolve(output).map_err(|error| cannot_write(ctx, output, error))?;
     let found = survey::discover(&ctx.env, &[], &ctx.roots);
-    let is_root = |root: &PathBuf| root.canonicalize().is_ok_and(|root| folder.starts_with(root));
-    if found.roots.iter().any(is_root) {
+    // A configured root can be a whole home, of which only the agent's folders are out of bounds.
+    let usual = found.looked.iter().map(|looked| &looked.path).filter(|p| !ctx.roots.contains(p));
+    let mut own: BTreeSet<&Path> = usual.chain(&found.roots).map(PathBuf::as_path).collect();
+    own.extend(found.sources.iter().filter_map(Source::folder));
+    if own.into_iter().flat_map(file::resolve).any(|own| place.starts_with(own)) {
         let shown = ctx.show(output);
         return Err(Failure::new(format!("`{shown}` is inside Gemini CLI's own folder"))
             .hint("choose a place outside of it"));
@@ -77,7 +95,8 @@ pub(super) fn put(
                 .map_err(|error| Failure::new("cannot export").because(error))
         }
         Some(output) => {
-            save(output, force, content).map_err(|error| cannot_write(ctx, output, error))?;
+            save(output, existing(force), content)
+                .map_err(|error| cannot_write(ctx, output, error))?;
             printer.detail(format!("wrote `{}`", ctx.show(output)));
             Ok(())
         }

@@ -24,8 +24,7 @@ pub(super) fn run(
     to: &Path,
     dry_run: bool,
 ) -> Result<Exit> {
-    let there = to.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
-    target::check_place(ctx, to, there)?;
+    target::check_place(ctx, to)?;
     let (library, assembled) = match session {
         Some(session) => {
             commands::open_session(ctx, printer, session).map(|(l, a)| (l, Some(a)))?

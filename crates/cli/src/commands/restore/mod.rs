@@ -1,7 +1,7 @@
 mod all;
 mod write;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use backstory_core::agent::gemini::restore::{self, Content, LeftWhy, Plan, Refus
 use backstory_core::agent::gemini::retention::{self, ChatFile, Deletion, Why};
 use backstory_core::agent::gemini::{self, About, Assembled, Holding};
 use backstory_core::archive::FileRow;
-use backstory_core::discover::{Source, SourceState};
+use backstory_core::discover::{Found, Source, SourceState};
 use backstory_core::time::Time;
 use serde::Serialize;
 
@@ -133,6 +133,7 @@ impl Prepared {
         let target = Target {
             machine: library.archive.machine().unwrap_or_default(),
             root: gemini::usual_root(&ctx.env),
+            places: places(ctx, &library.all.found),
             project: project.map(|path| project_path(ctx, path)).transpose()?,
             projects: &projects,
         };
@@ -146,7 +147,7 @@ impl Prepared {
                 Refusal::Empty | Refusal::LogOnly => {
                     Some("`--to DIR --all-files` gives back every captured file".to_owned())
                 }
-                Refusal::Registry(_) => None,
+                Refusal::Registry(_) | Refusal::Outside(_) => None,
             };
             let failure =
                 Failure::new(format!("cannot restore session `{}`", assembled.session.id));
@@ -382,13 +383,25 @@ fn reason(why: &Why) -> &'static str {
     }
 }
 
-/// A folder as Gemini CLI sees it when it is started there.
+/// Returns where Gemini CLI keeps projects on this machine: in the usual places, in configured roots,
+/// and wherever files of it were found.
+fn places(ctx: &Context, found: &Found) -> BTreeSet<PathBuf> {
+    let roots = found.roots.iter().chain(&ctx.roots).map(|root| root.join("tmp"));
+    let homes = ctx.roots.iter().map(|root| root.join(".gemini/tmp"));
+    let folders = found.sources.iter().filter_map(|source| source.folder().map(Path::to_owned));
+    gemini::project_parents(&ctx.env).into_iter().chain(roots).chain(homes).chain(folders).collect()
+}
+
+/// Returns a folder as Gemini CLI sees it when it is started there.
 fn project_path(ctx: &Context, path: &Path) -> Result<String> {
     let found = if cfg!(unix) { path.canonicalize() } else { std::path::absolute(path) };
-    let found = found.ok().filter(|path| path.is_dir());
-    found.map(|path| path.to_string_lossy().into_owned()).ok_or_else(|| {
+    let found = found.ok().filter(|path| path.is_dir()).ok_or_else(|| {
         Failure::new(format!("`{}` is no folder", ctx.show(path)))
             .hint("`--project` takes the folder that the project is in now")
+    })?;
+    found.into_os_string().into_string().map_err(|_| {
+        Failure::new(format!("`{}` is not UTF-8", ctx.show(path)))
+            .because("Gemini CLI would take it for another folder")
     })
 }
 

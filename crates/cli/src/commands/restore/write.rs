@@ -1,7 +1,7 @@
 //! The files of a plan, written or looked at.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use backstory_core::agent::gemini::restore::{Content, Plan, What, Write as Planned};
 use backstory_core::archive::{Archive, FileRow};
 use backstory_core::discover::Source;
+use backstory_core::file::{self, Existing, Occupant, folder_of};
 use backstory_core::read::bytes::Bytes;
 use backstory_core::time::Time;
 use jiff::Timestamp;
@@ -17,7 +18,7 @@ use super::FileDocument;
 use crate::commands::export::target::cannot_write;
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::save::{folder_of, save};
+use crate::save::Batch;
 
 /// How much is read at a time.
 const PIECE: usize = 64 * 1024;
@@ -92,10 +93,17 @@ pub(super) struct Writer<'a> {
 
 impl Writer<'_> {
     pub(super) fn write_all(&self, plan: &Plan) -> Result<Vec<Done>> {
-        plan.writes.iter().map(|write| self.write(write)).collect()
+        let root = plan.root.as_deref().unwrap_or(&plan.folder);
+        let mut batch = Batch::default();
+        let done: Result<Vec<Done>> =
+            plan.writes.iter().map(|write| self.write(write, root, &mut batch)).collect();
+        match batch.finish().into_iter().next() {
+            Some((path, error)) => Err(cannot_write(self.ctx, &path, error)),
+            None => done,
+        }
     }
 
-    fn write(&self, planned: &Planned) -> Result<Done> {
+    fn write(&self, planned: &Planned, root: &Path, batch: &mut Batch) -> Result<Done> {
         let Planned { path, content, what } = planned;
         let line = self.line.as_deref().filter(|_| *what == What::Session);
         let (bytes, modified) = match content {
@@ -109,7 +117,12 @@ impl Writer<'_> {
             return Ok(done(How::Missing));
         }
         let cannot = |error| cannot_write(self.ctx, path, error);
-        let how = match self.look(path, content)? {
+        let found = self.look(path, content)?;
+        // What is there already may be there through a link; nothing is written through one.
+        if matches!(found, Found::Nothing) || line.is_some() {
+            file::check_below(root, path).map_err(cannot)?;
+        }
+        let how = match found {
             Found::Differs => How::Differs,
             Found::Same => match line {
                 None => How::There,
@@ -118,13 +131,10 @@ impl Writer<'_> {
             },
             Found::Nothing if self.dry_run => How::WouldWrite,
             Found::Nothing => {
-                fs::create_dir_all(folder_of(path)).map_err(cannot)?;
-                let written = save(path, false, |out| self.copy(content, line, out));
-                let file = written.map_err(cannot)?;
-                if let Some(modified) = modified.filter(|_| line.is_none()) {
-                    // Some systems cannot; the content is what matters.
-                    let _ = file.set_modified(modified);
-                }
+                file::create_folders(folder_of(path)).map_err(cannot)?;
+                let modified = modified.filter(|_| line.is_none());
+                let copy = |out: &mut dyn Write| self.copy(content, line, out);
+                batch.save(path, Existing::Keep, modified, copy).map_err(cannot)?;
                 if is_part { How::InPart } else { How::Written }
             }
         };
@@ -158,13 +168,14 @@ impl Writer<'_> {
 
     /// What stands where the file belongs.
     fn look(&self, path: &Path, content: &Content) -> Result<Found> {
-        let Ok(about) = path.symlink_metadata() else { return Ok(Found::Nothing) };
+        match file::occupant(path) {
+            Occupant::Nothing => return Ok(Found::Nothing),
+            Occupant::Special(_) => return Ok(Found::Differs),
+            Occupant::File(_) => {}
+        }
         if matches!(content, Content::Source(source) if source.path == path && !source.is_replaced())
         {
             return Ok(Found::Same);
-        }
-        if about.is_dir() {
-            return Ok(Found::Differs);
         }
         let begins = self.open(content).and_then(|ours| begins_with(File::open(path)?, ours));
         match begins {
@@ -214,7 +225,8 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     if file.seek(SeekFrom::End(-1)).is_ok() {
         file.read_exact(&mut last)?;
     }
-    file.write_all(behind(last[0], line).as_bytes())
+    file.write_all(behind(last[0], line).as_bytes())?;
+    file.sync_all()
 }
 
 /// How many bytes are captured of each source, by its number.

@@ -47,7 +47,7 @@ pub use load::{Form, Loaded, LogReader, load, load_current};
 pub use log::{Span, Tail};
 pub use normalize::{View, excerpt, some_messages, transcript};
 pub use owners::{keys, message_tokens, token_problems};
-pub use paths::{discover, discover_given, usual_root};
+pub use paths::{discover, discover_given, project_parents, usual_root};
 pub use projects::{Candidates, Projects, folder_project, hash_of, is_hash};
 pub use prompts::{Typed, read_prompt_log};
 pub use registry::enter as enter_project;

@@ -52,6 +52,12 @@ pub fn usual_root(env: &Env) -> Option<PathBuf> {
     if is_tmp { path.parent().map(Path::to_owned) } else { Some(path) }
 }
 
+/// Returns the folders in which Gemini CLI keeps one folder per project.
+pub fn project_parents(env: &Env) -> Vec<PathBuf> {
+    let parent = |place: Place| if place.is_tmp { place.path } else { place.path.join("tmp") };
+    places(env).into_iter().map(parent).collect()
+}
+
 struct Place {
     path: PathBuf,
     why: String,

@@ -4,7 +4,7 @@
 //! A note in a folder wins over the list, and a lost list is made anew from the notes.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -15,13 +15,20 @@ use serde_json::Value;
 
 use super::projects::{base_name, marker};
 use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
+use crate::file::{self, Existing, Occupant};
 
 /// The note that names a folder's owner.
 pub(super) const MARKER: &str = ".project_root";
 
+/// The list of all projects.
+const LIST: &str = "projects.json";
+
 /// How often the list is asked for while somebody else writes to it, and how long between.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The age at which a lock counts as left behind; its holder renews it sooner.
+const STALE: Duration = Duration::from_secs(10);
 
 /// The name of a project's folder, and what is missing for it to be found by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,29 +70,29 @@ pub(super) fn claim(root: &Path, project: &str) -> io::Result<Claim> {
 
 /// Adds a project to the list, as Gemini CLI does: alone, and all at once.
 pub fn enter(root: &Path, project: &str, slug: &str) -> io::Result<()> {
-    let file = root.join("projects.json");
-    let _lock = Lock::take(file.with_extension("json.lock"))?;
+    let path = root.join(LIST);
+    file::check_below(root, &path)?;
+    let _lock = Lock::take(path.with_extension("json.lock"))?;
     let mut registry = read(root)?;
     registry.projects.insert(normal(project), slug.to_owned());
     let text = serde_json::to_string_pretty(&registry)?;
-    let draft = root.join(format!("projects.json.{}.tmp", std::process::id()));
-    let written = fs::File::create(&draft).and_then(|mut out| out.write_all(text.as_bytes()));
-    let done = written.and_then(|()| fs::rename(&draft, &file));
-    if done.is_err() {
-        // What failed is told; the draft may not even be there.
-        let _ = fs::remove_file(&draft);
-    }
-    done
+    file::save(&path, Existing::Replace, |out| out.write_all(text.as_bytes()))
 }
 
-/// The lock of Gemini CLI: a folder beside the file. One that is left behind counts for 10 seconds.
+/// The lock of Gemini CLI: a folder beside the file.
 struct Lock(PathBuf);
 
 impl Lock {
     fn take(path: PathBuf) -> io::Result<Self> {
         for _ in 0..TRIES {
             match fs::create_dir(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => sleep(PAUSE),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    if is_stale(&path) {
+                        let _ = fs::remove_dir(&path);
+                    } else {
+                        sleep(PAUSE);
+                    }
+                }
                 Err(error) => return Err(error),
                 Ok(()) => return Ok(Self(path)),
             }
@@ -100,11 +107,17 @@ impl Drop for Lock {
     }
 }
 
+fn is_stale(lock: &Path) -> bool {
+    let modified = lock.metadata().and_then(|about| about.modified());
+    modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE))
+}
+
 /// A list that is broken counts as empty; one that cannot be read must not be replaced.
 fn read(root: &Path) -> io::Result<Registry> {
-    let bytes = match read_regular(&root.join("projects.json"), SETTINGS_LIMIT) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Registry::default()),
-        other => other?,
+    let bytes = match file::occupant(&root.join(LIST)) {
+        Occupant::Nothing => return Ok(Registry::default()),
+        Occupant::File(path) => read_regular(&path, SETTINGS_LIMIT)?,
+        Occupant::Special(what) => return Err(io::Error::other(format!("`{LIST}` is {what}"))),
     };
     let registry: Registry = serde_json::from_slice(&bytes).unwrap_or_default();
     let is_slug = |slug: &String| {
@@ -207,5 +220,33 @@ mod tests {
         write(&root.join("projects.json"), r#"{"projects":{"/a":"A"}}"#);
         assert!(!claim(root, "/a").unwrap().is_listed);
         assert_eq!(fs::read_dir(root).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_that_was_left_behind_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let lock = root.path().join("projects.json.lock");
+        fs::create_dir(&lock).unwrap();
+        assert!(enter(root.path(), "/a", "a").is_err());
+        let old = std::time::SystemTime::now() - 2 * STALE;
+        fs::File::open(&lock).unwrap().set_modified(old).unwrap();
+        enter(root.path(), "/a", "a").unwrap();
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_list_elsewhere_or_a_special_one_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join(".gemini");
+        write(&home.path().join("list.json"), "{}");
+        fs::create_dir(&root).unwrap();
+        std::os::unix::fs::symlink("../list.json", root.join("projects.json")).unwrap();
+        assert!(enter(&root, "/a", "a").is_err());
+        assert_eq!(fs::read_to_string(home.path().join("list.json")).unwrap(), "{}");
+        fs::remove_file(root.join("projects.json")).unwrap();
+        std::os::unix::net::UnixListener::bind(root.join("projects.json")).unwrap();
+        assert!(claim(&root, "/a").is_err());
     }
 }

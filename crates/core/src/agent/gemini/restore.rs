@@ -17,6 +17,7 @@ use super::projects::{Projects, hash_of, is_hash, marker};
 use super::registry::{self, claim};
 use super::segment::is_uuid;
 use crate::discover::{Source, SourceKind, SourceState};
+use crate::file::{is_below, resolve};
 use crate::model::{MessageKind, PartWhy, SessionKind, State};
 use crate::project::{Project, Proof};
 
@@ -27,10 +28,22 @@ pub struct Target<'a> {
     pub machine: &'a str,
     /// The agent's folder that is usual here.
     pub root: Option<PathBuf>,
+    /// The folders of projects on this machine, and folders that contain such folders. A session that
+    /// was recorded anywhere else is treated like another machine's.
+    pub places: BTreeSet<PathBuf>,
     /// Another folder of the project than the one the session knows.
     pub project: Option<String>,
     /// What is known of projects.
     pub projects: &'a Projects,
+}
+
+impl Target<'_> {
+    /// Whether the agent keeps a project in this folder.
+    fn has(&self, folder: &Path) -> bool {
+        let Ok(folder) = resolve(folder) else { return false };
+        let is_it = |place: PathBuf| place == folder || folder.parent() == Some(&place);
+        self.places.iter().flat_map(|place| resolve(place)).any(is_it)
+    }
 }
 
 #[derive(Debug)]
@@ -135,6 +148,8 @@ pub enum Refusal {
     NoFolder,
     #[error("the folder of Gemini CLI is not known")]
     NoRoot,
+    #[error("`{}` is not a path below its project's folder", .0.display())]
+    Outside(PathBuf),
     #[error("the list of projects cannot be read")]
     Registry(#[source] io::Error),
 }
@@ -170,21 +185,26 @@ pub fn plan(
     let mut writes: BTreeMap<PathBuf, Write> = BTreeMap::new();
     let mut order = Vec::new();
     let mut put = |source: &Source, what| {
-        let Some(below) = below(source) else { return };
-        let path = out.folder.join(below);
+        if source.folder().is_none() {
+            return Ok(());
+        }
+        let path = below(source).map(|below| out.folder.join(below));
+        let path = path.filter(|path| is_below(&out.folder, path));
+        let path = path.ok_or_else(|| Refusal::Outside(source.path.clone()))?;
         if !writes.contains_key(&path) {
             order.push(path.clone());
             let content = Content::Source(source.clone());
             writes.insert(path.clone(), Write { path, content, what });
         }
+        Ok(())
     };
-    put(source, What::Session);
+    put(source, What::Session)?;
     for part in parts {
-        put(&assembled.files[part], What::Part);
+        put(&assembled.files[part], What::Part)?;
     }
     if session.kind == SessionKind::Main && is_uuid(&session.id) {
         for source in attached(&session.id, files) {
-            put(source, What::Attached(source.kind));
+            put(source, What::Attached(source.kind))?;
         }
     }
     out.writes.extend(order.iter().filter_map(|path| writes.remove(path)));
@@ -217,6 +237,8 @@ fn in_hash_folder(source: &Source) -> bool {
     name.is_some_and(|name| is_hash(&name.to_string_lossy()))
 }
 
+/// Returns a file's path below the folder of its project. It is as it was recorded: an archive of
+/// somebody else can have anything in it.
 fn below(source: &Source) -> Option<&Path> {
     source.path.strip_prefix(source.folder()?).ok()
 }
@@ -233,8 +255,8 @@ fn place(assembled: &Assembled, source: &Source, target: &Target<'_>) -> Result<
     let of_folder = from.map(|folder| target.projects.of_folder(folder));
     let project = target.project.clone().or_else(|| of_folder.as_ref().and_then(proved));
     let project = project.or_else(|| proved(&assembled.session.project));
-    let is_here =
-        source.archived.as_ref().is_none_or(|archived| *archived.machine == *target.machine);
+    let is_here = source.archived.as_ref().is_none_or(|it| *it.machine == *target.machine)
+        && from.is_none_or(|folder| target.has(folder));
     let in_tmp = |folder: &Path| folder.parent().is_some_and(|tmp| tmp.ends_with("tmp"));
     let root = match from {
         Some(folder) if is_here && in_tmp(folder) => folder.ancestors().nth(2).map(Path::to_owned),
