@@ -18,6 +18,7 @@ use backstory_core::pricing::Table;
 use backstory_core::query::{self, usage::session_costs};
 use backstory_core::time::Period;
 
+use crate::commands::export::target::check_place;
 use crate::commands::projects;
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -229,6 +230,7 @@ fn bring_up(
 /// answer does not depend on it: only nothing is kept.
 fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
     if let Some(path) = &ctx.archive {
+        check_new(ctx, path)?;
         if ctx.no_sync && !path.exists() {
             return Err(Failure::new(format!("there is no archive `{}`", ctx.show(path)))
                 .hint("with `--no-sync` nothing else is read: leave that out"));
@@ -259,6 +261,7 @@ pub(crate) fn open_archive_at(
     printer: &mut Printer,
     path: &Path,
 ) -> Result<Archive> {
+    check_new(ctx, path)?;
     let archive = match open_waiting(printer, path) {
         Err(ArchiveError::Outdated(_)) => {
             rebuild_outdated(ctx, printer, path)?;
@@ -267,6 +270,11 @@ pub(crate) fn open_archive_at(
         other => other.map_err(cannot_open),
     };
     finish_forgetting(ctx, printer, archive?)
+}
+
+/// Refuses to create an archive among the agent's own files.
+fn check_new(ctx: &Context, path: &Path) -> Result<()> {
+    if path.exists() { Ok(()) } else { check_place(ctx, path) }
 }
 
 fn open_waiting(printer: &mut Printer, path: &Path) -> std::result::Result<Archive, ArchiveError> {

@@ -4,6 +4,7 @@ use backstory_core::archive::{Archive, ArchiveError, Foreign, Info, Machine};
 use backstory_core::export::json::Time;
 use serde::Serialize;
 
+use super::export::target::check_place;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{self, cannot_open};
@@ -184,6 +185,7 @@ fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &Path) 
     if file.symlink_metadata().is_ok() {
         return Err(Failure::new(format!("`{shown}` exists already")).hint("name a new file"));
     }
+    check_place(ctx, file)?;
     archive.backup(file, ctx.now).map_err(|error| {
         Failure::new(format!("cannot copy the archive to `{shown}`")).because(error)
     })?;

@@ -5,7 +5,7 @@ mod budget;
 mod completions;
 mod doctor;
 mod events;
-mod export;
+pub(crate) mod export;
 mod forget;
 mod man;
 mod name;

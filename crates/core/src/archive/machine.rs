@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 use super::beside::Beside;
 use super::open::cannot;
 use super::{Archive, ArchiveError, ledger};
+use crate::discover::Source;
 
 /// The note of whose archive it is.
 const OWNER: &str = "owner";
@@ -133,6 +134,11 @@ impl Archive {
     /// Returns whether a source is of this machine, so that its path means something here.
     pub(super) fn is_here(&self, machine: &str) -> bool {
         self.machine.as_deref() == Some(machine)
+    }
+
+    /// Returns whether a source is a file of this machine, or was never archived.
+    pub fn is_local(&self, source: &Source) -> bool {
+        source.archived.as_ref().is_none_or(|archived| self.is_here(&archived.machine))
     }
 
     /// Returns the machine whose files this run reads.

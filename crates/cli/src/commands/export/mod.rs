@@ -3,7 +3,7 @@ mod gemini;
 mod many;
 mod name;
 mod rows;
-pub(super) mod target;
+pub(crate) mod target;
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

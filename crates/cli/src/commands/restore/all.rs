@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use backstory_core::agent::gemini::restore::{self, Content, Plan, What, Write};
-use backstory_core::archive::FileRow;
+use backstory_core::archive::{Archive, FileRow};
 use backstory_core::discover::Source;
 
 use super::write::{Done, How, Writer, captured_bytes};
@@ -33,7 +33,10 @@ pub(super) fn run(
     };
     let rows = library.archive.files().map_err(cannot_open)?;
     let chosen: Vec<&Source> = match &assembled {
-        None => rows.iter().filter(|row| is_kept(row)).map(|row| &row.source).collect(),
+        None => {
+            let kept = rows.iter().filter(|row| is_kept(&library.archive, row));
+            kept.map(|row| &row.source).collect()
+        }
         Some(assembled) => {
             let files: Vec<_> = rows.iter().map(|row| (&row.source, &row.about)).collect();
             let beside = restore::attached(&assembled.session.id, &files);
@@ -47,7 +50,7 @@ pub(super) fn run(
         folder: to.to_owned(),
         root: None,
         project: None,
-        writes: writes(to, &chosen),
+        writes: writes(to, &chosen, &folder_names(&library.archive)?),
         enter: None,
         left: Vec::new(),
     };
@@ -69,24 +72,39 @@ pub(super) fn run(
         print(ctx, printer, &done)?;
     }
     tell(printer, &done);
-    let is_bad = |done: &Done| matches!(done.how, How::InPart | How::Differs);
+    let is_bad = |done: &Done| matches!(done.how, How::InPart | How::Differs | How::Failed);
     Ok(if done.iter().any(is_bad) { Exit::Nothing } else { Exit::Fine })
 }
 
 /// Not those that were never to be captured: excluded and forgotten ones.
-fn is_kept(row: &FileRow) -> bool {
-    row.captured > 0 || row.source.size == 0 || row.source.path.exists()
+fn is_kept(archive: &Archive, row: &FileRow) -> bool {
+    let is_there = || archive.is_local(&row.source) && row.source.path.exists();
+    row.captured > 0 || row.source.size == 0 || is_there()
+}
+
+/// Returns a folder name for each machine: its label, unless that could lead somewhere else.
+fn folder_names(archive: &Archive) -> Result<HashMap<String, String>> {
+    let labels = archive.machine_labels().map_err(cannot_open)?;
+    let is_plain = |label: &str| {
+        let is_usual = |c: char| c.is_alphanumeric() || "._- ".contains(c);
+        label.chars().all(is_usual) && label.chars().any(char::is_alphanumeric)
+    };
+    let name = |(id, label): (String, String)| {
+        if is_plain(&label) { (id, label) } else { (id.clone(), id) }
+    };
+    Ok(labels.into_iter().map(name).collect())
 }
 
 /// Each source at its whole path; versions of one file are numbered, the newest without a number.
-fn writes(to: &Path, sources: &[&Source]) -> Vec<Write> {
+fn writes(to: &Path, sources: &[&Source], folders: &HashMap<String, String>) -> Vec<Write> {
     let machines: BTreeSet<&str> = sources.iter().filter_map(|source| machine(source)).collect();
     let mut versions: HashMap<PathBuf, usize> = HashMap::new();
     let mut out = Vec::new();
     for source in sources {
         let mut path = to.to_owned();
         if machines.len() > 1 {
-            path.extend(machine(source).map(|name| name.replace(['/', '\\', ':'], "_")));
+            let id = machine(source).unwrap_or_default();
+            path.push(folders.get(id).map_or(id, String::as_str));
         }
         path.extend(source.path.components().filter(|part| matches!(part, Component::Normal(_))));
         if source.is_replaced() {
@@ -108,6 +126,11 @@ fn machine(source: &Source) -> Option<&str> {
 
 fn tell(printer: &mut Printer, done: &[Done]) {
     let count = |how: How| done.iter().filter(|done| done.how == how).count() as u64;
+    for failed in done {
+        if let Some(why) = &failed.why {
+            printer.warn(why.as_str());
+        }
+    }
     for (how, what) in [(How::InPart, "captured only in part"), (How::Differs, "not overwritten")] {
         if count(how) > 0 {
             printer.warn(format!("{} {what}", plural(count(how), "file was", "files were")));

@@ -30,6 +30,8 @@ pub(in crate::commands) struct Done {
     pub(super) how: How,
     bytes: Option<u64>,
     modified: Option<SystemTime>,
+    /// Why it could not be written.
+    pub(super) why: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub(super) enum How {
     Missing,
     /// Not all of it was captured, but all there is was written.
     InPart,
+    /// It could not be read or written.
+    Failed,
 }
 
 impl How {
@@ -60,13 +64,26 @@ impl How {
             Self::Differs => "differs",
             Self::Missing => "missing",
             Self::InPart => "in part",
+            Self::Failed => "failed",
         }
     }
 }
 
 impl Done {
     pub(super) fn registry(path: PathBuf, how: How) -> Self {
-        Self { path, what: What::Registry, how, bytes: None, modified: None }
+        Self { path, what: What::Registry, how, bytes: None, modified: None, why: None }
+    }
+
+    fn failed(write: &Planned, failure: &Failure) -> Self {
+        let why = [failure.what.clone()].into_iter().chain(failure.causes());
+        Self {
+            path: write.path.clone(),
+            what: write.what,
+            how: How::Failed,
+            bytes: None,
+            modified: None,
+            why: Some(why.collect::<Vec<_>>().join(": ")),
+        }
     }
 
     pub(super) fn document(&self) -> FileDocument {
@@ -95,8 +112,12 @@ impl Writer<'_> {
     pub(super) fn write_all(&self, plan: &Plan) -> Result<Vec<Done>> {
         let root = plan.root.as_deref().unwrap_or(&plan.folder);
         let mut batch = Batch::default();
-        let done: Result<Vec<Done>> =
-            plan.writes.iter().map(|write| self.write(write, root, &mut batch)).collect();
+        let mut write = |write| match self.write(write, root, &mut batch) {
+            // What is damaged costs no other file.
+            Err(failure) if !self.only_whole => Ok(Done::failed(write, &failure)),
+            other => other,
+        };
+        let done: Result<Vec<Done>> = plan.writes.iter().map(&mut write).collect();
         match batch.finish().into_iter().next() {
             Some((path, error)) => Err(cannot_write(self.ctx, &path, error)),
             None => done,
@@ -111,8 +132,8 @@ impl Writer<'_> {
             Content::Text(text) => (text.len() as u64, None),
         };
         let done =
-            |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified };
-        let is_part = matches!(content, Content::Source(source) if captured_part(source, self.captured).is_some());
+            |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified, why: None };
+        let is_part = matches!(content, Content::Source(source) if captured_part(source, self.archive, self.captured).is_some());
         if is_part && self.only_whole {
             return Ok(done(How::Missing));
         }
@@ -173,8 +194,10 @@ impl Writer<'_> {
             Occupant::Special(_) => return Ok(Found::Differs),
             Occupant::File(_) => {}
         }
-        if matches!(content, Content::Source(source) if source.path == path && !source.is_replaced())
-        {
+        let is_itself = |source: &Source| {
+            source.path == path && !source.is_replaced() && self.archive.is_local(source)
+        };
+        if matches!(content, Content::Source(source) if is_itself(source)) {
             return Ok(Found::Same);
         }
         let begins = self.open(content).and_then(|ours| begins_with(File::open(path)?, ours));
@@ -238,9 +261,13 @@ pub(super) fn captured_bytes(rows: &[FileRow]) -> CapturedBytes {
 }
 
 /// Of a file that is gone and was not captured whole: how much there is, of how much.
-pub(super) fn captured_part(source: &Source, captured: &CapturedBytes) -> Option<(u64, u64)> {
+pub(super) fn captured_part(
+    source: &Source,
+    archive: &Archive,
+    captured: &CapturedBytes,
+) -> Option<(u64, u64)> {
     let archived = source.archived.as_ref()?;
-    if !source.is_replaced() && source.path.exists() {
+    if !source.is_replaced() && archive.is_local(source) && source.path.exists() {
         return None;
     }
     let captured = *captured.get(&archived.number)?;
