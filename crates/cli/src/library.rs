@@ -76,7 +76,7 @@ impl Library {
         let progress = printer.progress(found.sources.len());
         let faults = archive
             .tally(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), &|_| {
-                progress.tick()
+                progress.tick();
             })
             .map_err(cannot_open)?;
         archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;

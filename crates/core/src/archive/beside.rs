@@ -9,6 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Tells the files of one process apart.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
 /// A file under a name of its own beside its target. It is removed when it is dropped.
 pub(super) struct Beside {
     path: PathBuf,
@@ -21,8 +24,6 @@ impl Beside {
     pub(super) fn create(target: &Path, purpose: &str) -> io::Result<Self> {
         let prefix = prefix(target, purpose);
         sweep(target, &prefix);
-        // Threads of one process create files too.
-        static COUNT: AtomicU32 = AtomicU32::new(0);
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let number = format!("{}-{count}", std::process::id());

@@ -248,7 +248,7 @@ mod tests {
             mark in 0..3_000_000_u64,
             reads in prop::collection::vec((0..3_000_000_u64, 0..1_500_000_usize), 0..6),
         ) {
-            let content: Vec<u8> = (0..length).map(|n| (n / 7 + n / 4096) as u8).collect();
+            let content: Vec<u8> = (0..length).map(|n| (n / 7 + n / 4096).to_le_bytes()[0]).collect();
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), &content).unwrap();
             let recorder = Recorder::open(file.path(), Some(mark)).unwrap();

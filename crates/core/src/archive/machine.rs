@@ -60,7 +60,9 @@ pub(super) fn random(db: &Connection) -> rusqlite::Result<MachineId> {
 /// Returns the id of a machine that is known by a name only, the same wherever the name is given.
 pub fn named(label: &str) -> MachineId {
     let hash = Sha256::digest(format!("machine:{label}"));
-    hash.iter().take(LENGTH / 2).map(|byte| format!("{byte:02x}")).collect::<String>().into()
+    let mut id = format!("{hash:x}");
+    id.truncate(LENGTH);
+    id.into()
 }
 
 /// Returns whether a text can be an id. Ids of other archives become parts of paths.

@@ -80,7 +80,10 @@ pub struct Archive {
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     #[error(transparent)]
-    Sql(#[from] rusqlite::Error),
+    Sql(rusqlite::Error),
+    /// A page of the file whose checksum does not match.
+    #[error("a page of the archive is damaged")]
+    Page,
     #[error("`{path}` cannot be opened: {why}")]
     Open { path: PathBuf, why: String },
     #[error("`{0}` is damaged")]
@@ -118,10 +121,9 @@ impl ArchiveError {
     pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         match self {
-            Self::Corrupt(_) => true,
+            Self::Corrupt(_) | Self::Page => true,
             Self::Sql(error) => {
                 matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
-                    || is_mismatch(error)
             }
             _ => false,
         }
@@ -176,8 +178,14 @@ impl Archive {
     }
 }
 
-/// Returns whether an error reports a page whose checksum does not match.
-fn is_mismatch(error: &rusqlite::Error) -> bool {
-    use backstory_pages::MISMATCH;
-    matches!(error, rusqlite::Error::SqliteFailure(error, _) if error.extended_code == MISMATCH)
+impl From<rusqlite::Error> for ArchiveError {
+    fn from(error: rusqlite::Error) -> Self {
+        use backstory_pages::MISMATCH;
+        match error {
+            rusqlite::Error::SqliteFailure(error, _) if error.extended_code == MISMATCH => {
+                Self::Page
+            }
+            other => Self::Sql(other),
+        }
+    }
 }

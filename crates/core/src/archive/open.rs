@@ -175,7 +175,7 @@ impl Archive {
             let mut again = Self::connect(&path).map_err(|error| explain(&path, error))?;
             again.check_version(&path)?;
             again.machine = machine::read(&path).map_err(|error| cannot(&path, &error))?;
-            again.reading = again.machine.clone();
+            again.reading.clone_from(&again.machine);
             *self = again;
         }
         Ok(Some(lock))
@@ -347,7 +347,9 @@ pub(super) fn cannot(path: &Path, error: &dyn std::fmt::Display) -> ArchiveError
 pub(super) fn explain(path: &Path, error: ArchiveError) -> ArchiveError {
     let path = || PathBuf::from(path);
     match &error {
-        ArchiveError::Sql(_) if error.is_damage() => ArchiveError::Corrupt(path()),
+        ArchiveError::Sql(_) | ArchiveError::Page if error.is_damage() => {
+            ArchiveError::Corrupt(path())
+        }
         ArchiveError::Sql(sql) => match sql.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => ArchiveError::DiskFull(path()),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => ArchiveError::Busy(path()),

@@ -57,9 +57,8 @@ fn next_readable(db: &Connection, table: &str, after: i64) -> Option<i64> {
         let from = start.checked_add(distance)?;
         match at(from) {
             Ok(Some(_)) => break distance,
-            Ok(None) if distance > MOST_ROWS => return None,
+            _ if distance > MOST_ROWS => return None,
             Ok(None) => return last_part(&mut at, start, distance),
-            Err(_) if distance > MOST_ROWS => return None,
             Err(_) => distance *= 2,
         }
     };
@@ -155,10 +154,11 @@ impl<'a> Pieces<'a> {
         }
         for piece in bad {
             let is_usable = piece.start.is_multiple_of(PIECE) && piece.length <= PIECE;
-            if is_usable && !out.pieces.contains_key(&piece.start) {
-                if let Some(found) = self.replacement(&piece, file) {
-                    out.pieces.insert(piece.start, Origin::Replaced(found));
-                }
+            if is_usable
+                && !out.pieces.contains_key(&piece.start)
+                && let Some(found) = self.replacement(&piece, file)
+            {
+                out.pieces.insert(piece.start, Origin::Replaced(found));
             }
         }
         self.measure(&mut out);

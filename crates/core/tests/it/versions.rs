@@ -1,8 +1,9 @@
 //! Captured bytes are the bytes that were read, and older versions stay while they have something that
 //! newer ones lack.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -100,9 +101,8 @@ fn log(texts: &[&str]) -> String {
         "{{\"sessionId\":\"{ID}\",\"projectHash\":\"ab\",\"startTime\":\"2026-03-01T10:00:00Z\",\"lastUpdated\":\"2026-03-01T10:00:00Z\"}}\n"
     );
     for (n, text) in texts.iter().enumerate() {
-        out.push_str(&format!(
-            "{{\"id\":\"u{n}\",\"timestamp\":\"2026-03-01T10:00:00Z\",\"type\":\"user\",\"content\":\"{text}\"}}\n"
-        ));
+        let line = r#""timestamp":"2026-03-01T10:00:00Z","type":"user","content""#;
+        writeln!(out, r#"{{"id":"u{n}",{line}:"{text}"}}"#).unwrap();
     }
     out
 }

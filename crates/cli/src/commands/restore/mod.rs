@@ -236,7 +236,10 @@ impl Prepared {
 
     fn require_captured(&self, ctx: &Context) -> Result<()> {
         let Some(source) = self.main() else { return Ok(()) };
-        let Some((got, of)) = write::captured_part(source, &self.library.archive, &self.captured) else { return Ok(()) };
+        let Some((got, of)) = write::captured_part(source, &self.library.archive, &self.captured)
+        else {
+            return Ok(());
+        };
         let failure =
             Failure::new(format!("cannot restore session `{}`", self.assembled.session.id));
         let file = ctx.show(&source.path);

@@ -131,8 +131,14 @@ impl Writer<'_> {
             Content::Source(source) => (source.size, source.modified),
             Content::Text(text) => (text.len() as u64, None),
         };
-        let done =
-            |how| Done { path: path.clone(), what: *what, how, bytes: Some(bytes), modified, why: None };
+        let done = |how| Done {
+            path: path.clone(),
+            what: *what,
+            how,
+            bytes: Some(bytes),
+            modified,
+            why: None,
+        };
         let is_part = matches!(content, Content::Source(source) if captured_part(source, self.archive, self.captured).is_some());
         if is_part && self.only_whole {
             return Ok(done(How::Missing));

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::projects::{base_name, marker};
-use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 use crate::file::{self, Existing, Occupant};
+use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 
 /// The note that names a folder's owner.
 pub(super) const MARKER: &str = ".project_root";
