@@ -6,7 +6,7 @@ import os
 import re
 
 import suite
-from model import WORD, Document, Log, Model, Plain, Prompts, Subagent, words_in
+from model import WORD, Document, Log, Model, Plain, Prompts, Subagent, lacking, words_in
 
 BIG = 400_000
 STEPS = 14
@@ -178,13 +178,10 @@ class Life:
         """Compares what is answered with the model."""
         prompts = self.home.run("prompts", "--json")
         texts = [row["text"] for row in json.loads(prompts.out)["prompts"]] if prompts.out else []
-        listed, found = words_in(texts, self.model.typed), self.found(set(self.model.said))
-        problems = [
-            f"`prompts` lacks `{word}` of `{name}`" for word, name in self.model.typed.items() if word not in listed
-        ]
-        problems += [
-            f"`search` lacks `{word}` of `{name}`" for word, name in self.model.said.items() if word not in found
-        ]
+        listed = words_in(texts, self.case.maker.words)
+        found = self.found({word for texts in self.model.said.values() for text in texts for word in text})
+        problems = [f"`prompts` lacks `{words}` of `{name}`" for name, words in lacking(self.model.typed, listed)]
+        problems += [f"`search` lacks `{words}` of `{name}`" for name, words in lacking(self.model.said, found)]
         usage = self.home.run("usage", "--json")
         got = json.loads(usage.out)["total"] if usage.out else {}
         wrong = [(key, value) for key, value in self.model.usage().items() if got.get(key, 0) != value]

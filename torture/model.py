@@ -40,11 +40,12 @@ class Log:
         return {(message["id"], text_of(message)) for message in self.messages(content)}
 
     def said(self, content):
-        return [text_of(message) for message in self.messages(content)]
+        """The text of each message, by its id."""
+        return {message["id"]: text_of(message) for message in self.messages(content)}
 
     def typed(self, content):
-        typed = [text_of(message) for message in self.messages(content) if message["type"] == "user"]
-        return typed if self.kind == "main" else []
+        typed = [message for message in self.messages(content) if message["type"] == "user"]
+        return {message["id"]: text_of(message) for message in typed} if self.kind == "main" else {}
 
     def calls(self, content):
         return {message["id"]: message["tokens"] for message in self.messages(content) if "tokens" in message}
@@ -108,10 +109,10 @@ class Prompts:
         return {(entry["sessionId"], entry["messageId"], entry["message"]) for entry in elements(content, b"[")}
 
     def said(self, content):
-        return []
+        return {}
 
     def typed(self, content):
-        return [entry["message"] for entry in elements(content, b"[")]
+        return {fact: fact[2] for fact in self.facts(content)}
 
     def calls(self, content):
         return {}
@@ -136,10 +137,11 @@ class Plain:
         return {content} if content else set()
 
     def said(self, content):
-        return []
+        return {}
 
     def typed(self, content):
-        return content.decode().splitlines() if self.name == "shell_history" else []
+        lines = content.decode().splitlines() if self.name == "shell_history" else []
+        return {line: line for line in lines}
 
     def calls(self, content):
         return {}
@@ -172,7 +174,8 @@ class Model:
 
     def __init__(self):
         self.newest, self.retained, self.seen, self.calls = {}, {}, {}, {}
-        self.said, self.typed = {}, {}  # words, and where they were last
+        # For each message, the words of every text it ever had: answers show it once, with one of them.
+        self.said, self.typed = {}, {}
 
     def look(self, files, words):
         for file, content in files.items():
@@ -188,8 +191,9 @@ class Model:
             self.newest[file] = content
             self.seen.setdefault(file, set()).add(content)
             self.calls |= file.calls(content)
-            self.said |= dict.fromkeys(words_in(file.said(content), words), file.name)
-            self.typed |= dict.fromkeys(words_in(file.typed(content), words), file.name)
+            for known, texts in ((self.said, file.said(content)), (self.typed, file.typed(content))):
+                for message, text in texts.items():
+                    known.setdefault((file.name, message), []).append(words_in([text], words))
 
     def usage(self):
         total = dict.fromkeys(["input", "cached", "output", "thoughts", "tool", "total"], 0)
@@ -202,3 +206,10 @@ class Model:
 def words_in(texts, words):
     """The words that were made up for this life, as far as they are whole."""
     return {word for text in texts for word in WORD.findall(text) if word in words}
+
+
+def lacking(known, found):
+    """The files of messages of which no text is found as a whole, with the words of the last one."""
+    for (name, _), texts in known.items():
+        if not any(text <= found for text in texts):
+            yield name, " ".join(sorted(texts[-1] - found))

@@ -44,7 +44,7 @@ pub(super) enum Origin {
     Grown,
     /// Another archive has it like this.
     Archive {
-        /// Whether it is a file of this machine, whose current version only the disk can provide.
+        /// Whether it is a file of this machine, so that the next sync sees whether it is there.
         is_own: bool,
     },
 }
@@ -324,7 +324,7 @@ fn slot_of_read(
         sources::set_look(db, current.number, incoming.look)?;
         return Ok(Slot::Same(current.number));
     }
-    if incoming.origin == Origin::Grown || current.digest.is_none() {
+    if incoming.origin == Origin::Grown || (current.digest.is_none() && current.captured == 0) {
         return Ok(Slot::Known(current.number));
     }
     // Without its bytes an older version is worth keeping only for the facts that were read of it.
@@ -338,8 +338,7 @@ fn slot_of_read(
     Ok(Slot::Known(current.number))
 }
 
-/// A version that another archive has. The newest one becomes the current one, unless the file is of
-/// this machine; no version is written over.
+/// A version that another archive has. The newest one is the current one; no version is written over.
 fn slot_of_import(
     db: &Transaction<'_>,
     incoming: &Incoming,
@@ -355,6 +354,7 @@ fn slot_of_import(
         size: look.size,
         digest: digest.clone(),
         captured: 0,
+        lost: 0,
         is_whole: false,
     };
     let is_same = |known: &&Version| match (&known.digest, digest) {
@@ -373,9 +373,7 @@ fn slot_of_import(
     Ok(match current {
         _ if *state == SourceState::Replaced => Slot::New(SourceState::Replaced),
         None => Slot::New(*state),
-        Some(current) if is_own || current.age() >= version.age() => {
-            Slot::New(SourceState::Replaced)
-        }
+        Some(current) if current.age() >= version.age() => Slot::New(SourceState::Replaced),
         Some(current) => {
             sources::replace(db, current.number)?;
             Slot::New(*state)

@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 use jiff::Timestamp;
-use rusqlite::{Connection, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use tempfile::TempDir;
 
 use super::batch::{Batch, Incoming, Origin};
+use super::capture::{Piece, distrust};
 use super::fingerprint::Look;
 use super::machine::{self, MachineId};
 use super::open::{Pages, compare_version, open_unchanged};
@@ -263,7 +264,13 @@ impl Archive {
         let (incoming, captured): (Vec<Incoming>, Vec<Captured>) = waiting.into_iter().unzip();
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         batch.write(&db, incoming, |place, number| {
-            captured.get(place).map_or(Ok(()), |captured| copy_pieces(other, captured, &db, number))
+            captured.get(place).map_or(Ok(()), |captured| {
+                // A file of which not all is known is read again, if it is there.
+                if !sources::has_digest(&db, number)? {
+                    distrust(&db, number)?;
+                }
+                copy_pieces(other, captured, &db, number)
+            })
         })?;
         db.commit()?;
         Ok(())
@@ -292,23 +299,27 @@ impl Archive {
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for (sql, rows) in [
             (
-                "INSERT INTO names VALUES (?1, ?2, ?3) ON CONFLICT (session) DO UPDATE
+                "INSERT INTO forgotten VALUES (?1, ?2) ON CONFLICT DO UPDATE
+                 SET at = min(at, excluded.at)",
+                forgotten,
+            ),
+            (
+                "INSERT INTO names
+                 SELECT ?1, ?2, ?3 WHERE ?1 NOT IN (SELECT session FROM forgotten)
+                 ON CONFLICT (session) DO UPDATE
                  SET name = excluded.name, at = excluded.at
                  WHERE (excluded.at, excluded.name) > (at, name)",
                 names,
             ),
             (
-                "INSERT INTO tags VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE
+                "INSERT INTO tags
+                 SELECT ?1, ?2, ?3, ?4 WHERE ?1 NOT IN (SELECT session FROM forgotten)
+                 ON CONFLICT DO UPDATE
                  SET at = max(at, excluded.at),
                      removed = CASE WHEN max(ifnull(removed, 0), ifnull(excluded.removed, 0))
                                        > max(at, excluded.at)
                                THEN max(ifnull(removed, 0), ifnull(excluded.removed, 0)) END",
                 tags,
-            ),
-            (
-                "INSERT INTO forgotten VALUES (?1, ?2) ON CONFLICT DO UPDATE
-                 SET at = min(at, excluded.at)",
-                forgotten,
             ),
             ("INSERT OR IGNORE INTO machines VALUES (?1, ?2)", machines),
         ] {
@@ -317,10 +328,6 @@ impl Archive {
                 insert.execute(rusqlite::params_from_iter(row))?;
             }
         }
-        db.execute_batch(
-            "DELETE FROM names WHERE session IN (SELECT session FROM forgotten);
-             DELETE FROM tags WHERE session IN (SELECT session FROM forgotten);",
-        )?;
         db.commit()?;
         Ok(())
     }
@@ -399,10 +406,15 @@ fn copy_pieces(
         return Ok(());
     }
     captured.each::<ArchiveError>(from, |piece| {
-        let known: Option<i64> = to
-            .prepare_cached("SELECT max(length) FROM captures WHERE source = ?1 AND start = ?2")?
-            .query_row(params![source, piece.start.cast_signed()], |row| row.get(0))?;
-        if known.is_none_or(|known| known < piece.length.cast_signed()) {
+        let known = to
+            .prepare_cached(
+                "SELECT start, length, hash, data FROM captures WHERE source = ?1 AND start = ?2",
+            )?
+            .query_row(params![source, piece.start.cast_signed()], Piece::from_row)
+            .optional()?;
+        // A piece that is shorter or does not verify is worse than this one.
+        let is_good = |known: &Piece| known.length >= piece.length && known.bytes().is_some();
+        if !known.as_ref().is_some_and(is_good) {
             piece.insert(to, source)?;
         }
         Ok(())

@@ -240,6 +240,7 @@ pub(super) struct Version {
     pub(super) size: u64,
     pub(super) digest: Option<Digest>,
     pub(super) captured: u64,
+    pub(super) lost: u64,
     /// Whether all of its content is captured.
     pub(super) is_whole: bool,
 }
@@ -258,7 +259,7 @@ pub(super) fn versions(
     path: &Path,
 ) -> rusqlite::Result<Vec<Version>> {
     let mut find = db.prepare_cached(
-        "SELECT number, state, modified, size, digest, captured, captured = size AND lost = 0
+        "SELECT number, state, modified, size, digest, captured, captured = size AND lost = 0, lost
          FROM sources WHERE machine = ?1 AND path = ?2 ORDER BY state != 'replaced', number",
     )?;
     let rows = find.query_map(params![machine, to_text(path)], |row| {
@@ -271,6 +272,7 @@ pub(super) fn versions(
             digest: digest(size, row.get_ref(4)?.as_blob_or_null()?),
             captured: row.get::<_, i64>(5)?.cast_unsigned(),
             is_whole: row.get(6)?,
+            lost: row.get::<_, i64>(7)?.cast_unsigned(),
         })
     })?;
     rows.collect()
@@ -279,6 +281,12 @@ pub(super) fn versions(
 /// Returns whether lines of a prompt log come from a source.
 pub(super) fn has_typed(db: &Connection, number: i64) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM typed WHERE source = ?1")?.exists([number])
+}
+
+/// Returns whether the whole content of a source is known.
+pub(super) fn has_digest(db: &Connection, number: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM sources WHERE number = ?1 AND digest IS NOT NULL";
+    db.prepare_cached(sql)?.exists([number])
 }
 
 /// Notes the fingerprint of a file whose content is as it was.

@@ -88,15 +88,18 @@ impl Archive {
             return Ok(true);
         }
         let db = &self.db;
-        if older.is_whole && older.size <= newer.size && is_beginning(db, older, newer)? {
+        let is_beginning =
+            older.lost == 0 && older.captured <= newer.size && is_beginning(db, older, newer)?;
+        if older.is_whole && is_beginning {
             return Ok(true);
         }
-        if older.captured > 0 && !older.is_whole {
-            return Ok(false);
-        }
         let (Some(old), Some(new)) = (read(db, older.number)?, read(db, newer.number)?) else {
-            return Ok(false);
+            return Ok(is_beginning);
         };
+        if !older.is_whole {
+            // The facts are all that is known of the rest.
+            return Ok(is_beginning && !lacks_messages(&new, &old));
+        }
         match (&old.holds, &new.holds) {
             (Holds::Prompts(old), Holds::Prompts(new)) => {
                 Ok(!old.is_empty() && has_lines(new, old))
@@ -129,7 +132,7 @@ fn read(db: &Connection, number: i64) -> Result<Option<Scanned>, ArchiveError> {
 fn is_beginning(db: &Connection, older: &Version, newer: &Version) -> Result<bool, ArchiveError> {
     let compare = || -> io::Result<bool> {
         let open = |number| CaptureReader::new(db, number).map_err(io::Error::other);
-        let (mut a, mut b) = (open(older.number)?, open(newer.number)?.take(older.size));
+        let (mut a, mut b) = (open(older.number)?, open(newer.number)?.take(older.captured));
         let (mut left, mut right) = (vec![0; 1 << 16], vec![0; 1 << 16]);
         loop {
             let length = a.read(&mut left)?;

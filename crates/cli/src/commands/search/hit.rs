@@ -1,5 +1,6 @@
 //! Hits with their text, read again from where it is kept.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
 use backstory_core::archive::{self, Match, TextRow};
@@ -34,6 +35,8 @@ pub(super) struct Read<'a> {
     pub(super) finder: &'a Finder<'a>,
     /// How many neighbours to read with each.
     pub(super) context: usize,
+    /// The number of hits whose text could not be read.
+    pub(super) unread: Cell<u64>,
 }
 
 impl<'a> Read<'a> {
@@ -63,6 +66,9 @@ impl<'a> Read<'a> {
             let session = hit.session.id.as_str();
             let messages = read.get(session).map_or(&[][..], Vec::as_slice);
             let place = row.message.as_deref().and_then(|id| places.get(&(session, id)).copied());
+            if row.message.is_some() && place.is_none() {
+                self.unread.update(|count| count + 1);
+            }
             out.push(self.hit(hit, row, messages, place));
         }
         Ok(out)

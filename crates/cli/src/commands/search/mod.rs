@@ -2,6 +2,7 @@ mod ask;
 mod hit;
 mod page;
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
@@ -17,6 +18,7 @@ use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
 use crate::library::{Library, cannot_open};
 use crate::output::Printer;
+use crate::output::number::plural;
 use hit::{Hit, Read};
 
 pub(super) use ask::Ask;
@@ -142,7 +144,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     }
     let finder = pattern.as_ref().map_or(Finder::Words(&query), Finder::Pattern);
     let takes = ask::sessions(&library, &query, &args.filters.filter(ctx)?)?;
-    let read = Read { library: &library, query: &query, finder: &finder, context: args.context };
+    let (finder, context, unread) = (&finder, args.context, Cell::new(0));
+    let read = Read { library: &library, query: &query, finder, context, unread };
     let limit = args.limit.or((!ctx.json).then_some(20)).unwrap_or(usize::MAX);
     let order = if args.sort == Sort::Date { Order::Date } else { Order::Relevance };
     let (hits, total, more) = if pattern.is_some() {
@@ -165,7 +168,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
         let shown = page(found.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
         let more = left(found.iter().map(|hit| hit.session));
         let chosen: Vec<Match<'_>> = shown.into_iter().map(|n| found[n]).collect();
-        (read.matches(&chosen)?, found.len(), more)
+        let hits = read.matches(&chosen)?;
+        if read.unread.get() > 0 {
+            let hits = plural(read.unread.get(), "hit", "hits");
+            printer.warn(format!(
+                "the text of {hits} cannot be read; `backstory archive check` looks for damage"
+            ));
+        }
+        (hits, found.len(), more)
     };
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     if ctx.json {
