@@ -179,7 +179,7 @@ class Life:
         prompts = self.home.run("prompts", "--json")
         texts = [row["text"] for row in json.loads(prompts.out)["prompts"]] if prompts.out else []
         listed = words_in(texts, self.case.maker.words)
-        found = self.found({word for texts in self.model.said.values() for text in texts for word in text})
+        found = self.found({word for texts in self.model.said.values() for _, words in texts for word in words})
         problems = [f"`prompts` lacks `{words}` of `{name}`" for name, words in lacking(self.model.typed, listed)]
         problems += [f"`search` lacks `{words}` of `{name}`" for name, words in lacking(self.model.said, found)]
         usage = self.home.run("usage", "--json")

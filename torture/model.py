@@ -174,7 +174,7 @@ class Model:
 
     def __init__(self):
         self.newest, self.retained, self.seen, self.calls = {}, {}, {}, {}
-        # For each message, the words of every text it ever had: answers show it once, with one of them.
+        # For each message, the words of every text it ever had, in whatever file: answers show it once, with one of them.
         self.said, self.typed = {}, {}
 
     def look(self, files, words):
@@ -193,7 +193,7 @@ class Model:
             self.calls |= file.calls(content)
             for known, texts in ((self.said, file.said(content)), (self.typed, file.typed(content))):
                 for message, text in texts.items():
-                    known.setdefault((file.name, message), []).append(words_in([text], words))
+                    known.setdefault(message, []).append((file.name, words_in([text], words)))
 
     def usage(self):
         total = dict.fromkeys(["input", "cached", "output", "thoughts", "tool", "total"], 0)
@@ -210,6 +210,7 @@ def words_in(texts, words):
 
 def lacking(known, found):
     """The files of messages of which no text is found as a whole, with the words of the last one."""
-    for (name, _), texts in known.items():
-        if not any(text <= found for text in texts):
-            yield name, " ".join(sorted(texts[-1] - found))
+    for texts in known.values():
+        if not any(words <= found for _, words in texts):
+            name, words = texts[-1]
+            yield name, " ".join(sorted(words - found))
