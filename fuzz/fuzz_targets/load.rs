@@ -42,6 +42,7 @@ fuzz_target!(|bytes: &[u8]| {
         folder: None,
         size: bytes.len() as u64,
         modified: None,
+        changed: None,
         inode: None,
         archived: None,
     };
