@@ -160,7 +160,8 @@ class Life:
                 known = "an older version" if got in self.model.seen[file] else "bytes it never had"
                 problems.append(f"`{file.name}` is given back {'not at all' if got is None else f'as {known}'}")
             for version in self.model.retained[file]:
-                if version not in versions:
+                # A longer version that begins with it has all of it.
+                if not any(kept.startswith(version) for kept in versions):
                     lost = f"a version of `{file.name}` ({len(version)} bytes)"
                     problems.append(f"{lost} had what the newest lacks, and is lost")
             if versions - self.model.seen[file]:
