@@ -2,7 +2,7 @@
 //!
 //! The archive keeps paths in text columns, and a path need not be text: on Unix it is any bytes, on
 //! Windows any 16-bit units. A path that is valid Unicode is stored as it is; a byte (or unit) that is
-//! not becomes [`ESCAPE`] and two (or four) hexadecimal digits. `ESCAPE` itself is escaped too, so
+//! not becomes `ESCAPE` and two (or four) hexadecimal digits. `ESCAPE` itself is escaped too, so
 //! that no two paths have the same text.
 //!
 //! This is for storage. What people read is [`Path::display`].
