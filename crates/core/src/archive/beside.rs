@@ -62,12 +62,7 @@ impl Beside {
 
     /// Gives the file its target's name, which must be free.
     pub(super) fn place_new(self, target: &Path) -> io::Result<()> {
-        self.place(|path| match fs::hard_link(path, target) {
-            Ok(()) => fs::remove_file(path),
-            // Some file systems have no links.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            Err(_) => fs::rename(path, target),
-        })
+        self.place(|path| rename_new(path, target))
     }
 
     fn place(mut self, rename: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
@@ -83,6 +78,31 @@ impl Drop for Beside {
         if !self.is_placed {
             remove(&self.path);
         }
+    }
+}
+
+/// Renames a file, unless the target exists. At no moment does it have two names.
+#[cfg(target_os = "linux")]
+fn rename_new(path: &Path, target: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, path, CWD, target, RenameFlags::NOREPLACE) {
+        // Not every file system can do it.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => link_new(path, target),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(path: &Path, target: &Path) -> io::Result<()> {
+    link_new(path, target)
+}
+
+fn link_new(path: &Path, target: &Path) -> io::Result<()> {
+    match fs::hard_link(path, target) {
+        Ok(()) => fs::remove_file(path),
+        // Some file systems have no links.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) => fs::rename(path, target),
     }
 }
 
