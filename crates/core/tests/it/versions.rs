@@ -237,6 +237,31 @@ fn a_document_that_lost_words_keeps_its_older_version() {
 }
 
 #[test]
+fn a_document_cut_inside_a_prompt_leaves_its_words_in_every_answer() {
+    let mut lab = Lab::new();
+    let name = "chats/session-2026-03-01T10-00-11111111.json";
+    let whole = document(&["one", "two"]);
+    lab.write(name, &whole);
+    lab.sync();
+    lab.write(name, &whole[..whole.find("two").unwrap() + 1]);
+    lab.sync();
+    assert_eq!(lab.prompts(), ["one", "two"]);
+    assert_eq!(lab.texts(), ["one", "two"]);
+}
+
+#[test]
+fn a_message_that_was_changed_shows_its_newest_text() {
+    let mut lab = Lab::new();
+    let name = "chats/session-2026-03-01T10-00-11111111.json";
+    for text in ["b", "c", "a"] {
+        lab.write(name, document(&["one", text]));
+        lab.sync();
+        assert_eq!(lab.prompts(), ["one", text]);
+    }
+    assert_eq!(lab.texts(), ["one", "a"]);
+}
+
+#[test]
 fn prompts_of_a_log_that_was_begun_again_stay() {
     let mut lab = Lab::new();
     let path = lab.write("logs.json", typed(&["first", "second"]));

@@ -46,6 +46,7 @@ pub struct Assembled {
 #[derive(Debug, Clone)]
 pub struct Placed {
     pub said: Said,
+    /// The newest last: what it says of the message is shown.
     pub places: Vec<Place>,
     /// Its place in the list that Gemini CLI would load, if it is there.
     pub current: Option<usize>,
@@ -265,42 +266,45 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
         ids.iter().enumerate().map(|(n, id)| (id.as_str(), n)).collect();
     let most = pieces.iter().map(|piece| piece.segment.said.len()).max().unwrap_or(0);
     let mut messages: Vec<Placed> = Vec::with_capacity(most);
-    let mut known: HashMap<String, (usize, Option<Timestamp>)> = HashMap::default();
+    let mut known: HashMap<String, (usize, usize)> = HashMap::default();
     let session = session(id, &pieces, true_piece, parts.clone());
     let true_file = true_piece;
     let several = pieces.len() > 1;
     let all_stubs = parts.iter().all(|part| part.why == PartWhy::Stub);
     let first = parts.iter().position(|part| part.why == PartWhy::First).unwrap_or(0);
     let split = before_compression(&parts);
+    let age = |piece: &Piece<'_>| (piece.updated(), !piece.scanned.source.is_replaced());
+    let ages: Vec<_> = pieces.iter().map(age).collect();
     for (file, piece) in pieces.into_iter().enumerate() {
         if parts[file].why == PartWhy::Stub && !all_stubs && file != first {
             continue;
         }
         let was_split = split[file];
-        let updated = piece.updated();
+        // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
+        let is_typed = matches!(piece.identity.kind, SessionKind::Main | SessionKind::Checkpoint);
         for mut heard in piece.segment.said {
+            if !is_typed && heard.kind == MessageKind::Prompt {
+                heard.kind = MessageKind::Injected;
+            }
             let spans = std::mem::take(&mut heard.spans).into_iter();
             let places = spans.map(|span| Place { file, span });
             if let Some((at, newest)) = known.get_mut(heard.id.as_str()) {
                 let placed = &mut messages[*at];
                 placed.places.extend(places);
                 placed.at_least &= documents[file];
-                placed.said.join(&heard, updated > *newest);
-                *newest = (*newest).max(updated);
+                placed.said.join(&heard, ages[file] > ages[*newest]);
+                if ages[file] > ages[*newest] {
+                    *newest = file;
+                }
                 continue;
             }
             if several {
-                known.insert(heard.id.clone(), (messages.len(), updated));
+                known.insert(heard.id.clone(), (messages.len(), file));
             }
             let current = current.get(heard.id.as_str()).copied();
             let mut said = heard;
             if was_split && said.fate == Fate::Kept && current.is_none() {
                 said.fate = Fate::Compressed;
-            }
-            // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
-            let typed = matches!(piece.identity.kind, SessionKind::Main | SessionKind::Checkpoint);
-            if !typed && said.kind == MessageKind::Prompt {
-                said.kind = MessageKind::Injected;
             }
             messages.push(Placed {
                 said,
@@ -310,6 +314,9 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
                 at_least: documents[file],
             });
         }
+    }
+    for placed in &mut messages {
+        placed.places.sort_by_key(|place| ages[place.file]);
     }
     Assembled { session, group, messages, true_file, files, documents }
 }

@@ -159,7 +159,7 @@ fn message(
         kind: said.kind,
         fate: said.fate,
         current: placed.current.is_some(),
-        part: placed.places.first().map_or(0, |place| place.file),
+        part: placed.places.iter().map(|place| place.file).min().unwrap_or(0),
         text: String::new(),
         typed: None,
         references: Vec::new(),

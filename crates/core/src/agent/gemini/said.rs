@@ -72,6 +72,7 @@ impl Said {
         self.kind = facts.kind;
         if let Some((typed, sure)) = facts.typed
             && (sure || !self.typed_is_sure)
+            && !typed.is_empty()
         {
             self.typed = Some(typed);
             self.typed_is_sure = sure;
@@ -113,8 +114,18 @@ impl Said {
     /// Joins what another file says of the same message; `newer` is whether that file was updated
     /// later, and so knows better what became of it.
     pub(super) fn join(&mut self, other: &Self, newer: bool) {
-        if self.typed.is_none() || (other.typed_is_sure && !self.typed_is_sure) {
+        // A message that was cut off before its text has none, and seems to be injected.
+        let known = |said: &Self| {
+            let typed = said.typed.as_ref().filter(|typed| !typed.is_empty());
+            typed.map(|_| said.typed_is_sure)
+        };
+        let (own, others) = (known(self), known(other));
+        if own.is_none() && others.is_some() {
+            self.kind = other.kind;
+        }
+        if others > own || (newer && others == own) {
             self.typed.clone_from(&other.typed);
+            self.typed_is_sure = other.typed_is_sure;
         }
         if newer {
             (self.fate, self.unexplained) = (other.fate, other.unexplained);
