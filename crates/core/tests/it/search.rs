@@ -337,6 +337,31 @@ fn what_is_forgotten_leaves_no_word() {
     assert!(kept.archive.check(&|_| ()).unwrap().problems.is_empty());
 }
 
+#[test]
+fn an_interrupted_forgetting_leaves_no_word_once_it_is_finished() {
+    let mut kept = Kept::new();
+    kept.write(&["the quokkasecret", "it blinks"]);
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    let path = kept.folder.path().join("archive.db");
+    let other = backstory_pages::open(&path, rusqlite::OpenFlags::default()).unwrap();
+    let holds = || {
+        let sql = "SELECT count(*) FROM words_data WHERE instr(block, CAST('quokkas' AS BLOB))";
+        other.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap() > 0
+    };
+    // The rows are gone, and the run ends before the words are.
+    other
+        .execute_batch(
+            "DELETE FROM words WHERE rowid IN (SELECT number FROM texts); DELETE FROM texts;
+             DELETE FROM texted; INSERT INTO notes VALUES ('unclean', x'');",
+        )
+        .unwrap();
+    assert!(holds());
+    kept.archive.finish_forgetting().unwrap();
+    assert!(!holds());
+    assert!(!kept.archive.is_unclean().unwrap());
+}
+
 /// Terminal escapes, bidi controls, characters without width, very long lines.
 #[test]
 fn hostile_text_is_found_and_shown_harmlessly() {
