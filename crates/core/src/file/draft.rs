@@ -80,10 +80,13 @@ impl Draft {
     /// Gives the file its name.
     fn publish(self) -> io::Result<()> {
         let Self { file, name, target, existing } = self;
-        if name.is_none() && existing == Existing::Keep {
+        if name.is_none() {
+            // Without a temporary name, a kill at this moment leaves nothing behind.
             match system::link(&file, &target) {
+                Ok(()) => return Ok(()),
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {}
-                done => return done,
+                Err(error) if existing == Existing::Keep => return Err(error),
+                Err(_) => {}
             }
         }
         let (_locked, name) = match name {

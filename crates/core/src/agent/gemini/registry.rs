@@ -72,6 +72,8 @@ pub(super) fn claim(root: &Path, project: &str) -> io::Result<Claim> {
 pub fn enter(root: &Path, project: &str, slug: &str) -> io::Result<()> {
     let path = root.join(LIST);
     file::check_below(root, &path)?;
+    // A killed run can leave its draft and its lock; the draft does not have to wait.
+    file::remove_abandoned(root);
     let _lock = Lock::take(path.with_extension("json.lock"))?;
     let mut registry = read(root)?;
     registry.projects.insert(normal(project), slug.to_owned());
@@ -205,6 +207,17 @@ mod tests {
         write(&root.join("history/shop-1/.project_root"), "/code/shop");
         assert_eq!(slug("/code/shop"), "shop-1");
         assert_eq!(slug("/third/shop"), "shop-2");
+    }
+
+    #[test]
+    fn the_draft_of_a_killed_run_goes_before_its_lock_does() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let draft = root.join(".backstory-a1B2c3.tmp");
+        write(&draft, "{}");
+        fs::create_dir(root.join("projects.json.lock")).unwrap();
+        enter(root, "/a", "a").unwrap_err();
+        assert!(!draft.exists());
     }
 
     #[test]
