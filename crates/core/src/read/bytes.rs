@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
+use super::lines::LONGEST;
 use crate::discover::Source;
 
 /// The largest note that names a folder's owner; a path has a few thousand bytes at most.
@@ -46,10 +47,24 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
         file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     }
     if size.max(bytes.len() as u64) > most {
-        let what = format!("it is larger than {} MiB", most >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+        return Err(too_large(most));
     }
     Ok(bytes)
+}
+
+/// Reads all there is, unless it is more than any string of an agent that runs on Node.
+pub fn read_whole(input: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
+    input.take(LONGEST as u64 + 1).read_to_end(bytes)?;
+    if bytes.len() > LONGEST {
+        *bytes = Vec::new();
+        return Err(too_large(LONGEST as u64));
+    }
+    Ok(())
+}
+
+fn too_large(most: u64) -> io::Error {
+    let what = format!("it is larger than {} MiB", most.div_ceil(1 << 20));
+    io::Error::new(io::ErrorKind::FileTooLarge, what)
 }
 
 /// Reads a regular file as text, unless it is larger than `most`.

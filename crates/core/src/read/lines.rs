@@ -13,6 +13,13 @@ use super::buffer::Buffer;
 /// Small enough to stay close to the processor.
 const WINDOW: usize = 64 * 1024;
 
+/// The length of the longest line, in bytes. Node has no longer strings, so no agent that runs on it can
+/// have read more.
+pub const LONGEST: usize = 0x1FFF_FFE8;
+
+/// The length of the beginning that is kept of a longer one.
+const BEGINNING: usize = 1024;
+
 /// One line, without its line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'b> {
@@ -20,10 +27,19 @@ pub struct Line<'b> {
     pub number: u64,
     /// Where its first byte stands in the file.
     pub offset: u64,
+    /// All of it, or the beginning of a line that is too long.
     pub bytes: &'b [u8],
+    pub is_too_long: bool,
     /// False for a last line that has no line ending yet: its writer may still be at it. A last
     /// `\r` does not end a line either, because a `\n` may follow.
     pub terminated: bool,
+}
+
+impl<'b> Line<'b> {
+    /// Returns a line that is complete.
+    pub fn whole(number: u64, offset: u64, bytes: &'b [u8]) -> Self {
+        Self { number, offset, bytes, is_too_long: false, terminated: true }
+    }
 }
 
 /// A place between two lines from which reading can go on.
@@ -47,6 +63,9 @@ pub struct Lines<R> {
     start: usize,
     end: usize,
     scanned: usize,
+    /// The number of bytes of the current line that are not in the buffer.
+    skipped: usize,
+    longest: usize,
     at: Position,
     exhausted: bool,
 }
@@ -58,7 +77,17 @@ impl<R: Read> Lines<R> {
         if buffer.len() < WINDOW {
             buffer.resize(WINDOW, 0);
         }
-        Self { input, buffer, start: 0, end: 0, scanned: 0, at: from, exhausted: false }
+        Self {
+            input,
+            buffer,
+            start: 0,
+            end: 0,
+            scanned: 0,
+            skipped: 0,
+            longest: LONGEST,
+            at: from,
+            exhausted: false,
+        }
     }
 
     /// The next line, or `None` at the end of the input.
@@ -69,14 +98,16 @@ impl<R: Read> Lines<R> {
         };
         let first = self.start;
         let here = self.at;
+        let skipped = std::mem::take(&mut self.skipped);
         self.start += length + ending;
         self.scanned = self.start;
-        self.at.offset += (length + ending) as u64;
+        self.at.offset += (skipped + length + ending) as u64;
         self.at.line += 1;
         Ok(Some(Line {
             number: here.line,
             offset: here.offset,
             bytes: &self.buffer[first..first + length],
+            is_too_long: skipped > 0,
             // An unterminated `\r` is counted into `ending` only at the end of the input.
             terminated: ending > 0 && !(self.exhausted && self.is_last_cr(first + length, ending)),
         }))
@@ -129,9 +160,8 @@ impl<R: Read> Lines<R> {
             self.scanned -= self.start;
             self.start = 0;
         }
-        if self.end == self.buffer.len() {
-            let more = self.buffer.len() * 2;
-            self.buffer.resize(more, 0);
+        if self.end == self.buffer.len() && !self.grow() {
+            self.skip();
         }
         loop {
             match self.input.read(&mut self.buffer[self.end..]) {
@@ -147,6 +177,31 @@ impl<R: Read> Lines<R> {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Makes room for more of the line; false when it is too long for that.
+    fn grow(&mut self) -> bool {
+        let more = (self.buffer.len() * 2).min(self.longest);
+        let length = self.buffer.len();
+        if self.skipped > 0 || more <= length {
+            return false;
+        }
+        let has_room = self.buffer.try_reserve_exact(more - length).is_ok();
+        if has_room {
+            self.buffer.resize(more, 0);
+        }
+        has_room
+    }
+
+    /// Gives up the line except for its beginning and what has not been scanned.
+    fn skip(&mut self) {
+        let kept = BEGINNING.min(self.scanned);
+        self.buffer.copy_within(self.scanned..self.end, kept);
+        self.skipped += self.scanned - kept;
+        self.end -= self.scanned - kept;
+        self.scanned = kept;
+        self.buffer.truncate(WINDOW);
+        self.buffer.shrink_to_fit();
     }
 }
 
@@ -214,5 +269,36 @@ mod tests {
         let second = lines.next().unwrap().unwrap();
         assert_eq!((second.bytes, second.offset), (&b"y"[..], long.len() as u64 + 1));
         assert_eq!(lines.next().unwrap(), None);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_skipped() {
+        let long = vec![b'x'; WINDOW * 5 + 3];
+        for ending in [&b"\n"[..], b"\r\n", b"\r"] {
+            let bytes = [b"a\n", &long[..], ending, b"y\n", &long].concat();
+            let mut lines = Lines::new(bytes.as_slice(), Position::default());
+            lines.longest = WINDOW * 2;
+            assert_eq!(lines.next().unwrap().unwrap().bytes, b"a");
+            let cut = lines.next().unwrap().unwrap();
+            assert!(cut.is_too_long && cut.terminated && long.starts_with(cut.bytes));
+            let next = lines.next().unwrap().unwrap();
+            let offset = (2 + long.len() + ending.len()) as u64;
+            assert_eq!((next.bytes, next.offset, next.number), (&b"y"[..], offset, 3));
+            assert!(!next.is_too_long);
+            let last = lines.next().unwrap().unwrap();
+            assert!(last.is_too_long && !last.terminated && long.starts_with(last.bytes));
+            assert_eq!(lines.next().unwrap(), None);
+            assert_eq!(lines.position().offset, bytes.len() as u64);
+        }
+    }
+
+    #[test]
+    fn a_line_of_the_greatest_length_is_whole() {
+        for (more, is_too_long) in [(0, false), (1, true)] {
+            let long = [&vec![b'x'; WINDOW * 2 + more][..], b"\n"].concat();
+            let mut lines = Lines::new(long.as_slice(), Position::default());
+            lines.longest = WINDOW * 2 + 1;
+            assert_eq!(lines.next().unwrap().unwrap().is_too_long, is_too_long, "{more}");
+        }
     }
 }

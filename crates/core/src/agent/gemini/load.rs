@@ -15,6 +15,7 @@ use super::said::Said;
 use super::segment::{Segment, Segments};
 use crate::fault::{Faults, What};
 use crate::read::buffer::Buffer;
+use crate::read::bytes::read_whole;
 use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::lines::{Line, Lines, Position};
 use crate::read::{decode, document};
@@ -295,7 +296,7 @@ impl Document {
         input.seek(SeekFrom::Start(0))?;
         let mut bytes = Buffer::new();
         bytes.clear();
-        input.read_to_end(&mut bytes)?;
+        read_whole(input, &mut bytes)?;
         Ok(Self { bytes })
     }
 
@@ -314,7 +315,7 @@ impl Document {
             let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
             let bytes = rest[..end].trim_ascii_end();
             if bytes.len() > 1 && bytes.ends_with(b"}") {
-                let line = Line { number: 0, offset: at as u64, bytes, terminated: true };
+                let line = Line::whole(0, at as u64, bytes);
                 log::entry(line, Depth::Calls, &mut |entry| replay.apply(entry));
             }
         }

@@ -11,7 +11,7 @@ use super::reply::Reply;
 use crate::fault::Repair;
 use crate::read::decode;
 use crate::read::json::Malformed;
-use crate::read::lines::{Line, Lines, Position};
+use crate::read::lines::{LONGEST, Line, Lines, Position};
 
 /// Where the text of a message stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub struct Tail {
 impl Tail {
     pub(super) fn read(&self, depth: Depth, sink: &mut impl FnMut(&mut Entry<'_>)) {
         let Self { line, offset, bytes } = self;
-        entry(Line { number: *line, offset: *offset, bytes, terminated: false }, depth, sink);
+        entry(Line { terminated: false, ..Line::whole(*line, *offset, bytes) }, depth, sink);
     }
 }
 
@@ -88,6 +88,12 @@ pub(super) fn read(
 }
 
 pub(super) fn entry(line: Line<'_>, depth: Depth, sink: &mut impl FnMut(&mut Entry<'_>)) {
+    if line.is_too_long {
+        let reason = format!("the line is longer than {} MiB", LONGEST.div_ceil(1 << 20));
+        let record = Err(Malformed { column: line.bytes.len(), reason });
+        let base = Base { text: "", offset: None };
+        return sink(&mut Entry { line: line.number, record, repair: None, base });
+    }
     if depth == Depth::Calls
         && let Some(reply) = Reply::new(line.bytes)
     {
@@ -174,7 +180,7 @@ mod tests {
 
     fn repaired(bytes: &[u8]) -> Option<Repair> {
         let mut got = None;
-        let line = Line { number: 1, offset: 0, bytes, terminated: true };
+        let line = Line::whole(1, 0, bytes);
         entry(line, Depth::Whole, &mut |entry| {
             got = entry.record.is_ok().then_some(entry.repair).flatten();
         });

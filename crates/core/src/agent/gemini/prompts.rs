@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use jiff::Timestamp;
 
 use super::facts::time;
+use crate::read::bytes::read_whole;
 use crate::read::json::{self, Raw};
 use crate::read::{decode, document};
 
@@ -21,9 +22,9 @@ pub struct Typed {
 }
 
 /// Reads a prompt log; what is whole of a damaged one.
-pub fn read_prompt_log(mut input: impl Read) -> io::Result<Vec<Typed>> {
+pub fn read_prompt_log(input: impl Read) -> io::Result<Vec<Typed>> {
     let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes)?;
+    read_whole(input, &mut bytes)?;
     let text = decode(&bytes);
     let list = document::recover(text.trim_start_matches('\u{FEFF}')).and_then(|found| found.cut);
     Ok(list.map(|list| list.elements.into_iter().filter_map(entry).collect()).unwrap_or_default())

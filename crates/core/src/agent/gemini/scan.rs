@@ -12,7 +12,7 @@ use super::segment::Segment;
 use super::shape::Shape;
 use crate::discover::{Source, SourceKind};
 use crate::fault::{Faults, What};
-use crate::read::bytes::{Bytes, Disk};
+use crate::read::bytes::{Bytes, Disk, read_whole};
 use crate::read::decode;
 
 /// A source that was read.
@@ -140,7 +140,7 @@ fn conversation(
     let mut text = || {
         input.seek(SeekFrom::Start(0))?;
         let mut bytes = Vec::new();
-        input.read_to_end(&mut bytes)?;
+        read_whole(&mut *input, &mut bytes)?;
         Ok::<_, io::Error>(decode(&bytes).into_owned())
     };
     Ok(match shape {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::record::{Depth, Record};
+use crate::read::bytes::read_whole;
 use crate::read::json::{self, Raw};
 use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
@@ -90,7 +91,7 @@ impl Shape {
         drop(lines);
         input.seek(SeekFrom::Start(0))?;
         let mut bytes = Vec::new();
-        input.read_to_end(&mut bytes)?;
+        read_whole(input, &mut bytes)?;
         Ok(of_document(&decode(&bytes)))
     }
 }
