@@ -4,17 +4,51 @@
 //! which is right after a crash in the middle of a write, and wrong when committed frames were damaged
 //! or cut off later. The format is described in <https://sqlite.org/walformat.html>.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use super::beside::with_ending;
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
+/// Two copies of the header of the index.
+const INDEX_HEADER: usize = 96;
+
+/// The number of times that a log is read that seems damaged and keeps changing, and the pause before each.
+const TRIES: usize = 100;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Returns whether the log beside a database has lost frames that were written whole.
+///
+/// While another process writes, what is read first and what is read last do not belong together. So
+/// a log counts as damaged only if it is still the same after a while.
 pub(super) fn is_damaged(database: &Path) -> io::Result<bool> {
+    let mut before = None;
+    for _ in 0..TRIES {
+        let state = state(database);
+        if !seems_damaged(database)? {
+            return Ok(false);
+        }
+        if before.as_ref() == Some(&state) {
+            return Ok(true);
+        }
+        before = Some(state);
+        thread::sleep(PAUSE);
+    }
+    Ok(true)
+}
+
+/// Returns what every write changes: the size and time of the log, and the header of its index.
+fn state(database: &Path) -> (Option<(u64, Option<SystemTime>)>, [u8; INDEX_HEADER]) {
+    let log = fs::metadata(with_ending(database, "-wal")).ok();
+    let log = log.map(|log| (log.len(), log.modified().ok()));
+    (log, index_header(database).unwrap_or([0; INDEX_HEADER]))
+}
+
+fn seems_damaged(database: &Path) -> io::Result<bool> {
     let file = match File::open(with_ending(database, "-wal")) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -68,16 +102,20 @@ pub(super) fn is_damaged(database: &Path) -> io::Result<bool> {
 
 /// Returns whether the index of the log, which survives a killed process, knows more frames than there are.
 fn index_knows_frames(database: &Path, salts: Option<[u32; 2]>, frames: u32) -> bool {
-    let mut index = [0; 96];
-    let Ok(mut file) = File::open(with_ending(database, "-shm")) else { return false };
     // Both copies of its header must agree, or it was being written.
-    if file.read_exact(&mut index).is_err() || index[..48] != index[48..] {
+    let Some(index) = index_header(database).filter(|index| index[..48] == index[48..]) else {
         return false;
-    }
+    };
     let native =
         |at: usize| u32::from_ne_bytes([index[at], index[at + 1], index[at + 2], index[at + 3]]);
     let is_same_log = salts.is_none_or(|salts| [word(&index, 32), word(&index, 36)] == salts);
     index[12] == 1 && is_same_log && native(16) > frames
+}
+
+fn index_header(database: &Path) -> Option<[u8; INDEX_HEADER]> {
+    let mut header = [0; INDEX_HEADER];
+    File::open(with_ending(database, "-shm")).ok()?.read_exact(&mut header).ok()?;
+    Some(header)
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {
@@ -103,5 +141,37 @@ impl Sum {
             b = b.wrapping_add(read(y)).wrapping_add(a);
         }
         (self.a, self.b) = (a, b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::super::open::open_file;
+
+    #[test]
+    fn a_log_that_is_being_written_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("archive.db");
+        let db = open_file(&path).unwrap();
+        // Checkpoints are frequent, so that the log begins again and again.
+        let setup = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+                     PRAGMA wal_autocheckpoint = 30; CREATE TABLE t (x);";
+        db.execute_batch(setup).unwrap();
+        let is_done = AtomicBool::new(false);
+        let (path, is_done) = (&path, &is_done);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while !is_done.load(Ordering::Relaxed) {
+                    db.execute("INSERT INTO t VALUES (randomblob(20000))", []).unwrap();
+                }
+            });
+            let found =
+                (0..4000).map(|_| is_damaged(path)).find(|found| !matches!(found, Ok(false)));
+            is_done.store(true, Ordering::Relaxed);
+            assert!(found.is_none(), "{found:?}");
+        });
     }
 }
