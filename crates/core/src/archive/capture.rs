@@ -59,7 +59,7 @@ pub(super) struct Piece {
 impl Piece {
     /// Compresses and hashes bytes of a file.
     pub(super) fn new(start: u64, bytes: &[u8]) -> io::Result<Self> {
-        let data = zstd::bulk::compress(bytes, codec::LEVEL)?;
+        let data = codec::pack(bytes)?;
         Ok(Self { start, length: bytes.len() as u64, hash: Sha256::digest(bytes).to_vec(), data })
     }
 
@@ -69,7 +69,7 @@ impl Piece {
             return None;
         }
         let length = usize::try_from(self.length).ok()?;
-        let bytes = zstd::bulk::decompress(&self.data, length).ok()?;
+        let bytes = codec::unpack(&self.data, length).ok()?;
         let is_whole = bytes.len() == length && Sha256::digest(&bytes)[..] == self.hash;
         is_whole.then_some(bytes)
     }

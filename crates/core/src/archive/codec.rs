@@ -3,8 +3,13 @@
 //! What cannot be decoded is an error that names what it belongs to, never an empty value: a total must
 //! not get smaller because a row could not be understood.
 
+use std::cell::RefCell;
+use std::io;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::zstd_safe;
 
 use super::ArchiveError;
 
@@ -18,24 +23,40 @@ pub(super) fn decode<T: DeserializeOwned>(blob: &[u8], what: &str) -> Result<T, 
     postcard::from_bytes(blob).map_err(|_| ArchiveError::Stored(what.to_owned()))
 }
 
-/// Compresses a blob.
-pub(super) fn compress(blob: &[u8], what: &str) -> Result<Vec<u8>, ArchiveError> {
-    zstd::bulk::compress(blob, LEVEL).map_err(|_| ArchiveError::Stored(what.to_owned()))
-}
-
-/// Unpacks a blob of at most `most` bytes.
-pub(super) fn decompress(packed: &[u8], most: usize, what: &str) -> Result<Vec<u8>, ArchiveError> {
-    let stored = |_| ArchiveError::Stored(what.to_owned());
-    let mut decoder = zstd::Decoder::with_buffer(packed).map_err(stored)?;
-    let mut out = Vec::new();
-    let limit = most as u64;
-    std::io::copy(&mut std::io::Read::take(&mut decoder, limit + 1), &mut out).map_err(stored)?;
-    if out.len() > most {
-        return Err(ArchiveError::Stored(what.to_owned()));
-    }
-    Ok(out)
-}
-
 /// The fastest level: a higher one saves little on transcripts, which repeat themselves at short
 /// distances.
-pub(super) const LEVEL: i32 = 1;
+const LEVEL: i32 = 1;
+
+thread_local! {
+    // A context costs more than what is packed with it: most blobs are small.
+    static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Compresses bytes.
+pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    PACKER.with_borrow_mut(|packer| match packer {
+        Some(packer) => packer.compress(bytes),
+        None => packer.insert(Compressor::new(LEVEL)?).compress(bytes),
+    })
+}
+
+/// Decompresses at most `most` bytes.
+pub(super) fn unpack(packed: &[u8], most: usize) -> io::Result<Vec<u8>> {
+    let size = zstd_safe::get_frame_content_size(packed).ok().flatten();
+    let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(most).min(most);
+    UNPACKER.with_borrow_mut(|unpacker| match unpacker {
+        Some(unpacker) => unpacker.decompress(packed, size),
+        None => unpacker.insert(Decompressor::new()?).decompress(packed, size),
+    })
+}
+
+/// Compresses a blob; `what` names its owner in the error.
+pub(super) fn compress(blob: &[u8], what: &str) -> Result<Vec<u8>, ArchiveError> {
+    pack(blob).map_err(|_| ArchiveError::Stored(what.to_owned()))
+}
+
+/// Decompresses a blob of at most `most` bytes; `what` names its owner in the error.
+pub(super) fn decompress(packed: &[u8], most: usize, what: &str) -> Result<Vec<u8>, ArchiveError> {
+    unpack(packed, most).map_err(|_| ArchiveError::Stored(what.to_owned()))
+}
