@@ -38,6 +38,17 @@ pub(crate) struct Library {
 }
 
 impl Library {
+    /// Says that an answer lacks texts that could not be read.
+    pub(crate) fn warn_unread(&self, printer: &mut Printer) {
+        let count = self.archive.unread();
+        if count > 0 {
+            let texts = plural(count, "captured text", "captured texts");
+            printer.warn(format!(
+                "{texts} cannot be read; `backstory archive check` looks for damage"
+            ));
+        }
+    }
+
     /// Finds and reads what changed, with a counter where somebody waits. A project that is asked for
     /// and not known may be one of those of which only the hash is: then its folder is looked for.
     pub(crate) fn open(ctx: &Context, printer: &mut Printer, wanted: &[String]) -> Result<Self> {
@@ -330,8 +341,12 @@ fn run_rebuild(ctx: &Context, printer: &mut Printer, rebuild: &Rebuild) -> Resul
     let progress = printer.progress(rebuild.count());
     let rebuilt = rebuild.run(&setup, &|_| progress.tick()).map_err(cannot_open)?;
     drop(progress);
-    for lost in &rebuilt.imported.lost {
+    let Imported { lost, refused, doubtful, .. } = &rebuilt.imported;
+    for lost in lost.iter().chain(refused) {
         printer.warn(format!("could not be saved: {lost}"));
+    }
+    for doubtful in doubtful {
+        printer.warn(format!("saved from a damaged page, so its name may be wrong: {doubtful}"));
     }
     if let Some(aside) = &rebuilt.aside {
         printer.warn(format!(

@@ -219,6 +219,9 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
     for lost in &merged.lost {
         printer.warn(format!("damaged in `{shown}`: {lost}"));
     }
+    for doubtful in &merged.doubtful {
+        printer.warn(format!("on a damaged page of `{shown}`, imported as it is: {doubtful}"));
+    }
     for refused in &merged.refused {
         printer.warn(format!("not imported from `{shown}`: {refused}"));
     }

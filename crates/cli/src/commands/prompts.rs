@@ -71,6 +71,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
         .transpose()?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let mut found = prompts(&library.archive, &library.all).map_err(cannot_open)?;
+    library.warn_unread(printer);
     found.retain(|prompt| {
         let owner = match prompt.session.as_deref().and_then(|id| library.all.get(id)) {
             Some(session) => filter.takes_owner(session),

@@ -225,7 +225,7 @@ impl Archive {
     }
 
     /// Reads every message of some sessions to the last byte, without the index, and gives those that fit
-    /// to `each`. Sessions that cannot be read any more are passed over.
+    /// to `each`. Sessions that cannot be read are counted in [`Self::unread`].
     pub fn scan<'a>(
         &self,
         sessions: &[&'a Session],
@@ -240,7 +240,10 @@ impl Archive {
         self.each_assembled(&ids, |assembled| {
             let Some(session) = by_id.get(assembled.session.id.as_str()) else { return Ok(()) };
             let listed: Vec<&Placed> = assembled.listed().collect();
-            let Ok(messages) = excerpt(&assembled, &listed, self) else { return Ok(()) };
+            let Ok(messages) = excerpt(&assembled, &listed, self) else {
+                self.pass_over();
+                return Ok(());
+            };
             let copies = self.copies_of(&session.id)?;
             for (at, message) in messages.iter().enumerate() {
                 let tools: Vec<&str> =

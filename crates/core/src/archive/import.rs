@@ -5,15 +5,17 @@
 //! file that is not known becomes one more version; `versions.rs` removes what is contained in another.
 //! So the result is the union of both, in whatever order archives are merged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use tempfile::TempDir;
+use walkdir::WalkDir;
 
 use super::batch::{Batch, Incoming, Origin};
 use super::capture::{Piece, distrust};
+use super::digest::Recorder;
 use super::fingerprint::Look;
 use super::machine::{self, MachineId};
 use super::open::{Pages, compare_version, open_unchanged};
@@ -33,11 +35,24 @@ pub struct Imported {
     pub lost: Vec<String>,
     /// Rows that no honest archive has.
     pub refused: Vec<String>,
+    /// Files that were imported although their rows are on damaged pages.
+    pub doubtful: Vec<String>,
+    /// The files that were imported, by their numbers in the other archive.
+    pub(super) numbers: HashSet<i64>,
+}
+
+impl Imported {
+    /// Returns whether everything was there, and as it was written.
+    pub(super) fn is_perfect(&self) -> bool {
+        self.lost.is_empty() && self.refused.is_empty() && self.doubtful.is_empty()
+    }
 }
 
 /// Another archive, open for reading only.
 pub struct Foreign {
     pub(super) db: Connection,
+    /// The same, but damaged pages cannot be read.
+    verified: Option<(Connection, Option<TempDir>)>,
     /// Whether it is of this version or a later one, which know machines by ids.
     has_digests: bool,
     _copy: Option<TempDir>,
@@ -76,8 +91,9 @@ impl Foreign {
     /// Opens an archive of any version and in any state.
     pub fn salvage(path: &Path) -> Result<Self, ArchiveError> {
         let (db, copy) = open_unchanged(path, Pages::AsTheyAre)?;
+        let verified = open_unchanged(path, Pages::Verified).ok();
         let has_digests = db.prepare("SELECT digest, changed FROM sources").is_ok();
-        Ok(Self { db, has_digests, _copy: copy })
+        Ok(Self { db, verified, has_digests, _copy: copy })
     }
 
     /// Returns the number of files in it, for a progress bar.
@@ -107,7 +123,9 @@ impl Foreign {
             match row {
                 Ok(row) if !row.kept => {}
                 Ok(row) => match row.problem() {
-                    None => out.push(row),
+                    None => {
+                        out.push(SourceRow { is_doubtful: self.is_doubtful(&sql, number), ..row });
+                    }
                     Some(why) => done.refused.push(format!("{}: {why}", row.source.path.display())),
                 },
                 Err(
@@ -121,6 +139,12 @@ impl Foreign {
         }
         out
     }
+
+    /// Returns whether a row is on a damaged page: it can be read, and anything in it can be wrong.
+    fn is_doubtful(&self, sql: &str, number: i64) -> bool {
+        let find = |db: &Connection| db.prepare_cached(sql)?.query_row([number], |_| Ok(()));
+        self.verified.as_ref().is_some_and(|(db, _)| find(db).is_err())
+    }
 }
 
 /// A row of `sources` in another archive.
@@ -132,6 +156,7 @@ struct SourceRow {
     look: Look,
     captured: i64,
     kept: bool,
+    is_doubtful: bool,
 }
 
 impl SourceRow {
@@ -153,6 +178,24 @@ impl SourceRow {
             look,
             captured: row.get(10)?,
             kept: row.get(12)?,
+            is_doubtful: false,
+        })
+    }
+
+    /// Returns whether a file of the agent has another path and exactly what was captured: then the path
+    /// of the row is what was damaged, and the file is read again.
+    fn is_elsewhere(&self, captured: &Captured) -> bool {
+        let Source { path, folder, .. } = &self.source;
+        let Some(folder) = folder.as_deref().or(path.parent()).filter(|_| !path.exists()) else {
+            return false;
+        };
+        let has_content = |file: &Path| {
+            let recorded = Recorder::open(file, None).and_then(Recorder::finish);
+            recorded.is_ok_and(|recorded| captured.digest.as_ref() == Some(&recorded.digest))
+        };
+        WalkDir::new(folder).into_iter().flatten().any(|entry| {
+            let size = entry.metadata().ok().filter(std::fs::Metadata::is_file);
+            size.is_some_and(|about| about.len() == self.look.size) && has_content(entry.path())
         })
     }
 
@@ -226,6 +269,13 @@ impl Archive {
             let is_own = self.is_here(&machine);
             let file = Some(row.source.path.as_path()).filter(|_| is_own);
             let captured = pieces.verify(row.number, row.captured.cast_unsigned(), file);
+            if row.is_doubtful {
+                if is_own && row.is_elsewhere(&captured) {
+                    continue;
+                }
+                done.doubtful.push(row.source.path.display().to_string());
+            }
+            done.numbers.insert(row.number);
             let lost = row.captured.cast_unsigned() - captured.present();
             if lost > 0 {
                 let path = row.source.path.display();

@@ -34,6 +34,7 @@ mod versions;
 mod wal;
 mod web;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
@@ -74,6 +75,20 @@ pub struct Archive {
     reading: Option<MachineId>,
     /// A copy that was made because the file itself must not change.
     copy: Option<TempDir>,
+    /// The number of texts that answers had to leave out.
+    unread: Cell<u64>,
+}
+
+impl Archive {
+    /// Returns how many texts answers have left out so far because they could not be read.
+    pub fn unread(&self) -> u64 {
+        self.unread.get()
+    }
+
+    /// Leaves a text out of an answer.
+    pub(crate) fn pass_over(&self) {
+        self.unread.update(|count| count + 1);
+    }
 }
 
 /// Why the archive does not answer.

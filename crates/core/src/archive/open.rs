@@ -1,5 +1,6 @@
 //! The archive's file: created, opened, recognized.
 
+use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -135,6 +136,7 @@ impl Archive {
             machine: None,
             reading: None,
             copy: None,
+            unread: Cell::new(0),
         }
     }
 

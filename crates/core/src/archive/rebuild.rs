@@ -67,14 +67,14 @@ impl Rebuild {
             None => {}
         }
         if let Some(old) = &old {
-            check_superset(&archive, old, path)?;
+            check_superset(&archive, old, &out.imported.numbers, path)?;
         }
         if let Some(machine) = &archive.machine {
             machine::write(path, machine).map_err(failed)?;
         }
         drop(old);
         archive.close_whole()?;
-        if path.exists() && (!is_healthy || !out.imported.lost.is_empty()) {
+        if path.exists() && (!is_healthy || !out.imported.is_perfect()) {
             out.aside = Some(self.set_aside().map_err(failed)?);
         }
         // The log belongs to the old file; it is empty, or set aside.
@@ -118,10 +118,16 @@ impl Rebuild {
 }
 
 /// Fails unless an archive has everything that verifies in the one it was made from: every piece, every
-/// name, tag and tombstone. Only what was forgotten or is excluded may be missing.
-fn check_superset(new: &Archive, old: &Foreign, path: &Path) -> Result<(), ArchiveError> {
+/// name, tag and tombstone. Only what was forgotten or is excluded may be missing, and files whose rows
+/// were damaged or refused.
+fn check_superset(
+    new: &Archive,
+    old: &Foreign,
+    imported: &HashSet<i64>,
+    path: &Path,
+) -> Result<(), ArchiveError> {
     let lacks = |what: String| Err(ArchiveError::Incomplete(what, path.to_owned()));
-    let missing = missing_pieces(new, old)?;
+    let missing = missing_pieces(new, old, imported)?;
     if missing > 0 {
         return lacks(format!("{missing} captured pieces"));
     }
@@ -148,7 +154,11 @@ fn check_superset(new: &Archive, old: &Foreign, path: &Path) -> Result<(), Archi
 }
 
 /// Counts the pieces of an old archive that verify and are not in the new one, although their file is.
-fn missing_pieces(new: &Archive, old: &Foreign) -> Result<u64, ArchiveError> {
+fn missing_pieces(
+    new: &Archive,
+    old: &Foreign,
+    imported: &HashSet<i64>,
+) -> Result<u64, ArchiveError> {
     let mut find = new.db.prepare("SELECT DISTINCT hash FROM captures")?;
     let held: HashSet<Vec<u8>> =
         find.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
@@ -165,13 +175,16 @@ fn missing_pieces(new: &Archive, old: &Foreign) -> Result<u64, ArchiveError> {
         let path = old
             .db
             .prepare_cached(
-                "SELECT start, length, hash, data, path FROM captures JOIN sources ON number = source
+                "SELECT start, length, hash, data, path, number FROM captures JOIN sources ON number = source
                  WHERE captures.rowid = ?1 AND kept AND start < captured",
             )
             .and_then(|mut find| {
-                find.query_row([row], |row| Ok((Piece::from_row(row)?, row.get::<_, String>(4)?)))
+                find.query_row([row], |row| {
+                    Ok((Piece::from_row(row)?, row.get::<_, String>(4)?, row.get(5)?))
+                })
             });
-        if let Ok((piece, path)) = path
+        if let Ok((piece, path, number)) = path
+            && imported.contains(&number)
             && piece.bytes().is_some()
             && !is_left_out.exists([path])?
         {

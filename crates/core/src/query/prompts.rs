@@ -1,7 +1,7 @@
 //! Everything a person typed, wherever it was left: sessions, prompt logs, shell histories.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use crate::collection::Collection;
 use crate::discover::SourceKind;
 use crate::model::{MessageKind, Session, SessionKind, State};
 use crate::project::Project;
-use crate::read::bytes::Bytes;
+use crate::read::bytes::{Bytes, read_whole};
 use crate::read::decode;
 
 /// One thing that was typed.
@@ -47,7 +47,8 @@ impl From {
     }
 }
 
-/// All of them, each once, the newest last.
+/// Returns all of them, each once, the newest last. What cannot be read is counted in
+/// [`Archive::unread`].
 pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
     let mut typed = Typed::default();
     // Saved chats come last: what they repeat is known by then.
@@ -161,8 +162,13 @@ impl Typed {
             if source.kind != SourceKind::ShellHistory {
                 continue;
             }
-            // What is gone and was not captured is gone.
-            let Ok(text) = read(archive, source) else { continue };
+            let Ok(text) = read(archive, source) else {
+                // What is gone and was not captured is gone.
+                if file.captured > 0 {
+                    archive.pass_over();
+                }
+                continue;
+            };
             let project = projects.resolve(source.folder(), None);
             for text in lines(&text) {
                 if self.known.contains(&(project.key().to_owned(), text.clone())) {
@@ -187,7 +193,7 @@ impl Typed {
 
 fn read(archive: &Archive, source: &crate::discover::Source) -> io::Result<String> {
     let mut bytes = Vec::new();
-    archive.open(source)?.read_to_end(&mut bytes)?;
+    read_whole(archive.open(source)?, &mut bytes)?;
     Ok(decode(&bytes).into_owned())
 }
 
@@ -218,7 +224,10 @@ fn commands(archive: &Archive, assembled: &Assembled) -> HashMap<String, String>
     if shell.is_empty() {
         return HashMap::new();
     }
-    let messages = excerpt(assembled, &shell, archive).unwrap_or_default();
+    let messages = excerpt(assembled, &shell, archive).unwrap_or_else(|_| {
+        archive.pass_over();
+        Vec::new()
+    });
     messages
         .into_iter()
         .filter_map(|message| Some((message.id, command(&message.text)?.to_owned())))

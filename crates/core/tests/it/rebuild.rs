@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use backstory_core::agent::gemini::{self, Candidates};
 use backstory_core::archive::{Archive, ArchiveError, Machine, Rebuild, Rebuilt, Setup};
-use backstory_core::discover::SourceState;
+use backstory_core::collection::Collection;
+use backstory_core::discover::{Found, SourceState};
+use backstory_core::query::prompts::prompts;
 use backstory_core::read::bytes::Bytes;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
@@ -55,6 +57,12 @@ impl Lab {
             .unwrap()
             .execute_batch(sql)
             .unwrap();
+    }
+
+    /// Damages the path of one file. A connection without checksums leaves pages that do not match theirs.
+    fn rename_behind_its_back(&self) {
+        let db = Connection::open(self.file()).unwrap();
+        db.execute("UPDATE sources SET path = replace(path, '0.md', '7.md')", []).unwrap();
     }
 
     fn captured(&self, path: &Path) -> Vec<u8> {
@@ -117,6 +125,40 @@ fn a_damaged_page_of_one_table_costs_no_other() {
     for n in ["damaged", "damaged-2"] {
         assert!(lab.file().with_extension(n).exists(), "{n}");
     }
+}
+
+#[test]
+fn a_row_that_cannot_be_right_is_listed_and_does_not_stop_a_rebuild() {
+    let lab = Lab::new(2);
+    fs::remove_dir_all(lab.0.path().join("home")).unwrap();
+    lab.change("UPDATE sources SET folder = '/elsewhere' WHERE path LIKE '%0.md'");
+    let rebuilt = lab.rebuild();
+    assert_eq!(rebuilt.imported.refused.len(), 1);
+    assert!(rebuilt.aside.is_some(), "what was not imported is still somewhere");
+    assert!(lab.captured(&lab.plan(1)) == content(1));
+}
+
+#[test]
+fn files_whose_rows_are_on_damaged_pages_are_saved_and_named() {
+    let lab = Lab::new(2);
+    fs::remove_dir_all(lab.0.path().join("home")).unwrap();
+    lab.rename_behind_its_back();
+    let rebuilt = lab.rebuild();
+    assert_eq!(rebuilt.imported.doubtful.len(), 2);
+    assert!(rebuilt.aside.is_some());
+    assert!(lab.captured(&lab.plan(7)) == content(0));
+    assert_eq!(lab.problems(), Vec::<String>::new());
+}
+
+#[test]
+fn a_damaged_path_is_not_kept_where_the_file_is_there() {
+    let lab = Lab::new(2);
+    lab.rename_behind_its_back();
+    assert_eq!(lab.rebuild().imported.doubtful, [lab.plan(1).display().to_string()]);
+    lab.sync();
+    let archive = Archive::open(&lab.file()).unwrap();
+    let paths: Vec<_> = archive.files().unwrap().into_iter().map(|row| row.source.path).collect();
+    assert_eq!(paths, [lab.plan(0), lab.plan(1)]);
 }
 
 #[test]
@@ -251,4 +293,18 @@ fn a_stored_scan_that_cannot_be_decoded_is_made_again() {
     writeln!(file, "{}", reply("3")).unwrap();
     lab.sync();
     assert_eq!(calls(), 3);
+}
+
+#[test]
+fn answers_count_what_they_cannot_read() {
+    let lab = Lab::new(1);
+    let history = lab.0.path().join("home/.gemini/tmp/app/shell_history");
+    fs::write(&history, "make harbour").unwrap();
+    lab.sync();
+    fs::remove_dir_all(lab.0.path().join("home")).unwrap();
+    lab.change("UPDATE captures SET data = x'00' WHERE length = 12");
+    let archive = Archive::open(&lab.file()).unwrap();
+    let all = Collection::new(&archive, Found::default()).unwrap();
+    assert!(prompts(&archive, &all).unwrap().is_empty());
+    assert_eq!(archive.unread(), 1);
 }

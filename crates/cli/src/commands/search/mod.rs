@@ -150,6 +150,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     let order = if args.sort == Sort::Date { Order::Date } else { Order::Relevance };
     let (hits, total, more) = if pattern.is_some() {
         let mut hits = read.scan(&takes)?;
+        library.warn_unread(printer);
         let total = hits.len();
         let shown: HashSet<usize> =
             page(hits.iter().map(|hit| hit.session), ctx.json, args.offset, limit)
