@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use jiff::Timestamp;
 use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::gemini::{Assembled, Placed, Said};
-use crate::model::{Call, MessageKind, Session, ToolUse, Usage};
+use crate::model::{Call, MessageKind, Session, ToolUse};
 
 /// Enough of a prompt to know it by.
 const PROMPT: usize = 500;
@@ -55,9 +54,6 @@ impl Detail {
     fn call(&mut self, session: &Session, placed: &mut Placed, reading: &mut Reading) {
         let said = &mut placed.said;
         let Some(tokens) = said.tokens else { return };
-        // A message of a document without an id is called by its place: what is known of it must
-        // tell whether two are one.
-        let is_nameless = said.id.is_empty() || said.id.starts_with('#');
         let call = Call {
             message: std::mem::take(&mut said.id),
             prompt: reading.prompt.as_mut().map(|prompt| self.prompt(prompt)),
@@ -68,14 +64,6 @@ impl Detail {
             at_least: placed.at_least,
             current: placed.current.is_some(),
         };
-        if is_nameless {
-            let Usage { input, output, cached, thoughts, .. } = call.usage;
-            let known = (said.at, call.model, input, output, cached, thoughts);
-            if let Some(at) = reading.nameless.get(&known) {
-                return self.calls[*at].merge(&call);
-            }
-            reading.nameless.insert(known, self.calls.len());
-        }
         self.calls.push(call);
     }
 
@@ -121,15 +109,11 @@ impl Detail {
     }
 }
 
-/// What of a call without an id tells it from others: time, model and tokens.
-type Known = (Option<Timestamp>, Option<u32>, u64, u64, u64, u64);
-
 /// What is known on the way through a session: where facts stand that may be told again.
 #[derive(Default)]
 struct Reading {
     /// The last one.
     prompt: Option<Prompt>,
-    nameless: HashMap<Known, usize>,
     tools: HashMap<Box<str>, usize>,
 }
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::Filter;
 use super::commands::command_text;
-use crate::agent::gemini::Assembled;
-use crate::model::{Message, MessageKind};
+use crate::agent::gemini::{Assembled, has_no_id};
+use crate::model::{Message, MessageKind, Usage};
 use crate::pricing::{Table, cost};
 use crate::shell;
 
@@ -59,7 +59,7 @@ pub fn calls(
         let found = message.model.as_deref().and_then(|model| prices.lookup(model, at));
         let shell = message.tool_calls.iter().filter_map(command_text);
         sink(CallRow {
-            dedup_key: format!("gemini:{}:{}", session.id, message.id),
+            dedup_key: dedup_key(&session.id, message, timestamp.as_deref(), &usage),
             agent: session.agent.name(),
             session: session.id.clone(),
             project: session.project.key().to_owned(),
@@ -80,4 +80,14 @@ pub fn calls(
         })?;
     }
     Ok(())
+}
+
+/// Returns what a call is known by: the id of its message, or all that tells calls without an id apart.
+fn dedup_key(session: &str, message: &Message, at: Option<&str>, usage: &Usage) -> String {
+    if !has_no_id(&message.id) {
+        return format!("gemini:{session}:{}", message.id);
+    }
+    let (at, model) = (at.unwrap_or_default(), message.model.as_deref().unwrap_or_default());
+    let Usage { input, cached, output, thoughts, .. } = usage;
+    format!("gemini:{session}:{at}:{model}:{}:{output}:{cached}:{thoughts}", input + cached)
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use jiff::Timestamp;
 
-use crate::agent::gemini::{Assembled, Placed, ToolFact, some_messages};
+use crate::agent::gemini::{Assembled, Placed, ToolFact, excerpt, some_messages};
 use crate::model::ToolCall;
 use crate::read::bytes::Bytes;
 use crate::time::Period;
@@ -20,7 +20,11 @@ pub(super) fn tool_calls(
 ) -> io::Result<()> {
     let has_one = |placed: &&Placed| placed.owned && placed.said.tools.iter().any(&is_wanted);
     let wanted: Vec<&Placed> = assembled.listed().filter(has_one).collect();
-    let messages = some_messages(assembled, &wanted, bytes, &|_| None)?;
+    let messages = if assembled.is_history {
+        excerpt(assembled, &wanted, bytes)?
+    } else {
+        some_messages(assembled, &wanted, bytes, &|_| None)?
+    };
     let mut seen: HashSet<String> = HashSet::new();
     for (placed, message) in wanted.iter().zip(&messages) {
         for (n, call) in message.tool_calls.iter().enumerate() {

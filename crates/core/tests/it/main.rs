@@ -4,6 +4,7 @@
 mod archive;
 mod conformance;
 mod current_view;
+mod described;
 mod events;
 mod expected;
 mod merge;

@@ -14,6 +14,7 @@ use super::clues;
 use super::identity::{self, Identity};
 use super::load::Form;
 use super::log::Span;
+use super::nameless;
 use super::owners;
 use super::piece::{Piece, current_count, faults, newest_summary, parts, true_piece};
 use super::projects::{Projects, is_hash};
@@ -40,6 +41,9 @@ pub struct Assembled {
     pub files: Vec<Source>,
     /// Which of the files are whole documents: those can have lost calls.
     pub documents: Vec<bool>,
+    /// Whether all files are histories: their messages have no times, and calls and their outcomes are in
+    /// different messages.
+    pub is_history: bool,
 }
 
 /// A message and where its records stand.
@@ -164,7 +168,11 @@ fn pieces<'a>(
             let several = (count > 1).then_some(n + 1);
             let identity = identity_of(scanned, &segment, &project, several, named);
             let alone = several.is_none();
-            out.push(Piece { scanned, loaded, segment, identity, project, alone });
+            let mut piece = Piece { scanned, loaded, segment, identity, project, alone };
+            if piece.is_history() && piece.identity.kind == SessionKind::Main {
+                piece.make_up_times();
+            }
+            out.push(piece);
         }
     }
     out
@@ -188,14 +196,16 @@ fn identity_of(
         return given.identity.clone();
     }
     let source = &scanned.source;
-    let is_history = matches!(scanned.holds, Holds::History(_));
+    if matches!(scanned.holds, Holds::History(_)) {
+        return identity::of_history(source, project);
+    }
     // A log that lost its header still has the beginning of the id in its name.
     let by_name = || {
         let name = source.path.file_name().unwrap_or_default().to_string_lossy();
         named(source.folder()?, short_id(&name)?)
     };
     let session = segment.session_id.clone().or_else(by_name);
-    identity::of(source, segment, session.as_deref(), project, is_history, several)
+    identity::of(source, segment, session.as_deref(), project, several)
 }
 
 /// A file with its parent's id, no message in common, its time inside the parent's, and a first
@@ -257,6 +267,7 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     pieces.sort_by(|a, b| a.order().cmp(&b.order()));
     let true_piece = true_piece(&pieces);
     tell_histories_apart(&mut pieces, true_piece);
+    nameless::name(&mut pieces, true_piece);
     let parts = parts(&pieces);
     let files = pieces.iter().map(|piece| piece.scanned.source.clone()).collect();
     let documents: Vec<bool> =
@@ -270,6 +281,7 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     let session = session(id, &pieces, true_piece, parts.clone());
     let true_file = true_piece;
     let several = pieces.len() > 1;
+    let is_history = pieces.iter().all(Piece::is_history);
     let all_stubs = parts.iter().all(|part| part.why == PartWhy::Stub);
     let first = parts.iter().position(|part| part.why == PartWhy::First).unwrap_or(0);
     let split = before_compression(&parts);
@@ -318,14 +330,14 @@ fn join(id: String, group: String, mut pieces: Vec<Piece<'_>>) -> Assembled {
     for placed in &mut messages {
         placed.places.sort_by_key(|place| ages[place.file]);
     }
-    Assembled { session, group, messages, true_file, files, documents }
+    nameless::count_once(&mut messages);
+    Assembled { session, group, messages, true_file, files, documents, is_history }
 }
 
 /// Gives the messages of saved histories that are not versions of one another ids of their own. A saved
 /// history has no message ids, only places in a list, and a tag can be saved again for something else.
 fn tell_histories_apart(pieces: &mut [Piece<'_>], true_piece: Option<usize>) {
-    let is_history = |piece: &Piece<'_>| matches!(piece.scanned.holds, Holds::History(_));
-    if pieces.len() < 2 || !pieces.iter().all(is_history) {
+    if pieces.len() < 2 || !pieces.iter().all(Piece::is_history) {
         return;
     }
     // Without their text, messages are the same if they are of the same kind and length.
@@ -427,7 +439,8 @@ impl Assembled {
         let documents = vec![false; files.len()];
         let messages = messages.collect();
         let group = format!("log:{id}");
-        Self { session, group, messages, true_file: None, files, documents }
+        let is_history = false;
+        Self { session, group, messages, true_file: None, files, documents, is_history }
     }
 
     /// The messages of the full view: copies are not listed.

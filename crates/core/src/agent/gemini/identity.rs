@@ -34,13 +34,9 @@ pub(super) fn of(
     segment: &Segment,
     session_id: Option<&str>,
     project: &Project,
-    is_history: bool,
     several: Option<usize>,
 ) -> Identity {
     let stem = source.stem();
-    if is_history {
-        return checkpoint(source, &stem, project);
-    }
     let inside = source.path.parent().and_then(|folder| folder.file_name());
     let inside = inside.unwrap_or_default().to_string_lossy().into_owned();
     let session = session_id.unwrap_or(&stem).to_owned();
@@ -68,10 +64,15 @@ pub(super) fn of(
     }
 }
 
-fn checkpoint(source: &Source, stem: &str, project: &Project) -> Identity {
+/// Names what a history is: a session if its file is called like one, else something that repeats one.
+pub(super) fn of_history(source: &Source, project: &Project) -> Identity {
+    let stem = source.stem();
     let tag = match source.kind {
-        SourceKind::ChatSave => percent_decode(stem.strip_prefix("checkpoint-").unwrap_or(stem)),
-        _ => stem.to_owned(),
+        SourceKind::Chat if stem.starts_with("session-") => {
+            return Identity { id: stem, kind: SessionKind::Main, parent: None };
+        }
+        SourceKind::ChatSave => percent_decode(stem.strip_prefix("checkpoint-").unwrap_or(&stem)),
+        _ => stem,
     };
     let id = format!("checkpoint/{}/{tag}", hash8(project));
     Identity { id, kind: SessionKind::Checkpoint, parent: None }

@@ -22,6 +22,15 @@ pub enum Span {
     Inline(Box<str>),
 }
 
+impl Span {
+    pub(super) fn length(&self) -> u64 {
+        match self {
+            Self::File { length, .. } => *length,
+            Self::Inline(text) => text.len() as u64,
+        }
+    }
+}
+
 /// What stands on one line.
 pub(super) struct Entry<'a> {
     pub(super) line: u64,

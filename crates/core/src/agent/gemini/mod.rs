@@ -13,6 +13,7 @@ pub mod hooks;
 mod identity;
 mod load;
 mod log;
+mod nameless;
 mod normalize;
 mod own;
 mod owners;
@@ -45,6 +46,7 @@ pub use assemble::{
 pub use facts::{Tokens, ToolFact};
 pub use load::{Form, Loaded, LogReader, load, load_current};
 pub use log::{Span, Tail};
+pub use nameless::is_nameless as has_no_id;
 pub use normalize::{View, excerpt, some_messages, transcript};
 pub use owners::{keys, message_tokens, token_problems};
 pub use paths::{discover, discover_given, project_parents, usual_root};

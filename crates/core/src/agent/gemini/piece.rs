@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet as HashSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::identity::{self, Identity};
 use super::load::{Form, Loaded};
 use super::projects::is_hash;
-use super::scan::Scanned;
+use super::scan::{Holds, Scanned};
 use super::segment::Segment;
 use crate::fault::What;
 use crate::model::{MessageKind, Part, PartWhy, SessionKind};
@@ -32,6 +32,20 @@ impl Piece<'_> {
         &self.scanned.source.path
     }
 
+    /// Whether it is the model's own list, which has no ids, times or tokens.
+    pub(super) fn is_history(&self) -> bool {
+        matches!(self.scanned.holds, Holds::History(_))
+    }
+
+    /// Gives the messages of a history times in their order: that of the file, and a millisecond each.
+    pub(super) fn make_up_times(&mut self) {
+        let mut at = self.started();
+        for said in &mut self.segment.said {
+            at = at.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
+            said.at = at;
+        }
+    }
+
     pub(super) fn first_at(&self) -> Option<Timestamp> {
         self.segment.said.iter().filter_map(|said| said.at).min()
     }
@@ -42,6 +56,9 @@ impl Piece<'_> {
 
     pub(super) fn started(&self) -> Option<Timestamp> {
         let named = || identity::time_in_name(&self.scanned.source.stem());
+        if self.is_history() {
+            return named().or_else(|| self.first_at()).or_else(|| self.modified());
+        }
         self.segment.started.or_else(|| self.first_at()).or_else(named).or_else(|| self.modified())
     }
 
@@ -156,8 +173,11 @@ pub(super) fn parts(pieces: &[Piece<'_>]) -> Vec<Part> {
         } else if !had_first {
             if piece.is_import() { PartWhy::Import } else { PartWhy::First }
         } else if ids.is_disjoint(&seen) {
-            // While sessions were documents only a compression began a new one.
-            let documents = piece.loaded.form == Form::Document && last_form == Form::Document;
+            // While sessions were documents only a compression began a new one. Histories that have
+            // nothing in common are chats that were saved under one name.
+            let documents = piece.loaded.form == Form::Document
+                && last_form == Form::Document
+                && !piece.is_history();
             if documents { PartWhy::Compress } else { PartWhy::Continuation }
         } else if ids.is_subset(&seen) {
             PartWhy::Copy

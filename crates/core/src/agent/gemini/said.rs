@@ -58,11 +58,7 @@ impl Said {
 
     /// Returns the length of its records.
     pub(super) fn length(&self) -> u64 {
-        let length = |span: &Span| match span {
-            Span::Inline(text) => text.len() as u64,
-            Span::File { length, .. } => *length,
-        };
-        self.spans.iter().map(length).sum()
+        self.spans.iter().map(Span::length).sum()
     }
 
     /// The later record wins, except that what it lacks is kept.

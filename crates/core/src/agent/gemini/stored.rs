@@ -16,7 +16,7 @@ use crate::read::bytes::Bytes;
 
 /// Changes with the form of what is stored or with what reading makes of a file; then all is read
 /// anew.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 #[derive(Serialize, Deserialize)]
 enum Stored<H, L, T> {

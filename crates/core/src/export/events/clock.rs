@@ -2,22 +2,24 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::{Message, Session};
+use crate::agent::gemini::Assembled;
+use crate::model::Message;
 
 pub(super) enum Clock {
     /// What has no time of its own happened with what came before.
     Told { last: Option<Timestamp> },
-    /// Nothing in the session has a time: its beginning, and a millisecond an event.
+    /// Nothing in the session has a time of its own: its beginning, and a millisecond an event.
     Counted { next: Option<Timestamp> },
 }
 
 impl Clock {
-    pub(super) fn new(session: &Session, messages: &[Message]) -> Self {
+    pub(super) fn new(assembled: &Assembled, messages: &[Message]) -> Self {
+        let session = &assembled.session;
         let at = |message: &Message| {
             let tools = message.tool_calls.iter().filter_map(|call| call.at);
             message.at.into_iter().chain(tools).min()
         };
-        let first = messages.iter().filter_map(at).min();
+        let first = messages.iter().filter_map(at).min().filter(|_| !assembled.is_history);
         match first {
             // The recorded start can be that of a file that repeats an older one.
             Some(first) => Self::Told { last: Some(first.min(session.started.unwrap_or(first))) },

@@ -115,7 +115,7 @@ pub fn events<'a>(
         source: stem(first),
         owned: owned.map(|placed| placed.said.id.as_str()).collect(),
         seen: HashSet::new(),
-        clock: Clock::new(session, messages),
+        clock: Clock::new(assembled, messages),
         events: Vec::new(),
     };
     let (started, updated) = (session.started.map(Time), session.updated.map(Time));
