@@ -13,7 +13,7 @@ use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json;
 use backstory_core::fault::Faults;
 use backstory_core::model::EventType;
-use backstory_core::pricing::Table;
+use backstory_core::pricing::{Bill, Table};
 use backstory_core::read::bytes::Disk;
 use backstory_core::read::json::check;
 use backstory_core::transcript::{Options, blocks};
@@ -59,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
             let messages = gemini::transcript(assembled, view, &Disk, &|_| None).expect("it was written");
             blocks(&messages, &everything);
             let mut document = Vec::new();
-            json::write(&assembled.session, &messages, &Table::embedded(), &mut document)
+            json::write(&assembled.session, Bill::default(), &messages, &Table::embedded(), &mut document)
                 .expect("it can be written");
             let document = String::from_utf8(document).expect("a document is UTF-8");
             check(&document).expect("a document is JSON");

@@ -144,6 +144,7 @@ impl Context {
     /// What the zone is called.
     pub(crate) fn zone_name(&self) -> String {
         match self.zone.iana_name() {
+            Some("Etc/UTC") => "UTC".to_owned(),
             Some(name) => name.to_owned(),
             None => self.now.to_zoned(self.zone.clone()).offset().to_string(),
         }

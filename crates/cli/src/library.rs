@@ -1,6 +1,5 @@
 //! The archive of a run, brought up to date, and the sessions in it: what every command reads from.
 
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,9 +12,9 @@ use backstory_core::archive::{
 use backstory_core::collection::Collection;
 use backstory_core::discover::Found;
 use backstory_core::model::Message;
-use backstory_core::money::Usd;
 use backstory_core::pricing::Table;
-use backstory_core::query::{self, usage::session_costs};
+use backstory_core::query;
+use backstory_core::query::usage::{Costs, session_costs};
 use backstory_core::time::Period;
 
 use crate::commands::export::target::check_place;
@@ -166,8 +165,8 @@ impl Library {
         Ok(())
     }
 
-    /// What each session cost, as far as its calls have prices.
-    pub(crate) fn costs(&self) -> Result<HashMap<String, Usd>> {
+    /// Returns what each session cost.
+    pub(crate) fn costs(&self) -> Result<Costs> {
         session_costs(&self.archive).map_err(cannot_open)
     }
 

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     archive.prepare(&TimeZone::UTC, &prices)?;
     let costs = session_costs(&archive)?;
     for session in &all.sessions {
-        let row = SessionRow::new(session, costs.get(&session.id).copied());
+        let row = SessionRow::new(session, costs.of(&session.id));
         println!("{}", serde_json::to_string(&row)?);
         if let Some(assembled) = archive.assembled(&session.id)?.filter(|_| with_messages) {
             let find = |id: &str| all.agent_session(id);

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use backstory_core::money::Usd;
+use backstory_core::pricing::Bill;
 use backstory_core::time::{self, Period};
 use serde::Serialize;
 
@@ -32,7 +33,7 @@ impl FromStr for Budget {
         let sum: Usd = sum
             .trim_start_matches('$')
             .parse()
-            .map_err(|error| format!("`{sum}` is no sum of dollars: {error}"))?;
+            .map_err(|error| format!("`{sum}` is not an amount in dollars: {error}"))?;
         Ok(Self { sum, each })
     }
 }
@@ -46,13 +47,17 @@ pub(crate) struct Standing {
     /// What it will be at the end of the period, if it goes on like this.
     forecast_usd: Usd,
     pub(crate) is_over: bool,
+    at_least: bool,
+    unpriced_calls: u64,
+    #[serde(skip)]
+    bill: Bill,
 }
 
 impl Budget {
     pub(crate) fn standing(
         &self,
         ctx: &Context,
-        spent: impl FnOnce(Period) -> Result<Usd>,
+        spent: impl FnOnce(Period) -> Result<Bill>,
     ) -> Result<Standing> {
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let word = match self.each {
@@ -62,7 +67,8 @@ impl Budget {
         };
         let (start, end) = time::stretch(word, &now)
             .ok_or_else(|| Failure::new("the clock is out of its range"))?;
-        let spent = spent(Period { since: Some(start), until: Some(end) })?;
+        let bill = spent(Period { since: Some(start), until: Some(end) })?;
+        let spent = bill.usd.unwrap_or_default();
         let length = end.duration_since(start).as_secs().max(1);
         let passed = ctx.now.duration_since(start).as_secs().clamp(1, length);
         // What is left of the period is expected to go on like what has passed.
@@ -73,6 +79,9 @@ impl Budget {
             spent_usd: spent,
             forecast_usd: forecast,
             is_over: spent > self.sum,
+            at_least: bill.at_least,
+            unpriced_calls: bill.unpriced,
+            bill,
         })
     }
 }
@@ -82,12 +91,12 @@ impl Standing {
     pub(crate) fn tell(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
         let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);
         let text = format!(
-            "Budget: {} of {} {} ({}), at this pace {} by its end.",
-            self.spent_usd.short(),
+            "Budget: {} of {} {} ({}); at this pace {} by its end.",
+            self.bill.marked(self.spent_usd),
             self.limit_usd.short(),
             if self.each == "day" { "today".to_owned() } else { format!("this {}", self.each) },
             percent(micro(self.spent_usd), micro(self.limit_usd)),
-            self.forecast_usd.short()
+            self.bill.marked(self.forecast_usd)
         );
         if for_people {
             printer.line(text)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::model::Session;
-use backstory_core::money::Usd;
+use backstory_core::pricing::Bill;
 use backstory_core::query::Filter;
 use backstory_core::query::overview::{Overview, overview};
 use backstory_core::query::projects::{ProjectAnswer, projects};
@@ -65,14 +65,14 @@ struct SumRow {
     sessions: u64,
     #[serde(flatten)]
     usage: UsageRow,
-    cost_usd: Option<String>,
+    #[serde(flatten)]
+    cost: Bill,
 }
 
 impl SumRow {
     fn new(key: Option<String>, sum: &Sum) -> Self {
         let usage = UsageRow::new(&sum.usage);
-        let cost_usd = sum.billed.usd.map(|usd| usd.to_string());
-        Self { key, calls: sum.calls, sessions: sum.sessions, usage, cost_usd }
+        Self { key, calls: sum.calls, sessions: sum.sessions, usage, cost: sum.bill }
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
             totals: SumRow::new(None, &lately.total),
             models: rows(lately.models.iter().map(|(model, sum)| (model.clone(), sum))),
             projects: projects.iter().map(ProjectRow::new).collect(),
-            recent: recent.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())).collect(),
+            recent: recent.iter().map(|s| SessionRow::new(s, costs.of(&s.id))).collect(),
             sessions: all.listed().len(),
             faults,
             at_risk: &at_risk,
@@ -186,7 +186,7 @@ impl Page<'_> {
             plural(lately.total.calls, "model call", "model calls"),
             format!("{} tokens", count(lately.total.usage.total())),
         ];
-        sum.extend(lately.total.billed.usd.map(Usd::short));
+        sum.extend(lately.total.bill.short());
         self.heading(&format!("Last {DAYS} days: {}", sum.join(", ")))?;
         let most = lately.days.iter().map(|(_, sum)| sum.usage.total()).max().unwrap_or(0);
         let mut table = Table::new([
@@ -207,7 +207,7 @@ impl Page<'_> {
                 }
                 .into(),
                 if total > 0 { count(total) } else { String::new() }.into(),
-                sum.billed.usd.map(Usd::short).unwrap_or_default().into(),
+                sum.bill.short().unwrap_or_default().into(),
                 Cell::styled(style::NAME, bar(total, most, 30)),
             ]);
         }

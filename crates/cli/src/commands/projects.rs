@@ -6,7 +6,7 @@ use backstory_core::agent::gemini::{self, Search};
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{Time, UsageRow};
 use backstory_core::file::Existing;
-use backstory_core::money::Usd;
+use backstory_core::pricing::Bill;
 use backstory_core::query::projects::{ProjectAnswer, projects, unresolved};
 use backstory_core::read::bytes::{SETTINGS_LIMIT, read_text};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
 use crate::library::Library;
-use crate::output::number::{bytes, count, plural, relative};
+use crate::output::number::{bytes, count, json_time, plural, relative};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 use crate::save::save;
@@ -152,9 +152,8 @@ fn print(
         }
         Format::Jsonl => printer.json_lines(json())?,
         Format::Csv | Format::Md | Format::Table if rows.is_empty() => {}
-        Format::Csv | Format::Md | Format::Table => {
-            printer.rows(&table(ctx, rows, format == Format::Table), format)?;
-        }
+        Format::Csv | Format::Md => printer.rows(&plain(rows), format)?,
+        Format::Table => printer.rows(&table(ctx, rows), format)?,
     }
     Ok(())
 }
@@ -170,7 +169,8 @@ pub(super) struct Row<'a> {
     updated: Option<Time>,
     bytes: u64,
     usage: UsageRow,
-    cost_usd: Option<String>,
+    #[serde(flatten)]
+    cost: Bill,
 }
 
 impl<'a> Row<'a> {
@@ -186,22 +186,12 @@ impl<'a> Row<'a> {
             updated: row.updated.map(Time),
             bytes: row.bytes,
             usage: UsageRow::new(&row.usage),
-            cost_usd: row.cost.map(|usd| usd.to_string()),
+            cost: row.cost,
         }
     }
 }
 
-/// What it cost, as far as there are prices.
-fn cost(cost: Option<Usd>, for_people: bool) -> String {
-    match cost {
-        Some(usd) if for_people => usd.short(),
-        Some(usd) => usd.to_string(),
-        None if for_people => "–".to_owned(),
-        None => String::new(),
-    }
-}
-
-fn table(ctx: &Context, rows: &[ProjectAnswer], for_people: bool) -> Rows {
+fn table(ctx: &Context, rows: &[ProjectAnswer]) -> Rows {
     let mut out = Rows::new([
         Column::text("PROJECT"),
         Column::number("SESSIONS"),
@@ -215,25 +205,53 @@ fn table(ctx: &Context, rows: &[ProjectAnswer], for_people: bool) -> Rows {
     for row in rows {
         let project = &row.project;
         let path = match &project.path {
-            Some(path) if for_people => ctx.show(Path::new(path)).into(),
-            Some(path) => Cell::from(path),
+            Some(path) => ctx.show(Path::new(path)).into(),
             None => Cell::styled(style::DIM, "not known"),
         };
-        let updated = match row.updated {
-            Some(at) if for_people => relative(at, ctx.now),
-            Some(at) => crate::output::number::json_time(at),
-            None => String::new(),
-        };
-        let number = |number: u64| if for_people { count(number) } else { number.to_string() };
         out.row([
             Cell::styled(style::NAME, &project.name),
-            number(row.sessions as u64).into(),
-            updated.into(),
-            number(row.usage.total()).into(),
-            cost(row.cost, for_people).into(),
-            if for_people { bytes(row.bytes) } else { row.bytes.to_string() }.into(),
+            count(row.sessions as u64).into(),
+            row.updated.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
+            count(row.usage.total()).into(),
+            row.cost.short().unwrap_or_else(|| "–".to_owned()).into(),
+            bytes(row.bytes).into(),
             Cell::styled(style::DIM, project.proof.name()),
             path,
+        ]);
+    }
+    out
+}
+
+/// For other programs: exact values, one per column.
+fn plain(rows: &[ProjectAnswer]) -> Rows {
+    let names = [
+        "name",
+        "path",
+        "proof",
+        "hash",
+        "sessions",
+        "updated",
+        "bytes",
+        "total",
+        "cost_usd",
+        "at_least",
+        "unpriced_calls",
+    ];
+    let mut out = Rows::new(names.map(Column::text));
+    for row in rows {
+        let (project, cost) = (&row.project, &row.cost);
+        out.row([
+            project.name.as_str().into(),
+            project.path.as_deref().unwrap_or_default().into(),
+            project.proof.name().into(),
+            project.hash.as_deref().unwrap_or_default().into(),
+            row.sessions.to_string().into(),
+            row.updated.map(json_time).unwrap_or_default().into(),
+            row.bytes.to_string().into(),
+            row.usage.total().to_string().into(),
+            cost.usd.map(|usd| usd.to_string()).unwrap_or_default().into(),
+            cost.at_least.to_string().into(),
+            cost.unpriced.to_string().into(),
         ]);
     }
     out

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use backstory_core::collection::{Collection, newest_first};
 use backstory_core::export::json::SessionRow;
 use backstory_core::model::{Session, SessionKind};
-use backstory_core::money::Usd;
+use backstory_core::query::usage::Costs;
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -156,16 +156,13 @@ fn print(
 
     match format {
         Format::Json => {
-            let sessions =
-                sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())).collect();
+            let sessions = sessions.iter().map(|s| SessionRow::new(s, costs.of(&s.id))).collect();
             printer.json(&Document { schema: "backstory.sessions/1", sessions })?;
         }
         Format::Jsonl => {
-            printer.json_lines(
-                sessions.iter().map(|s| SessionRow::new(s, costs.get(&s.id).copied())),
-            )?;
+            printer.json_lines(sessions.iter().map(|s| SessionRow::new(s, costs.of(&s.id))))?;
         }
-        Format::Csv | Format::Md => printer.rows(&plain_rows(sessions), format)?,
+        Format::Csv | Format::Md => printer.rows(&plain_rows(sessions, &costs), format)?,
         Format::Table if sessions.is_empty() => {}
         Format::Table => printer.rows(&table(ctx, &library.all, sessions, &costs), format)?,
     }
@@ -173,12 +170,7 @@ fn print(
 }
 
 /// For people: short ids, ages, and the number by which `show` finds it again.
-fn table(
-    ctx: &Context,
-    all: &Collection,
-    sessions: &[&Session],
-    costs: &HashMap<String, Usd>,
-) -> Rows {
+fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) -> Rows {
     let places: HashMap<&str, usize> =
         all.listed().iter().enumerate().map(|(n, session)| (session.id.as_str(), n)).collect();
     let mut rows = Rows::new([
@@ -205,7 +197,7 @@ fn table(
             session.project.name.as_str().into(),
             count(session.prompts as u64).into(),
             count(session.usage.total()).into(),
-            costs.get(&session.id).copied().map_or_else(|| "–".to_owned(), Usd::short).into(),
+            costs.of(&session.id).short().unwrap_or_else(|| "–".to_owned()).into(),
             title.into(),
         ]);
     }
@@ -213,7 +205,7 @@ fn table(
 }
 
 /// For other programs: whole ids, exact times.
-fn plain_rows(sessions: &[&Session]) -> Rows {
+fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
     let mut rows = Rows::new(
         [
             "id",
@@ -232,6 +224,9 @@ fn plain_rows(sessions: &[&Session]) -> Rows {
             "tool",
             "other",
             "total",
+            "cost_usd",
+            "at_least",
+            "unpriced_calls",
             "models",
             "title",
         ]
@@ -263,6 +258,10 @@ fn plain_rows(sessions: &[&Session]) -> Rows {
             time(session.updated).into(),
         ];
         row.extend(numbers.iter().map(|number| Cell::from(number.to_string())));
+        let cost = costs.of(&session.id);
+        row.push(cost.usd.map(|usd| usd.to_string()).unwrap_or_default().into());
+        row.push(cost.at_least.to_string().into());
+        row.push(cost.unpriced.to_string().into());
         row.push(session.models.join(" ").into());
         row.push(session.title().0.into());
         rows.row(row);

@@ -6,6 +6,7 @@ use anstyle::Style;
 use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::export::json;
 use backstory_core::model::{Fate, Message, Session, ToolStatus};
+use backstory_core::pricing::Bill;
 use backstory_core::search::{Extent, Fields, Finder, Query, Where};
 use backstory_core::transcript::{Block, Only, Options, What, blocks};
 use clap::ValueEnum;
@@ -135,10 +136,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         Some(query) => Some(Marks::new(query, &messages, &mut options)?),
         None => None,
     };
+    let cost = library.costs()?.of(&assembled.session.id);
     if ctx.json {
         let wanted = blocks_messages(messages, &options);
         let mut out = printer.data()?;
-        json::write(&assembled.session, &wanted, &super::prices(ctx)?, &mut out)?;
+        json::write(&assembled.session, cost, &wanted, &library.prices, &mut out)?;
         out.flush()?;
     } else {
         if args.pager {
@@ -149,7 +151,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
                     .hint("`PAGER` names the program to use")
             })?;
         }
-        Page { ctx, printer, args, marks }.session(&assembled.session, &messages, &options)?;
+        Page { ctx, printer, args, marks, cost }.session(
+            &assembled.session,
+            &messages,
+            &options,
+        )?;
     }
     super::tell_faults(printer, &library);
     Ok(super::strictly(ctx, &library))
@@ -228,6 +234,7 @@ struct Page<'a> {
     printer: &'a mut Printer,
     args: &'a Show,
     marks: Option<Marks<'a>>,
+    cost: Bill,
 }
 
 impl Page<'_> {
@@ -281,6 +288,10 @@ impl Page<'_> {
         }
         said.push(format!("{} tokens", count(session.usage.total())));
         self.fact("size", &said.join(", "))?;
+        if let Some(cost) = self.cost.short() {
+            let lacks = self.cost.lacks().map(|lacks| format!(" ({lacks})"));
+            self.fact("cost", &format!("{cost}{}", lacks.unwrap_or_default()))?;
+        }
         if !session.models.is_empty() {
             self.fact("models", &session.models.join(", "))?;
         }

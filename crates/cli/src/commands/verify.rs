@@ -5,20 +5,20 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::Library;
-use crate::output::number::plural;
+use crate::output::number::{count, plural};
 use crate::output::{Line, Printer, style};
 
 const EXAMPLES: &str = "\
 Examples:
   backstory verify             each check, and how many cases it has
   backstory verify -v          every case
-  backstory verify --strict    for scripts: exit with 1 when anything speaks against the numbers";
+  backstory verify --strict    for scripts: exit with 1 when any number is in doubt";
 
 /// Check the numbers against the files' own figures, and list every doubt
 ///
 /// Every call's buckets against its recorded total; what the agent would load against all that
-/// happened; copies, imports and messages that left the list; calls that can only be bounded; every
-/// record that could not be used.
+/// happened; copies, imports and removed messages; sums that are only bounds; calls without a price;
+/// every record that could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Verify {}
@@ -57,7 +57,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Ex
     super::require_given(ctx)?;
     let library = Library::open(ctx, printer, &[])?;
     let ids: Vec<String> = library.all.sessions.iter().map(|session| session.id.clone()).collect();
-    let mut verify = query::Verify::default();
+    let mut verify = query::Verify::new(&library.prices);
     let mut faults: Vec<FaultOut> = Vec::new();
     for file in library.archive.files().map_err(super::cannot_count)? {
         for fault in file.about.faults.details.iter().filter(|fault| !fault.what.is_pending()) {
@@ -98,12 +98,12 @@ fn print(printer: &mut Printer, checks: &[Check], faults: &[FaultOut]) -> Result
     for check in checks {
         let (mark, color) = if check.ok { ("✓", style::GOOD) } else { ("!", style::WARNING) };
         let line = Line::new().styled(color, mark).text(" ");
-        let line = line.styled(style::HEADING, format!("{:<9}", check.name));
+        let line = line.styled(style::HEADING, format!("{:<11}", check.name));
         printer.line(line.text(format!(" {}", check.detail)))?;
         list(printer, check.items.iter().map(String::as_str), shown)?;
     }
     let mark = if faults.is_empty() { ("✓", style::GOOD) } else { ("!", style::WARNING) };
-    let line = Line::new().styled(mark.1, mark.0).text(" ").styled(style::HEADING, "records  ");
+    let line = Line::new().styled(mark.1, mark.0).text(" ").styled(style::HEADING, "records    ");
     let count = plural(faults.len() as u64, "fault", "faults");
     printer.line(line.text(format!(" {count} in what was read")))?;
     let lines: Vec<String> = faults
@@ -126,7 +126,9 @@ fn list<'a>(
         printer.line(Line::new().styled(style::DIM, format!("    {item}")))?;
     }
     if more > 0 {
-        printer.line(Line::new().styled(style::DIM, format!("    and {more} more (`-v`)")))?;
+        printer.line(
+            Line::new().styled(style::DIM, format!("    and {} more (`-v`)", count(more as u64))),
+        )?;
     }
     Ok(())
 }

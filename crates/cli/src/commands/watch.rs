@@ -7,7 +7,7 @@ use std::time::Duration;
 use backstory_core::archive::{ArchiveError, Captured, Synced};
 use backstory_core::discover::Found;
 use backstory_core::model::{Session, State};
-use backstory_core::money::Usd;
+use backstory_core::pricing::Bill;
 use backstory_core::query::usage::session_costs;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -54,7 +54,8 @@ struct Row<'a> {
     what: &'static str,
     /// Of the session as it is now, like its cost.
     calls: usize,
-    cost_usd: Option<String>,
+    #[serde(flatten)]
+    cost: Bill,
     /// How many calls of them are new.
     new_calls: usize,
 }
@@ -85,7 +86,7 @@ struct Mark {
     calls: usize,
     tool_calls: usize,
     tokens: u64,
-    cost: Option<Usd>,
+    cost: Bill,
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<Exit> {
@@ -165,7 +166,7 @@ fn refresh(
         calls: session.calls,
         tool_calls: session.tool_calls,
         tokens: session.usage.total(),
-        cost: costs.get(&session.id).copied(),
+        cost: costs.of(&session.id),
     };
     let marks = library.all.sessions.iter().map(|s| (s.id.clone(), mark(s))).collect();
     Ok((marks, synced, captured))
@@ -213,16 +214,13 @@ fn tell(
                 project: session.project.key(),
                 what: what.name(),
                 calls: new.calls,
-                cost_usd: new.cost.map(|cost| cost.to_string()),
+                cost: new.cost,
                 new_calls: calls,
             };
             printer.json_lines(std::iter::once(row))?;
             continue;
         }
-        let cost = match (new.cost, old.cost) {
-            (Some(new), Some(old)) => Some(Usd::from_pico(new.pico() - old.pico())),
-            (cost, _) => cost,
-        };
+        let cost = new.cost.since(&old.cost);
         line(ctx, printer, library, session, (what, now, calls, cost))?;
     }
     Ok(())
@@ -242,7 +240,7 @@ fn line(
     printer: &mut Printer,
     library: &Library,
     session: &Session,
-    (what, at, calls, cost): (What, Timestamp, usize, Option<Usd>),
+    (what, at, calls, cost): (What, Timestamp, usize, Bill),
 ) -> io::Result<()> {
     let time = at.to_zoned(ctx.zone.clone()).strftime("%H:%M:%S").to_string();
     let mut line = Line::new()
@@ -255,8 +253,8 @@ fn line(
         line = line.text(format!("  {kept}"));
     } else if calls > 0 {
         line = line.text(format!("  +{}", plural(calls as u64, "call", "calls")));
-        if let Some(cost) = cost.filter(|cost| cost.pico() > 0) {
-            line = line.text(format!("  +{}", cost.short()));
+        if let Some(cost) = cost.short() {
+            line = line.text(format!("  +{cost}"));
         }
     }
     printer.line(line.text("  ").styled(style::DIM, session.title().0))?;

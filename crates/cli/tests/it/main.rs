@@ -3,6 +3,7 @@
 
 mod archive;
 mod config;
+mod costs;
 mod demo;
 mod doctor;
 mod events;

@@ -17,6 +17,7 @@ fn a_session_with_a_rewind() {
     project    /home/sam/code/tidepool
     time       2026-08-12 13:05 to 2026-08-12 13:09
     size       3 prompts, 6 model calls, 3 tool calls, 199,653 tokens
+    cost       $0.03
     models     gemini-3-flash-preview
 
     you  2026-08-12 13:06

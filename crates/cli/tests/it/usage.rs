@@ -22,9 +22,9 @@ fn for_people() {
       gemini-3-pro-preview        6   25,267     42,600     715     2,822     71,404   $0.10
       total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00
     --- stderr
-    Cache hits 76 % of the prompts, thoughts 74 % of the output.
-    Cost is an estimate: prices of 2026-08-05, days of UTC. Helper calls (compression, summaries, routing, search) are in no file.
-    Mind: `≥` is at least, for old `.json` sessions can have lost calls. `backstory verify` lists each.
+    76 % of input came from the cache; 74 % of output was thoughts.
+    Cost is an estimate: list prices of 2026-08-05, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by Gemini CLI.
+    Note: ≥ marks a lower bound; old `.json` sessions may have lost calls. `backstory verify` lists each.
     ");
 }
 
@@ -335,20 +335,23 @@ fn the_demo_verifies() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "verify", "--strict"]).show(), @"
     exit code 0
     --- stdout
-    ✓ totals    58 calls, 0 with a total beyond their buckets
-    ✓ numbers   0 counts that cannot be right
-    ✓ views     664,729 tokens current, 1,806,412 full; full is what was paid for
-        1074bde6-559a-4ce0-8304-199b77fdc13e: 131950 current, 199653 full
-        e319fa39-7e54-4f63-8a76-ad2788a65839: 27555 current, 1101535 full
-    ✓ copies    3 sessions with copies or several files, each call counted once
-        1074bde6-559a-4ce0-8304-199b77fdc13e: 1 copies, 1 files
-        592bb649-57c2-418c-98ed-0b8f7f4a44f6: 1 copies, 2 files
-        e319fa39-7e54-4f63-8a76-ad2788a65839: 4 copies, 1 files
-    ✓ imports   0 sessions with imported calls, counted where they were made
-    ✓ fates     0 messages left the list for no known reason
-    ✓ at_least  1 session whose files can have lost calls: at least that much
+    ✓ totals      58 calls; each recorded total is the sum of its parts
+    ✓ numbers     every token count is plausible
+    ✓ views       1,806,412 tokens used, 664,729 of them in the current view
+        1074bde6-559a-4ce0-8304-199b77fdc13e: 131,950 of 199,653 tokens
+        e319fa39-7e54-4f63-8a76-ad2788a65839: 27,555 of 1,101,535 tokens
+    ✓ copies      3 sessions with several files or repeated messages; each call counts once
+        1074bde6-559a-4ce0-8304-199b77fdc13e: 1 repeated message in 1 file
+        592bb649-57c2-418c-98ed-0b8f7f4a44f6: 1 repeated message in 2 files
+        e319fa39-7e54-4f63-8a76-ad2788a65839: 4 repeated messages in 1 file
+    ✓ imports     no imported calls
+    ✓ fates       every removed message has a known reason
+    ✓ at_least    1 session in old `.json` files, which may have lost calls; the sums are lower bounds
         56ba4522-7693-4aba-aba2-9c1df48bdf20: session-2026-03-18T20-07-56ba4522.json
-    ✓ undated   0 calls without a time of their own
-    ✓ records   0 faults in what was read
+    ✓ undated     every call has a time
+    ✓ unpriced    every call has a price
+    ✓ estimated   no call is priced by a similar name
+    ✓ upper_bound every cached token has a price of its own
+    ✓ records     0 faults in what was read
     ");
 }

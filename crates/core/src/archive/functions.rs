@@ -3,16 +3,15 @@
 //! Costs are computed when they are asked for, never stored: a better price table changes them.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
-use rusqlite::{Connection, Error, Result};
+use rusqlite::types::Type;
+use rusqlite::{Connection, Error, Result, Row};
 
 use crate::model::Usage;
-use crate::money::Usd;
-use crate::pricing::{Table, cost_of_prompt};
+use crate::pricing::{Bill, Calls, Table};
 
 pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
@@ -31,112 +30,65 @@ pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result
         })
     })?;
     let billing = Billing { prices: prices.clone() };
-    db.create_aggregate_function("bill", 11, pure, billing)
+    db.create_aggregate_function("bill", 12, pure, billing)
 }
 
-/// bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other): what the
-/// calls of a group cost. A row may be several calls of one class of price; `prompt` is then the
+/// `bill(model, at, prompt, calls, caching, at_least, input, cached, output, thoughts, tool, other)`:
+/// the cost of the calls of a group. A row may be several calls of one class of price; `prompt` is then the
 /// largest of theirs, and `caching` how many had anything cached.
 struct Billing {
     prices: Table,
 }
 
-/// The sum so far, and how many calls it can answer for.
 #[derive(Default)]
-pub(super) struct Bill {
-    usd: Usd,
-    priced: u64,
-    unpriced: u64,
-    estimated: u64,
-    upper_bound: u64,
+struct Group {
+    bill: Bill,
     /// Whether a model has any price at all, so that a routing name is not looked up a thousand times.
     known: HashMap<String, bool>,
 }
 
-impl Aggregate<Bill, String> for Billing {
-    fn init(&self, _: &mut Context<'_>) -> Result<Bill> {
-        Ok(Bill::default())
+impl Aggregate<Group, String> for Billing {
+    fn init(&self, _: &mut Context<'_>) -> Result<Group> {
+        Ok(Group::default())
     }
 
-    fn step(&self, ctx: &mut Context<'_>, bill: &mut Bill) -> Result<()> {
+    fn step(&self, ctx: &mut Context<'_>, group: &mut Group) -> Result<()> {
         let model = ctx.get_raw(0).as_str_or_null()?;
         let at = ctx.get::<Option<i64>>(1)?.and_then(|at| Timestamp::from_millisecond(at).ok());
         let number = |n| Ok::<u64, Error>(u64::try_from(ctx.get::<i64>(n)?).unwrap_or(0));
-        let usage = Usage {
-            input: number(5)?,
-            cached: number(6)?,
-            output: number(7)?,
-            thoughts: number(8)?,
-            tool: number(9)?,
-            other: number(10)?,
+        let calls = Calls {
+            usage: Usage {
+                input: number(6)?,
+                cached: number(7)?,
+                output: number(8)?,
+                thoughts: number(9)?,
+                tool: number(10)?,
+                other: number(11)?,
+            },
+            prompt: number(2)?,
+            count: number(3)?,
+            caching: number(4)?,
         };
-        let (prompt, calls, caching) = (number(2)?, number(3)?, number(4)?);
-        let Some(found) = model.and_then(|model| self.find(bill, model, at)) else {
-            bill.unpriced += calls;
-            return Ok(());
-        };
-        let cost = cost_of_prompt(found.row, &usage, prompt);
-        bill.usd += cost.usd;
-        bill.priced += calls;
-        bill.estimated += if found.estimated { calls } else { 0 };
-        bill.upper_bound += if cost.upper_bound { caching } else { 0 };
+        let model = model.filter(|model| group.known.get(*model) != Some(&false));
+        let mut bill = self.prices.bill_calls(model, at, &calls);
+        bill.at_least = number(5)? > 0;
+        if let Some(model) = model
+            && !group.known.contains_key(model)
+        {
+            group.known.insert(model.to_owned(), bill.usd.is_some());
+        }
+        group.bill.add(&bill);
         Ok(())
     }
 
-    fn finalize(&self, _: &mut Context<'_>, bill: Option<Bill>) -> Result<String> {
-        let bill = bill.unwrap_or_default();
-        let mut out = String::new();
-        let Bill { usd, priced, unpriced, estimated, upper_bound, .. } = bill;
-        // Read back by `BillText`; writing to a string cannot fail.
-        let _ = write!(out, "{} {priced} {unpriced} {estimated} {upper_bound}", usd.pico());
-        Ok(out)
+    fn finalize(&self, _: &mut Context<'_>, group: Option<Group>) -> Result<String> {
+        Ok(group.unwrap_or_default().bill.to_string())
     }
 }
 
-impl Billing {
-    fn find(
-        &self,
-        bill: &mut Bill,
-        model: &str,
-        at: Option<Timestamp>,
-    ) -> Option<crate::pricing::Found<'_>> {
-        if bill.known.get(model) == Some(&false) {
-            return None;
-        }
-        let found = self.prices.lookup(model, at);
-        if !bill.known.contains_key(model) {
-            bill.known.insert(model.to_owned(), found.is_some());
-        }
-        found
-    }
-}
-
-/// What `bill` gives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Billed {
-    /// None when not one call has a price.
-    pub usd: Option<Usd>,
-    pub unpriced: u64,
-    pub estimated: u64,
-    pub upper_bound: u64,
-}
-
-impl Billed {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.usd = match (self.usd, other.usd) {
-            (Some(a), Some(b)) => Some(a + b),
-            (a, b) => a.or(b),
-        };
-        self.unpriced += other.unpriced;
-        self.estimated += other.estimated;
-        self.upper_bound += other.upper_bound;
-    }
-
-    pub(crate) fn parse(text: &str) -> Self {
-        let mut parts = text.split(' ');
-        let usd = parts.next().and_then(|usd| usd.parse().ok()).map(Usd::from_pico);
-        let mut number = || parts.next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-        let (priced, unpriced, estimated, upper_bound) = (number(), number(), number(), number());
-        Self { usd: usd.filter(|_| priced > 0), unpriced, estimated, upper_bound }
-    }
+/// Reads the bill in a column.
+pub(crate) fn bill(row: &Row<'_>, column: usize) -> Result<Bill> {
+    let text = row.get_ref(column)?.as_str()?;
+    text.parse()
+        .map_err(|error| Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
 }

@@ -46,7 +46,7 @@ pub use care::{Checked, Info};
 pub use detail::{Detail, TokenProblem, token_problems};
 pub use find::{Hit, Match, Order, TextRow};
 pub use forget::Forgotten;
-pub use functions::Billed;
+pub(crate) use functions::bill;
 pub use import::{Foreign, Imported};
 pub use ledger::sums_suffice;
 pub use machine::{MachineId, named as machine_named};

@@ -7,9 +7,8 @@ use jiff::tz::TimeZone;
 
 use super::tool::short;
 use crate::model::{Message, MessageKind, Session, Usage};
-use crate::money::Usd;
 use crate::number::date;
-use crate::pricing::{Table, cost};
+use crate::pricing::{Bill, Table};
 use crate::transcript;
 
 /// One session to write, and all that is needed for it.
@@ -17,8 +16,8 @@ use crate::transcript;
 pub struct Document<'a> {
     pub session: &'a Session,
     pub messages: &'a [Message],
-    /// What its calls cost; none when not one has a price.
-    pub cost: Option<Usd>,
+    /// What its calls cost.
+    pub cost: Bill,
     pub options: &'a Options,
     pub prices: &'a Table,
     /// The zone in which times are told.
@@ -86,10 +85,10 @@ impl Document<'_> {
         transcript::Options { thoughts, tool_output: true, info, only: Vec::new() }
     }
 
-    pub(super) fn cost_of(&self, message: &Message) -> Option<Usd> {
+    /// Formats the cost of a call; `no price` where it has none.
+    pub(super) fn cost_of(&self, message: &Message) -> Option<String> {
         let at = message.at.or(self.session.started);
-        let found = self.prices.lookup(message.model.as_deref()?, at)?;
-        Some(cost(found.row, &message.usage?).usd)
+        self.prices.bill(message.model.as_deref(), at, message.usage.as_ref()?).short()
     }
 
     /// The agent that a call started, `depth` agents below this session.

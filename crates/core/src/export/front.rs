@@ -12,7 +12,7 @@ use crate::clean;
 pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     let session = document.session;
     let text = |text: &str| clean::line(text).into_owned();
-    let project = &session.project;
+    let (project, cost) = (&session.project, &document.cost);
     let fields = [
         ("title", json!(text(&session.title().0))),
         ("id", json!(text(&session.id))),
@@ -27,7 +27,9 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
         ("prompts", json!(session.prompts)),
         ("calls", json!(session.calls)),
         ("tool_calls", json!(session.tool_calls)),
-        ("cost_usd", json!(document.cost.map(|cost| cost.to_string()))),
+        ("cost_usd", json!(cost.usd)),
+        ("at_least", json!(cost.at_least.then_some(true))),
+        ("unpriced_calls", json!((cost.unpriced > 0).then_some(cost.unpriced))),
     ];
     writeln!(out, "---")?;
     for (name, value) in fields.iter().filter(|(_, value)| *value != Value::Null) {

@@ -9,8 +9,8 @@ use super::html::{foot, head};
 use super::tool::short;
 use crate::clean;
 use crate::model::{Session, SessionKind};
-use crate::money::Usd;
 use crate::number::{count, date, plural};
+use crate::pricing::Bill;
 
 /// One session of the list.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct Entry<'a> {
     pub session: &'a Session,
     /// The name of its file.
     pub file: &'a str,
-    pub cost: Option<Usd>,
+    pub cost: Bill,
 }
 
 impl Entry<'_> {
@@ -35,17 +35,17 @@ impl Entry<'_> {
     }
 
     fn price(&self) -> String {
-        self.cost.map(Usd::short).unwrap_or_default()
+        self.cost.short().unwrap_or_default()
     }
 }
 
 /// What they come to together.
 fn sum(entries: &[Entry<'_>]) -> String {
     let tokens: u64 = entries.iter().map(|entry| entry.session.usage.total()).sum();
-    let cost = entries.iter().filter_map(|entry| entry.cost).reduce(|a, b| a + b);
+    let cost: Bill = entries.iter().map(|entry| &entry.cost).collect();
     let mut facts = vec![plural(entries.len() as u64, "session", "sessions")];
     facts.push(format!("{} tokens", count(tokens)));
-    facts.extend(cost.map(Usd::short));
+    facts.extend(cost.short());
     facts.join(" · ")
 }
 

@@ -13,7 +13,7 @@ use super::write_line;
 pub use crate::model::UsageRow;
 use crate::model::{Attachment, Message, Part, Reference, Session, Thought, ToolCall};
 use crate::money::Usd;
-use crate::pricing::{Table, cost};
+use crate::pricing::{Bill, Table};
 use crate::project::Project;
 use crate::query::commands::command_text;
 use crate::shell;
@@ -48,7 +48,8 @@ pub struct SessionRow<'a> {
     pub subagents: usize,
     pub models: &'a [String],
     pub usage: UsageRow,
-    pub cost_usd: Option<String>,
+    #[serde(flatten)]
+    pub cost: Bill,
     pub parts: Vec<PartRow<'a>>,
     pub state: &'static str,
     pub captured: bool,
@@ -56,7 +57,7 @@ pub struct SessionRow<'a> {
 }
 
 impl<'a> SessionRow<'a> {
-    pub fn new(session: &'a Session, cost: Option<Usd>) -> Self {
+    pub fn new(session: &'a Session, cost: Bill) -> Self {
         let (title, title_from) = session.title();
         Self {
             id: &session.id,
@@ -81,7 +82,7 @@ impl<'a> SessionRow<'a> {
             subagents: session.subagents,
             models: &session.models,
             usage: UsageRow::new(&session.usage),
-            cost_usd: cost.map(|usd| usd.to_string()),
+            cost,
             parts: session.parts.iter().map(PartRow::new).collect(),
             state: session.state.name(),
             captured: session.captured,
@@ -141,14 +142,13 @@ pub struct MessageRow<'a> {
     thoughts: Vec<ThoughtRow<'a>>,
     model: Option<&'a str>,
     usage: Option<UsageRow>,
-    cost_usd: Option<String>,
+    cost_usd: Option<Usd>,
     tool_calls: Vec<ToolCallRow<'a>>,
 }
 
 impl<'a> MessageRow<'a> {
     pub fn new(message: &'a Message, prices: &Table) -> Self {
-        let found = message.model.as_deref().and_then(|model| prices.lookup(model, message.at));
-        let cost = found.zip(message.usage).map(|(found, usage)| cost(found.row, &usage).usd);
+        let bill = |usage| prices.bill(message.model.as_deref(), message.at, usage);
         Self {
             id: &message.id,
             at: time(message.at),
@@ -163,7 +163,7 @@ impl<'a> MessageRow<'a> {
             thoughts: message.thoughts.iter().map(ThoughtRow::new).collect(),
             model: message.model.as_deref(),
             usage: message.usage.as_ref().map(UsageRow::new),
-            cost_usd: cost.map(|usd| usd.to_string()),
+            cost_usd: message.usage.as_ref().and_then(|usage| bill(usage).usd),
             tool_calls: message.tool_calls.iter().map(ToolCallRow::new).collect(),
         }
     }
@@ -266,6 +266,7 @@ impl<'a> ToolCallRow<'a> {
 /// Writes one session as a document.
 pub fn write(
     session: &Session,
+    cost: Bill,
     messages: &[Message],
     prices: &Table,
     out: &mut (impl Write + ?Sized),
@@ -279,7 +280,7 @@ pub fn write(
     }
     let document = Document {
         schema: "backstory.session/1",
-        session: SessionRow::new(session, sum(messages, prices)),
+        session: SessionRow::new(session, cost),
         messages: messages.iter().map(|message| MessageRow::new(message, prices)).collect(),
     };
     serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -289,6 +290,7 @@ pub fn write(
 /// Writes one session as lines: the session, then a line a message.
 pub fn write_lines(
     session: &Session,
+    cost: Bill,
     messages: &[Message],
     prices: &Table,
     out: &mut (impl Write + ?Sized),
@@ -299,22 +301,10 @@ pub fn write_lines(
         #[serde(flatten)]
         session: SessionRow<'a>,
     }
-    let head = Head {
-        schema: "backstory.session/1",
-        session: SessionRow::new(session, sum(messages, prices)),
-    };
+    let head = Head { schema: "backstory.session/1", session: SessionRow::new(session, cost) };
     write_line(&head, out)?;
     for message in messages {
         write_line(&MessageRow::new(message, prices), out)?;
     }
     Ok(())
-}
-
-/// What the calls of some messages cost together; none when not one has a price.
-fn sum(messages: &[Message], prices: &Table) -> Option<Usd> {
-    let priced = messages.iter().filter_map(|message| {
-        let found = prices.lookup(message.model.as_deref()?, message.at)?;
-        Some(cost(found.row, &message.usage?).usd)
-    });
-    priced.reduce(|a, b| a + b)
 }

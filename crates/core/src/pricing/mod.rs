@@ -4,6 +4,7 @@
 //! user lays rows of their own over it. Cost is worked out when it is asked for and stored nowhere, so
 //! that a better table corrects the past as well. The rules are explained in `docs/pricing.md`.
 
+mod bill;
 mod cost;
 mod dates;
 mod error;
@@ -13,6 +14,7 @@ mod lookup;
 mod row;
 mod table;
 
+pub use bill::{Bill, Calls, NotABill};
 pub use cost::{Cost, cost, cost_of_prompt};
 pub use error::{PricingError, Unit};
 pub use lookup::Found;

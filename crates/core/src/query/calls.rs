@@ -8,7 +8,7 @@ use super::Filter;
 use super::commands::command_text;
 use crate::agent::gemini::{Assembled, has_no_id};
 use crate::model::{Message, MessageKind, Usage};
-use crate::pricing::{Table, cost};
+use crate::pricing::Table;
 use crate::shell;
 
 /// One row of `export --format calls`.
@@ -56,7 +56,7 @@ pub fn calls(
             continue;
         }
         let timestamp = at.map(|at| format!("{at:.3}"));
-        let found = message.model.as_deref().and_then(|model| prices.lookup(model, at));
+        let bill = prices.bill(message.model.as_deref(), at, &usage);
         let shell = message.tool_calls.iter().filter_map(command_text);
         sink(CallRow {
             dedup_key: dedup_key(&session.id, message, timestamp.as_deref(), &usage),
@@ -76,7 +76,7 @@ pub fn calls(
                 .flat_map(|text| shell::split(&text).into_iter().map(|command| command.text))
                 .collect(),
             user_message: prompt.chars().take(500).collect(),
-            cost_usd: found.map(|found| cost(found.row, &usage).usd.to_string()),
+            cost_usd: bill.usd.map(|usd| usd.to_string()),
         })?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::archive::Sizes;
 use crate::collection::Collection;
 use crate::model::{SessionKind, Usage};
-use crate::money::Usd;
+use crate::pricing::Bill;
 use crate::project::{Project, Proof};
 use crate::query::usage::Costs;
 
@@ -24,7 +24,7 @@ pub struct ProjectAnswer {
     pub updated: Option<Timestamp>,
     pub bytes: u64,
     pub usage: Usage,
-    pub cost: Option<Usd>,
+    pub cost: Bill,
 }
 
 /// The projects that have any session, the most recent first. `sizes` are those of files by path,
@@ -48,7 +48,7 @@ pub fn projects(
             updated: None,
             bytes: 0,
             usage: Usage::default(),
-            cost: None,
+            cost: Bill::default(),
         });
         if session.project.proof < answer.project.proof {
             answer.project = (*session.project).clone();
@@ -61,11 +61,7 @@ pub fn projects(
         // Saved chats repeat what a session did.
         if session.kind != SessionKind::Checkpoint {
             answer.usage += session.usage;
-            let cost = costs.get(&session.id).copied();
-            answer.cost = match (answer.cost, cost) {
-                (Some(a), Some(b)) => Some(a + b),
-                (a, b) => a.or(b),
-            };
+            answer.cost.add(&costs.of(&session.id));
         }
         for part in &session.parts {
             answer.bytes += sizes.remove(part.file.as_path()).unwrap_or(0);

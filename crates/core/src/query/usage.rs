@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Row as SqlRow;
 
-use crate::archive::{Archive, ArchiveError, Billed, sums_suffice};
+use crate::archive::{Archive, ArchiveError, bill, sums_suffice};
 use crate::model::Usage;
-use crate::money::Usd;
-use crate::pricing::Table;
+use crate::pricing::{Bill, Table};
 use crate::time::Period;
 
 /// How calls are put together.
@@ -108,9 +107,8 @@ pub struct Sum {
     pub calls: u64,
     pub sessions: u64,
     pub usage: Usage,
-    pub billed: Billed,
+    pub bill: Bill,
     pub undated: u64,
-    pub at_least: bool,
 }
 
 impl Sum {
@@ -118,9 +116,8 @@ impl Sum {
     fn plus(mut self, other: &Self) -> Self {
         self.calls += other.calls;
         self.usage += other.usage;
-        self.billed.add(&other.billed);
+        self.bill.add(&other.bill);
         self.undated += other.undated;
-        self.at_least |= other.at_least;
         self
     }
 }
@@ -144,8 +141,8 @@ pub struct Answer {
 
 const COLUMNS: &str = "sum(calls), count(DISTINCT session), sum(input), sum(cached), sum(output), \
     sum(thoughts), sum(tool), sum(other), \
-    bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other), \
-    sum(undated), max(at_least)";
+    bill(model, at, prompt, calls, caching, at_least, input, cached, output, thoughts, tool, other), \
+    sum(undated)";
 
 /// Asks the archive.
 pub fn usage(
@@ -167,7 +164,7 @@ pub fn usage(
     let sql = format!("SELECT {COLUMNS}, {key} AS key, {text} {from} GROUP BY key ORDER BY key");
     let mut statement = archive.db.prepare(&sql)?;
     let rows = statement.query_map([], |row| {
-        Ok(Row { key: row.get(11)?, text: row.get(12)?, sum: sum(row)?, models: Vec::new() })
+        Ok(Row { key: row.get(10)?, text: row.get(11)?, sum: sum(row)?, models: Vec::new() })
     })?;
     let mut rows = rows.collect::<Result<Vec<Row>, _>>()?;
     if !question.group.is_time() {
@@ -242,8 +239,8 @@ fn break_down(
     );
     let mut statement = archive.db.prepare(&sql)?;
     let parts = statement.query_map([], |row| {
-        let part = Row { key: row.get(11)?, text: None, sum: sum(row)?, models: Vec::new() };
-        Ok((row.get::<_, String>(12)?, part))
+        let part = Row { key: row.get(10)?, text: None, sum: sum(row)?, models: Vec::new() };
+        Ok((row.get::<_, String>(11)?, part))
     })?;
     let places: HashMap<String, usize> =
         rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
@@ -272,9 +269,8 @@ fn sum(row: &SqlRow<'_>) -> rusqlite::Result<Sum> {
             tool: number(6)?,
             other: number(7)?,
         },
-        billed: Billed::parse(&row.get::<_, String>(8)?),
+        bill: bill(row, 8)?,
         undated: number(9)?,
-        at_least: number(10)? > 0,
     })
 }
 
@@ -286,23 +282,25 @@ fn unpriced(archive: &Archive, from: &str, prices: &Table) -> Result<Vec<String>
     Ok(models.into_iter().filter(|model| prices.lookup(model, None).is_none()).collect())
 }
 
-/// What sessions cost, by their ids.
-pub type Costs = HashMap<String, Usd>;
+/// The costs of sessions, by their ids.
+#[derive(Debug, Clone, Default)]
+pub struct Costs(HashMap<String, Bill>);
 
-/// What each session cost, as far as its calls have prices.
+impl Costs {
+    /// Returns the cost of a session; one without calls costs nothing.
+    pub fn of(&self, session: &str) -> Bill {
+        self.0.get(session).copied().unwrap_or_default()
+    }
+}
+
+/// Returns what each session cost.
 pub fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
     let mut statement = archive.db.prepare(
-        "SELECT id, bill(model, at, prompt, calls, caching, input, cached, output, thoughts, tool, other)
+        "SELECT id, bill(model, at, prompt, calls, caching, at_least, input, cached, output, thoughts, tool, other)
          FROM rollup JOIN sessions ON number = session GROUP BY session",
     )?;
-    let rows = statement
-        .query_map([], |row| Ok((row.get(0)?, Billed::parse(row.get_ref(1)?.as_str()?).usd)))?;
-    let mut out = HashMap::new();
-    for row in rows {
-        let (id, usd): (String, Option<Usd>) = row?;
-        out.extend(usd.map(|usd| (id, usd)));
-    }
-    Ok(out)
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, bill(row, 1)?)))?;
+    Ok(Costs(rows.collect::<Result<_, _>>()?))
 }
 
 /// The models that calls name, `unknown` for those that name none.

@@ -1,9 +1,10 @@
-//! How the numbers were come by, and what in the files speaks against them.
+//! Checks the numbers against the files, and lists every case that speaks against them.
 
 use crate::agent::gemini::Assembled;
 use crate::archive::{Detail, TokenProblem, token_problems};
-use crate::model::SessionKind;
+use crate::model::{Call, PartWhy, SessionKind};
 use crate::number::{count, plural};
+use crate::pricing::Table;
 
 /// One thing that was checked.
 #[derive(Debug, Clone)]
@@ -17,8 +18,13 @@ pub struct Check {
 }
 
 /// Looks at sessions one by one and sums up.
+pub struct Verify<'a> {
+    prices: &'a Table,
+    cases: Cases,
+}
+
 #[derive(Default)]
-pub struct Verify {
+struct Cases {
     calls: usize,
     totals: Vec<String>,
     numbers: Vec<String>,
@@ -30,64 +36,115 @@ pub struct Verify {
     fates: Vec<String>,
     at_least: Vec<String>,
     undated: Vec<String>,
+    unpriced: Vec<String>,
+    estimated: Vec<String>,
+    upper_bound: Vec<String>,
 }
 
-impl Verify {
+impl<'a> Verify<'a> {
+    pub fn new(prices: &'a Table) -> Self {
+        Self { prices, cases: Cases::default() }
+    }
+
     pub fn add(&mut self, assembled: &Assembled) {
         let id = &assembled.session.id;
         if assembled.session.kind == SessionKind::Checkpoint {
             return;
         }
         let detail = Detail::of(&assembled.session, assembled.messages.clone());
-        self.calls += detail.calls.len();
+        let cases = &mut self.cases;
+        cases.calls += detail.calls.len();
         for call in &detail.calls {
             let other = call.usage.other;
             if other > 0 {
-                let what = format!("the recorded total has {other} tokens more");
-                self.totals.push(format!("{id} {}: {what}", call.message));
+                let what = format!("{} tokens more", count(other));
+                cases.totals.push(format!("{id} {}: {what}", call.message));
             }
             if call.undated {
-                self.undated.push(format!("{id} {}", call.message));
+                cases.undated.push(format!("{id} {}", call.message));
             }
+            let model = call.model.map(|at| detail.models[at as usize].as_str());
+            cases.price(self.prices, id, call, model);
         }
         if detail.calls.iter().any(|call| call.at_least) {
             let file = assembled.files.first().and_then(|file| file.path.file_name());
-            self.at_least.push(format!("{id}: {}", file.unwrap_or_default().to_string_lossy()));
+            cases.at_least.push(format!("{id}: {}", file.unwrap_or_default().to_string_lossy()));
         }
         let problem =
             |p: TokenProblem| format!("{id} {}: {} ({})", p.message, p.what, p.file.display());
-        self.numbers.extend(token_problems(assembled).into_iter().map(problem));
+        cases.numbers.extend(token_problems(assembled).into_iter().map(problem));
         let sum = |current: bool| -> u64 {
             let calls = detail.calls.iter().filter(|call| call.current || !current);
             calls.map(|call| call.usage.total()).sum()
         };
         let (current, full) = (sum(true), sum(false));
-        self.current += current;
-        self.full += full;
+        cases.current += current;
+        cases.full += full;
         if current != full {
-            self.views.push(format!("{id}: {current} current, {full} full"));
+            let (current, full) = (count(current), count(full));
+            cases.views.push(format!("{id}: {current} of {full} tokens"));
         }
-        let copies = assembled.messages.iter().filter(|placed| placed.said.is_copy).count();
-        let files = assembled.session.parts.len();
-        if copies > 0 || files > 1 {
-            self.copies.push(format!("{id}: {copies} copies, {files} files"));
-        }
+        cases.copies.extend(copies(assembled).map(|copies| format!("{id}: {copies}")));
         let imported = assembled.listed().filter(|p| !p.owned && p.said.tokens.is_some()).count();
         if imported > 0 {
-            self.imports.push(format!("{id}: {imported} calls of another session"));
+            let calls = plural(imported as u64, "call", "calls");
+            cases.imports.push(format!("{id}: {calls} of another session"));
         }
         for placed in assembled.listed().filter(|placed| placed.said.unexplained) {
-            self.fates.push(format!("{id} {}", placed.said.id));
+            cases.fates.push(format!("{id} {}", placed.said.id));
         }
     }
 
     pub fn checks(self) -> Vec<Check> {
-        let check = |name, must: bool, detail: String, items: Vec<String>| {
-            let ok = !must || items.is_empty();
-            Check { name, ok, detail, items }
+        self.cases.checks()
+    }
+}
+
+/// Describes what the files of a session repeat.
+fn copies(assembled: &Assembled) -> Option<String> {
+    let repeated = assembled.messages.iter().filter(|placed| placed.said.is_copy).count();
+    let parts = &assembled.session.parts;
+    if repeated == 0 && parts.len() < 2 {
+        return None;
+    }
+    let files = plural(parts.len() as u64, "file", "files");
+    let repeated = plural(repeated as u64, "repeated message", "repeated messages");
+    let whole = parts.iter().filter(|part| part.why == PartWhy::Copy).count();
+    Some(match whole {
+        0 => format!("{repeated} in {files}"),
+        1 => format!("{repeated} in {files}, 1 of them a copy"),
+        n => format!("{repeated} in {files}, {n} of them copies"),
+    })
+}
+
+impl Cases {
+    /// Notes what the cost of a call lacks.
+    fn price(&mut self, prices: &Table, session: &str, call: &Call, model: Option<&str>) {
+        let bill = prices.bill(model, call.at, &call.usage);
+        let name = model.unwrap_or("unknown");
+        let case = format!("{session} {}: {name}", call.message);
+        if bill.unpriced > 0 {
+            self.unpriced.push(case);
+        } else if bill.estimated > 0 {
+            let like = model.and_then(|model| prices.lookup(model, call.at)?.via);
+            self.estimated.push(format!("{case} as {}", like.unwrap_or_default()));
+        }
+        if bill.upper_bound > 0 {
+            let cached = count(call.usage.cached);
+            self.upper_bound.push(format!("{session} {}: {cached} cached", call.message));
+        }
+    }
+
+    fn checks(self) -> Vec<Check> {
+        // `none` is said when there are no cases, `some` follows their number.
+        let check = |name, must: bool, items: Vec<String>, none: &str, some: [&str; 3]| {
+            let [one, many, rest] = some;
+            let detail = match items.len() as u64 {
+                0 => none.to_owned(),
+                n => format!("{} {rest}", plural(n, one, many)),
+            };
+            Check { name, ok: !must || items.is_empty(), detail, items }
         };
-        let n = |items: &[String], one: &str, many: &str| plural(items.len() as u64, one, many);
-        let sessions = |items: &[String]| n(items, "session", "sessions");
         let calls = plural(self.calls as u64, "call", "calls");
         let (current, full) = (count(self.current), count(self.full));
         vec![
@@ -95,68 +152,109 @@ impl Verify {
             check(
                 "totals",
                 true,
-                format!(
-                    "{calls}, {} with a total beyond their buckets",
-                    count(self.totals.len() as u64)
-                ),
                 self.totals,
+                &format!("{calls}; each recorded total is the sum of its parts"),
+                [
+                    "call",
+                    "calls",
+                    "with a recorded total above its parts; the rest counts as output",
+                ],
             ),
             check(
                 "numbers",
                 true,
-                format!("{} that cannot be right", n(&self.numbers, "count", "counts")),
                 self.numbers,
+                "every token count is plausible",
+                [
+                    "token count",
+                    "token counts",
+                    "negative, absurd or contradictory; see how each counts",
+                ],
             ),
             // What the agent would load against all that happened.
-            check(
-                "views",
-                false,
-                format!("{current} tokens current, {full} full; full is what was paid for"),
-                self.views,
-            ),
+            Check {
+                name: "views",
+                ok: true,
+                detail: format!("{full} tokens used, {current} of them in the current view"),
+                items: self.views,
+            },
             check(
                 "copies",
                 false,
-                format!(
-                    "{} with copies or several files, each call counted once",
-                    sessions(&self.copies)
-                ),
                 self.copies,
+                "no repeated messages",
+                [
+                    "session",
+                    "sessions",
+                    "with several files or repeated messages; each call counts once",
+                ],
             ),
             check(
                 "imports",
                 false,
-                format!(
-                    "{} with imported calls, counted where they were made",
-                    sessions(&self.imports)
-                ),
                 self.imports,
+                "no imported calls",
+                [
+                    "session",
+                    "sessions",
+                    "with imported calls, which count in the session that made them",
+                ],
             ),
             check(
                 "fates",
                 true,
-                format!(
-                    "{} left the list for no known reason",
-                    n(&self.fates, "message", "messages")
-                ),
                 self.fates,
+                "every removed message has a known reason",
+                [
+                    "message",
+                    "messages",
+                    "removed without a recorded rewind or compression; their calls count",
+                ],
             ),
             // Whole documents: before 0.32 tool-only replies lost their tokens, and a rewind erased
             // them until sessions became logs.
             check(
                 "at_least",
                 false,
-                format!(
-                    "{} whose files can have lost calls: at least that much",
-                    sessions(&self.at_least)
-                ),
                 self.at_least,
+                "no sums are lower bounds because of old files",
+                [
+                    "session",
+                    "sessions",
+                    "in old `.json` files, which may have lost calls; the sums are lower bounds",
+                ],
             ),
             check(
                 "undated",
                 true,
-                format!("{} without a time of their own", n(&self.undated, "call", "calls")),
                 self.undated,
+                "every call has a time",
+                ["call", "calls", "without a time; the time of the session or file counts"],
+            ),
+            check(
+                "unpriced",
+                true,
+                self.unpriced,
+                "every call has a price",
+                [
+                    "call",
+                    "calls",
+                    "without a price; the cost is a lower bound (`backstory pricing`)",
+                ],
+            ),
+            check(
+                "estimated",
+                false,
+                self.estimated,
+                "no call is priced by a similar name",
+                ["call", "calls", "priced by a similar name"],
+            ),
+            check(
+                "upper_bound",
+                false,
+                self.upper_bound,
+                "every cached token has a price of its own",
+                ["call", "calls", "without a cache price; cached tokens are priced as fresh ones"],
             ),
         ]
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::{Message, MessageKind, ToolCall};
-use backstory_core::pricing::Table;
+use backstory_core::pricing::{Bill, Table};
 use serde_json::{Value, json};
 
 use crate::support::Home;
@@ -17,7 +17,8 @@ pub(crate) fn sessions(home: &Home, folder: &Path) -> Value {
 }
 
 pub(crate) fn session(home: &Home, assembled: &Assembled, folder: &Path) -> Value {
-    let mut out = serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap();
+    let mut out =
+        serde_json::to_value(SessionRow::new(&assembled.session, Bill::default())).unwrap();
     let parts = assembled.session.parts.iter();
     out["parts"] = parts
         .map(|part| {

@@ -8,18 +8,18 @@ use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::archive::Detail;
 use backstory_core::export::json;
 use backstory_core::model::{Call, Message, Session, ToolUse};
-use backstory_core::pricing::Table;
+use backstory_core::pricing::{Bill, Table};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::support::{Home, testdata};
 
-type Write = fn(&Session, &[Message], &Table, &mut Vec<u8>) -> io::Result<()>;
+type Write = fn(&Session, Bill, &[Message], &Table, &mut Vec<u8>) -> io::Result<()>;
 
 fn written(home: &Home, assembled: &Assembled, write: Write) -> Vec<u8> {
     let messages = home.messages(assembled, View::Full);
     let mut out = Vec::new();
-    write(&assembled.session, &messages, &Table::embedded(), &mut out).unwrap();
+    write(&assembled.session, Bill::default(), &messages, &Table::embedded(), &mut out).unwrap();
     out
 }
 

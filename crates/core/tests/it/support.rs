@@ -11,7 +11,7 @@ use backstory_core::discover::Found;
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::Message;
-use backstory_core::pricing::Table;
+use backstory_core::pricing::{Bill, Table};
 use serde_json::{Value, json};
 
 pub(crate) fn testdata(path: &str) -> PathBuf {
@@ -137,7 +137,7 @@ pub(crate) fn seen(home: &Home) -> Value {
                 .map(|message| serde_json::to_value(MessageRow::new(message, &Table::embedded())));
             rows.collect::<Result<Vec<_>, _>>().unwrap()
         };
-        json!({ "session": serde_json::to_value(SessionRow::new(&assembled.session, None)).unwrap(),
+        json!({ "session": serde_json::to_value(SessionRow::new(&assembled.session, Bill::default())).unwrap(),
             "full": messages(View::Full), "current": messages(View::Current) })
     };
     home.sessions.iter().map(one).collect()

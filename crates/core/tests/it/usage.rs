@@ -27,8 +27,8 @@ pub(crate) fn question(group: Group) -> Question {
 /// All that is added up.
 fn numbers(sum: &Sum) -> [u64; 9] {
     let usage = &sum.usage;
-    let Sum { calls, undated, billed, .. } = sum;
-    let cost = billed.usd.unwrap_or_default().pico();
+    let Sum { calls, undated, bill, .. } = sum;
+    let cost = bill.usd.unwrap_or_default().pico();
     let cost = u64::try_from(cost).unwrap();
     let tokens = [usage.input, usage.cached, usage.output, usage.thoughts, usage.tool];
     let [input, cached, output, thoughts, tool] = tokens;

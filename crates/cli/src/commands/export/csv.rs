@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use backstory_core::model::{Message, Session, ToolCall};
-use backstory_core::money::Usd;
+use backstory_core::pricing::Bill;
 use backstory_core::query::calls::CallRow;
 use jiff::Timestamp;
 
@@ -69,6 +69,8 @@ pub(super) const SESSIONS: &[&str] = &[
     "other",
     "total",
     "cost_usd",
+    "at_least",
+    "unpriced_calls",
 ];
 
 pub(super) fn call(row: &CallRow) -> String {
@@ -102,7 +104,7 @@ pub(super) fn tool(
     line.0
 }
 
-pub(super) fn session(session: &Session, cost: Option<Usd>) -> String {
+pub(super) fn session(session: &Session, cost: Bill) -> String {
     let mut line = Line::default();
     line.text(&session.id).text(session.agent.name()).text(session.kind.name());
     line.text(session.parent.as_deref().unwrap_or_default());
@@ -114,7 +116,8 @@ pub(super) fn session(session: &Session, cost: Option<Usd>) -> String {
     line.number(session.subagents).text(&session.models.join(" "));
     let usage = &session.usage;
     line.number(usage.input).number(usage.cached).number(usage.output).number(usage.thoughts);
-    line.number(usage.tool).number(usage.other).number(usage.total()).maybe(cost);
+    line.number(usage.tool).number(usage.other).number(usage.total()).maybe(cost.usd);
+    line.number(cost.at_least).number(cost.unpriced);
     line.0
 }
 

@@ -75,7 +75,7 @@ pub(super) fn run(
         let entries = entries(sessions, |session| Entry {
             session,
             file: &names[&session.id],
-            cost: writer.costs.get(&session.id).copied(),
+            cost: writer.costs.of(&session.id),
         });
         let file = folder.join(index);
         save(&file, existing(args.force), |out| match args.format {

@@ -5,7 +5,6 @@ mod name;
 mod rows;
 pub(crate) mod target;
 
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -14,7 +13,7 @@ use backstory_core::agent::gemini::{Assembled, transcript};
 use backstory_core::export::events::Choice;
 use backstory_core::export::{self, Agent, Document, Options, html, json, markdown};
 use backstory_core::model::{Message, Session};
-use backstory_core::money::Usd;
+use backstory_core::query::usage::Costs;
 use clap::ValueEnum;
 use jiff::tz::TimeZone;
 
@@ -204,7 +203,7 @@ fn one(
 /// Writes sessions in the form that was asked for.
 struct Writer<'a, 'r> {
     library: &'a Library,
-    costs: HashMap<String, Usd>,
+    costs: Costs,
     format: Format,
     view: ViewArg,
     options: Options,
@@ -234,11 +233,12 @@ impl<'a, 'r> Writer<'a, 'r> {
         }
         let (session, messages) = self.read(assembled)?;
         let prices = &self.library.prices;
+        let cost = self.costs.of(&session.id);
         let agents = |id: &str| self.agent(id);
         let document = Document {
             session: &session,
             messages: &messages,
-            cost: self.costs.get(&session.id).copied(),
+            cost,
             options: &self.options,
             prices,
             zone: self.zone,
@@ -247,8 +247,8 @@ impl<'a, 'r> Writer<'a, 'r> {
         match self.format {
             Format::Markdown => markdown::write(&document, out),
             Format::Html => html::write(&document, out),
-            Format::Jsonl => json::write_lines(&session, &messages, prices, out),
-            _ => json::write(&session, &messages, prices, out),
+            Format::Jsonl => json::write_lines(&session, cost, &messages, prices, out),
+            _ => json::write(&session, cost, &messages, prices, out),
         }
     }
 

@@ -1,14 +1,13 @@
 //! Rows instead of conversations: calls, tools or sessions, for spreadsheets and scripts.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
 use backstory_core::agent::gemini::{self, Assembled, View};
 use backstory_core::model::{Message, Session};
-use backstory_core::money::Usd;
 use backstory_core::query::Filter;
 use backstory_core::query::calls::calls;
+use backstory_core::query::usage::Costs;
 use backstory_core::transcript::key_argument;
 
 use super::target::put;
@@ -59,7 +58,7 @@ struct Sheet<'a, 'r> {
     format: Format,
     rows: Rows,
     library: &'a Library,
-    costs: HashMap<String, Usd>,
+    costs: Costs,
     filter: &'a Filter,
     censor: &'a Censor<'r>,
 }
@@ -82,7 +81,7 @@ impl Sheet<'_, '_> {
             }
             let mut session = assembled.session.clone();
             self.censor.clean(&mut session, &mut []);
-            let cost = self.costs.get(&session.id).copied();
+            let cost = self.costs.of(&session.id);
             return writeln!(out, "{}", csv::session(&session, cost));
         }
         let Library { archive, prices, .. } = self.library;

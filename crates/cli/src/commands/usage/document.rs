@@ -1,6 +1,7 @@
 //! The answer for programs: `backstory.usage/1`, and its rows alone.
 
 use backstory_core::export::json::UsageRow;
+use backstory_core::pricing::Bill;
 use backstory_core::query::usage::{Row, Sum};
 use serde::Serialize;
 
@@ -53,12 +54,9 @@ struct SumOut {
     sessions: u64,
     #[serde(flatten)]
     usage: UsageRow,
-    cost_usd: Option<String>,
-    unpriced_calls: u64,
-    estimated_calls: u64,
-    upper_bound_calls: u64,
+    #[serde(flatten)]
+    cost: Bill,
     undated_calls: u64,
-    at_least: bool,
 }
 
 impl SumOut {
@@ -67,12 +65,8 @@ impl SumOut {
             calls: sum.calls,
             sessions: sum.sessions,
             usage: UsageRow::new(&sum.usage),
-            cost_usd: sum.billed.usd.map(|usd| usd.to_string()),
-            unpriced_calls: sum.billed.unpriced,
-            estimated_calls: sum.billed.estimated,
-            upper_bound_calls: sum.billed.upper_bound,
+            cost: sum.bill,
             undated_calls: sum.undated,
-            at_least: sum.at_least,
         }
     }
 }
@@ -110,8 +104,19 @@ impl Page<'_> {
     /// As a table for spreadsheets.
     pub(super) fn plain(&self) -> Rows {
         let names = [
-            "key", "calls", "sessions", "input", "cached", "output", "thoughts", "tool", "other",
-            "total", "cost_usd",
+            "key",
+            "calls",
+            "sessions",
+            "input",
+            "cached",
+            "output",
+            "thoughts",
+            "tool",
+            "other",
+            "total",
+            "cost_usd",
+            "at_least",
+            "unpriced_calls",
         ];
         let mut rows = Rows::new(names.map(Column::text));
         for row in &self.answer.rows {
@@ -129,7 +134,10 @@ impl Page<'_> {
             ];
             let mut cells = vec![Cell::from(&row.key)];
             cells.extend(numbers.iter().map(|number| Cell::from(number.to_string())));
-            cells.push(sum.billed.usd.map(|usd| usd.to_string()).unwrap_or_default().into());
+            let bill = &sum.bill;
+            cells.push(bill.usd.map(|usd| usd.to_string()).unwrap_or_default().into());
+            cells.push(bill.at_least.to_string().into());
+            cells.push(bill.unpriced.to_string().into());
             rows.row(cells);
         }
         rows

@@ -1,4 +1,4 @@
-//! Below the table: what the numbers stand on, and what is doubtful.
+//! The lines below the table: the basis of the numbers, and what is doubtful about them.
 
 use super::Page;
 use super::document::Faults;
@@ -12,7 +12,7 @@ impl Page<'_> {
         let usage = &total.usage;
         let mut lines = Vec::new();
         lines.push(format!(
-            "Cache hits {} of the prompts, thoughts {} of the output.",
+            "{} of input came from the cache; {} of output was thoughts.",
             percent(usage.cached, usage.cached + usage.input),
             percent(usage.thoughts, usage.thoughts + usage.output)
         ));
@@ -28,33 +28,38 @@ impl Page<'_> {
             Billing::Licence => "Cost is the value at list price, not what a licence costs",
         };
         lines.push(format!(
-            "{what}: prices of {}, days of {}. Helper calls (compression, summaries, routing, search) \
-             are in no file.",
+            "{what}: list prices of {}, days in {}. Helper calls (compression, summaries, routing, \
+             search) are not recorded by Gemini CLI.",
             self.library.prices.date(),
             self.ctx.zone_name()
         ));
+        let bill = &total.bill;
         let mut doubts = Vec::new();
-        if total.billed.unpriced > 0 {
+        if bill.is_lower_bound() {
+            doubts.push("≥ marks a lower bound".to_owned());
+        }
+        if bill.unpriced > 0 {
             doubts.push(format!(
-                "{} without a price ({})",
-                plural(total.billed.unpriced, "call", "calls"),
+                "{} no price ({})",
+                plural(bill.unpriced, "call has", "calls have"),
                 self.answer.unpriced_models.join(", ")
             ));
         }
-        if total.billed.estimated > 0 {
-            let calls = plural(total.billed.estimated, "call", "calls");
+        if bill.at_least {
+            doubts.push("old `.json` sessions may have lost calls".to_owned());
+        }
+        if bill.estimated > 0 {
+            let calls = plural(bill.estimated, "call", "calls");
             doubts.push(format!("{calls} priced by a similar name"));
         }
-        if total.billed.upper_bound > 0 {
-            let calls = plural(total.billed.upper_bound, "call", "calls");
-            doubts.push(format!("{calls} at most that much (no cache price)"));
+        if bill.upper_bound > 0 {
+            let calls = plural(bill.upper_bound, "call", "calls");
+            doubts
+                .push(format!("{calls} priced at most that much, because there is no cache price"));
         }
         if total.undated > 0 {
             let calls = plural(total.undated, "call", "calls");
-            doubts.push(format!("{calls} without a time of their own"));
-        }
-        if total.at_least {
-            doubts.push("`≥` is at least, for old `.json` sessions can have lost calls".to_owned());
+            doubts.push(format!("{calls} without a time"));
         }
         let faults = self.faults();
         if faults.records > 0 {
@@ -65,7 +70,10 @@ impl Page<'_> {
             ));
         }
         if !doubts.is_empty() {
-            lines.push(format!("Mind: {}. `backstory verify` lists each.", doubts.join("; ")));
+            lines.push(format!("Note: {}. `backstory verify` lists each.", doubts.join("; ")));
+        }
+        if bill.unpriced > 0 {
+            lines.push("`backstory pricing` shows how to add or refresh prices.".to_owned());
         }
         lines
     }

@@ -107,7 +107,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     let budget = args.budget.as_ref().map(|budget| {
         budget.standing(ctx, |period| {
             let total = Question { period, group: Group::Agent, ..question.clone() };
-            Ok(ask(&total)?.total.billed.usd.unwrap_or_default())
+            Ok(ask(&total)?.total.bill)
         })
     });
     let budget = budget.transpose()?;
@@ -172,7 +172,7 @@ fn sort(rows: &mut [Row], by: Option<Sort>) {
         Some(Sort::Key) => rows.sort_by(|a, b| a.key.cmp(&b.key)),
         Some(Sort::Calls) => rows.sort_by_key(|row| std::cmp::Reverse(row.sum.calls)),
         Some(Sort::Tokens) => rows.sort_by_key(|row| std::cmp::Reverse(row.sum.usage.total())),
-        Some(Sort::Cost) => rows.sort_by_key(|row| std::cmp::Reverse(row.sum.billed.usd)),
+        Some(Sort::Cost) => rows.sort_by_key(|row| std::cmp::Reverse(row.sum.bill.usd)),
     }
 }
 

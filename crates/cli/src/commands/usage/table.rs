@@ -74,11 +74,6 @@ impl Page<'_> {
 
 fn cells(key: Cell, sum: &Sum, chart: &str) -> Vec<Cell> {
     let usage = &sum.usage;
-    let sign = if sum.at_least { "≥" } else { "" };
-    let cost = match sum.billed.usd {
-        Some(usd) => format!("{sign}{}", usd.short()),
-        None => "no price".to_owned(),
-    };
     vec![
         key,
         count(sum.calls).into(),
@@ -87,7 +82,7 @@ fn cells(key: Cell, sum: &Sum, chart: &str) -> Vec<Cell> {
         count(usage.output + usage.other).into(),
         count(usage.thoughts).into(),
         count(usage.total()).into(),
-        cost.into(),
+        sum.bill.short().unwrap_or_default().into(),
         Cell::styled(style::NAME, chart),
     ]
 }

@@ -21,7 +21,7 @@ use crate::agent::gemini::Assembled;
 use crate::model::{
     Event, EventType, Happening, Message, MessageKind, Session, ToolCall, ToolStatus, UsageRow,
 };
-use crate::pricing::{Table, cost};
+use crate::pricing::Table;
 use crate::time::{Period, Time};
 
 /// Which events are wanted.
@@ -180,8 +180,7 @@ impl<'a> Stream<'a> {
         }
         if let Some(usage) = &said.usage {
             let at = said.at.or(self.session.started);
-            let found = model.and_then(|model| self.prices.lookup(model, at));
-            let cost_usd = found.map(|found| cost(found.row, usage).usd.to_string());
+            let cost_usd = self.prices.bill(model, at, usage).usd.map(|usd| usd.to_string());
             let usage = UsageRow::new(usage);
             self.push(said.at, Happening::ModelCall { message, model, usage, cost_usd });
         }

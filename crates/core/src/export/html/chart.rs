@@ -41,7 +41,7 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
     }
     writeln!(
         out,
-        "</svg>\n<figcaption>Tokens by prompt, at most {}: <span class=\"key cached\">cached</span> \
+        "</svg>\n<figcaption>Tokens by prompt, peak {}: <span class=\"key cached\">cached</span> \
          <span class=\"key fresh\">fresh input</span> <span class=\"key made\">output and thoughts</span>\
          </figcaption></figure>",
         count(largest),

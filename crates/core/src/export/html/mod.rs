@@ -109,8 +109,11 @@ fn header(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
         .map(|(name, tokens)| format!("{} {name}", count(*tokens)))
         .collect();
     sum(&brief(session.usage.total()), "tokens", &parts.join(", "))?;
-    if let Some(cost) = document.cost {
-        sum(&cost.short(), "list price", &format!("{cost} USD"))?;
+    let cost = &document.cost;
+    if let Some(shown) = cost.short() {
+        let exact = cost.usd.map(|usd| format!("{usd} USD"));
+        let more: Vec<String> = exact.into_iter().chain(cost.lacks()).collect();
+        sum(&shown, "cost at list price", &more.join("; "))?;
     }
     writeln!(out, "</dl>")?;
     chart::write(document, out)?;
@@ -122,14 +125,14 @@ fn header(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// `12.3k`, `4.5M`.
+/// Rounds a number to a tenth of its unit: `12.3k`, `4.5M`.
 fn brief(number: u64) -> String {
     let (size, unit) = match number {
         0..10_000 => return count(number),
-        10_000..1_000_000 => (1_000, "k"),
+        10_000..999_950 => (1_000, "k"),
         _ => (1_000_000, "M"),
     };
-    let tenths = u128::from(number) * 10 / size;
+    let tenths = (u128::from(number) * 10 + size / 2) / size;
     format!("{}.{}{unit}", count(u64::try_from(tenths / 10).unwrap_or(u64::MAX)), tenths % 10)
 }
 
@@ -141,9 +144,33 @@ fn footer(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
         plural(session.messages_full as u64, "message", "messages"),
         format!("times in {}", line(document.zone.iana_name().unwrap_or("a fixed zone"))),
     ];
-    if document.cost.is_some() {
+    if document.cost.usd.is_some() {
         facts.push("recorded calls at list price".to_owned());
     }
+    facts.extend(document.cost.lacks().map(|lacks| format!("≥: {lacks}")));
     facts.push("written by backstory".to_owned());
     writeln!(out, "<footer>{}</footer>", facts.join(" <i>·</i> "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::brief;
+
+    #[test]
+    fn numbers_are_rounded_not_cut() {
+        let cases = [
+            (9_999, "9,999"),
+            (10_000, "10.0k"),
+            (41_349, "41.3k"),
+            (41_350, "41.4k"),
+            (41_394, "41.4k"),
+            (999_949, "999.9k"),
+            (999_950, "1.0M"),
+            (1_250_000, "1.3M"),
+            (u64::MAX, "18,446,744,073,709.6M"),
+        ];
+        for (number, want) in cases {
+            assert_eq!(brief(number), want, "{number}");
+        }
+    }
 }

@@ -266,7 +266,7 @@ impl<'a> Story<'a> {
         let parts = buckets(usage);
         let parts: Vec<String> =
             parts.iter().map(|(name, tokens)| format!("{} {name}", count(*tokens))).collect();
-        let cost = self.document.cost_of(message).map(|cost| format!(", {}", cost.short()));
+        let cost = self.document.cost_of(message).map(|cost| format!(", {cost}"));
         writeln!(
             self.out,
             "<p class=\"tokens\">{} tokens: {}{}</p>",

@@ -12,7 +12,6 @@ use super::front;
 use super::tool::{Headline, Kind, headline, sections};
 use crate::clean;
 use crate::model::{Fate, Message, Session, ToolCall};
-use crate::money::Usd;
 use crate::number::{bytes, count, plural};
 use crate::transcript::{What, blocks};
 
@@ -25,7 +24,7 @@ pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     facts.push(plural(session.prompts as u64, "prompt", "prompts"));
     facts.push(plural(session.tool_calls as u64, "tool call", "tool calls"));
     facts.push(format!("{} tokens", count(session.usage.total())));
-    facts.extend(document.cost.map(Usd::short));
+    facts.extend(document.cost.short());
     writeln!(out, "{}", facts.join(" · "))?;
     Writer { document, out, depth: 0 }.messages(session, document.messages)
 }
@@ -200,7 +199,7 @@ impl Writer<'_> {
             line = format!("{line}: {}", parts.join(", "));
         }
         if let Some(cost) = self.document.cost_of(message) {
-            line = format!("{line} · {}", cost.short());
+            line = format!("{line} · {cost}");
         }
         writeln!(self.out, "\n<sub>{line}</sub>")
     }

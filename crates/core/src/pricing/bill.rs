@@ -1,0 +1,236 @@
+//! The cost of some calls together with what that cost lacks.
+//!
+//! Every cost that is printed or exported goes through this type, so that none is shown as exact when
+//! it is only a lower bound.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::model::Usage;
+use crate::money::Usd;
+
+use super::cost::cost_of_prompt;
+use super::table::Table;
+
+/// The cost of some calls at list price; serialized, the cost fields of every document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Bill {
+    /// The sum of the calls that have a price; none when no call has one.
+    #[serde(rename = "cost_usd")]
+    pub usd: Option<Usd>,
+    /// Calls without a price, which the sum lacks.
+    #[serde(rename = "unpriced_calls")]
+    pub unpriced: u64,
+    /// Calls priced as the same model without the version at the end of its name.
+    #[serde(rename = "estimated_calls")]
+    pub estimated: u64,
+    /// Calls whose cached tokens were priced as fresh ones.
+    #[serde(rename = "upper_bound_calls")]
+    pub upper_bound: u64,
+    /// The files may have lost calls.
+    pub at_least: bool,
+}
+
+impl Bill {
+    /// Adds the cost of other calls.
+    pub fn add(&mut self, other: &Self) {
+        self.usd = match (self.usd, other.usd) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.unpriced += other.unpriced;
+        self.estimated += other.estimated;
+        self.upper_bound += other.upper_bound;
+        self.at_least |= other.at_least;
+    }
+
+    /// Returns what was added since an earlier bill of the same calls.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let less = |now: u64, before: u64| now.saturating_sub(before);
+        let earlier = before.usd.unwrap_or_default().pico();
+        Self {
+            usd: self.usd.map(|usd| Usd::from_pico(usd.pico().saturating_sub(earlier))),
+            unpriced: less(self.unpriced, before.unpriced),
+            estimated: less(self.estimated, before.estimated),
+            upper_bound: less(self.upper_bound, before.upper_bound),
+            at_least: self.at_least,
+        }
+    }
+
+    /// Returns whether the true cost is this or more.
+    pub fn is_lower_bound(&self) -> bool {
+        self.at_least || self.unpriced > 0
+    }
+
+    /// Formats the cost for people: `$0.42`, `≥$0.42` for a lower bound, `no price` when no call has
+    /// one, and nothing when there are no calls.
+    pub fn short(&self) -> Option<String> {
+        match self.usd {
+            Some(usd) => Some(self.marked(usd)),
+            None if self.unpriced > 0 => Some("no price".to_owned()),
+            None => None,
+        }
+    }
+
+    /// Formats an amount that lacks what this bill lacks.
+    pub fn marked(&self, usd: Usd) -> String {
+        format!("{}{}", if self.is_lower_bound() { "≥" } else { "" }, usd.short())
+    }
+
+    /// Names what the cost lacks, for a place with room for words.
+    pub fn lacks(&self) -> Option<String> {
+        let calls = match self.unpriced {
+            0 => None,
+            1 => Some("1 call without a price".to_owned()),
+            n => Some(format!("{n} calls without a price")),
+        };
+        let lost = self.at_least.then(|| "old `.json` files may have lost calls".to_owned());
+        let parts: Vec<String> = calls.into_iter().chain(lost).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+impl<'a> FromIterator<&'a Bill> for Bill {
+    fn from_iter<I: IntoIterator<Item = &'a Bill>>(bills: I) -> Self {
+        bills.into_iter().fold(Self::default(), |mut sum, bill| {
+            sum.add(bill);
+            sum
+        })
+    }
+}
+
+/// The form in which a bill leaves SQL, read back by [`FromStr`].
+impl fmt::Display for Bill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.usd {
+            Some(usd) => write!(f, "{}", usd.pico())?,
+            None => f.write_str("-")?,
+        }
+        let Self { unpriced, estimated, upper_bound, at_least, .. } = self;
+        write!(f, " {unpriced} {estimated} {upper_bound} {}", u8::from(*at_least))
+    }
+}
+
+/// A text that is not a bill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a bill")]
+pub struct NotABill;
+
+impl FromStr for Bill {
+    type Err = NotABill;
+
+    fn from_str(text: &str) -> Result<Self, NotABill> {
+        let mut parts = text.split(' ');
+        let usd = match parts.next() {
+            Some("-") => None,
+            Some(pico) => Some(Usd::from_pico(pico.parse().map_err(|_| NotABill)?)),
+            None => return Err(NotABill),
+        };
+        let mut number =
+            || parts.next().and_then(|number| number.parse::<u64>().ok()).ok_or(NotABill);
+        let (unpriced, estimated, upper_bound) = (number()?, number()?, number()?);
+        let at_least = number()? > 0;
+        Ok(Self { usd, unpriced, estimated, upper_bound, at_least })
+    }
+}
+
+/// Several calls of one model that are on the same side of the limit of its tier.
+#[derive(Debug, Clone, Copy)]
+pub struct Calls {
+    pub usage: Usage,
+    pub count: u64,
+    /// How many of them had cached tokens.
+    pub caching: u64,
+    /// The longest prompt of theirs, cached tokens included.
+    pub prompt: u64,
+}
+
+impl Calls {
+    pub fn one(usage: &Usage) -> Self {
+        Self {
+            usage: *usage,
+            count: 1,
+            caching: u64::from(usage.cached > 0),
+            prompt: usage.input.saturating_add(usage.cached),
+        }
+    }
+}
+
+impl Table {
+    /// Prices one call; a call that names no model has no price.
+    pub fn bill(&self, model: Option<&str>, at: Option<Timestamp>, usage: &Usage) -> Bill {
+        self.bill_calls(model, at, &Calls::one(usage))
+    }
+
+    /// Prices calls that share a row.
+    pub fn bill_calls(&self, model: Option<&str>, at: Option<Timestamp>, calls: &Calls) -> Bill {
+        let Some(found) = model.and_then(|model| self.lookup(model, at)) else {
+            return Bill { unpriced: calls.count, ..Bill::default() };
+        };
+        let cost = cost_of_prompt(found.row, &calls.usage, calls.prompt);
+        Bill {
+            usd: Some(cost.usd),
+            unpriced: 0,
+            estimated: if found.estimated { calls.count } else { 0 },
+            upper_bound: if cost.upper_bound { calls.caching } else { 0 },
+            at_least: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cents(cents: i128) -> Bill {
+        Bill { usd: Some(Usd::from_pico(cents * 10_i128.pow(10))), ..Bill::default() }
+    }
+
+    #[test]
+    fn a_sum_that_lacks_calls_is_marked() {
+        let exact = cents(42);
+        let unpriced = Bill { unpriced: 1, ..Bill::default() };
+        let bounded = Bill { at_least: true, ..cents(8) };
+        let sum = |bills: &[&Bill]| bills.iter().copied().collect::<Bill>().short();
+        assert_eq!(sum(&[]), None);
+        assert_eq!(sum(&[&exact]).as_deref(), Some("$0.42"));
+        assert_eq!(sum(&[&unpriced]).as_deref(), Some("no price"));
+        assert_eq!(sum(&[&exact, &unpriced]).as_deref(), Some("≥$0.42"));
+        assert_eq!(sum(&[&exact, &bounded]).as_deref(), Some("≥$0.50"));
+        // At most that much is not a lower bound.
+        let bill = Bill { upper_bound: 3, estimated: 2, ..cents(1) };
+        assert_eq!(bill.short().as_deref(), Some("$0.01"));
+    }
+
+    #[test]
+    fn a_call_without_a_known_model_has_no_price() {
+        let table = Table::embedded();
+        let usage = Usage { input: 1_000_000, ..Usage::default() };
+        let priced = table.bill(Some("gemini-2.5-flash"), None, &usage);
+        assert_eq!(priced.short().as_deref(), Some("$0.30"));
+        for model in [None, Some("auto"), Some("no-such-model")] {
+            let bill = table.bill(model, None, &usage);
+            assert_eq!(bill, Bill { unpriced: 1, ..Bill::default() }, "{model:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bills_are_read_back_as_written(
+            pico in prop::option::of(any::<i128>()),
+            counts in any::<[u64; 3]>(),
+            at_least: bool,
+        ) {
+            let [unpriced, estimated, upper_bound] = counts;
+            let usd = pico.map(Usd::from_pico);
+            let bill = Bill { usd, unpriced, estimated, upper_bound, at_least };
+            prop_assert_eq!(bill.to_string().parse(), Ok(bill));
+        }
+    }
+}
