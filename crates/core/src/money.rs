@@ -190,7 +190,7 @@ struct PriceVisitor;
 impl PriceVisitor {
     fn read<E: de::Error>(text: &str) -> Result<Price, E> {
         Price::per_million(text)
-            .map_err(|why| E::custom(format!("`{text}` is no price in USD per million: {why}")))
+            .map_err(|why| E::custom(format!("`{text}` is not a price in USD per million: {why}")))
     }
 }
 

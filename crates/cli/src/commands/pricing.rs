@@ -1,4 +1,5 @@
-use backstory_core::pricing::{Row, Source};
+use backstory_core::money::Price;
+use backstory_core::pricing::{Row, Source, Table};
 use backstory_core::query::usage::models;
 use serde::Serialize;
 
@@ -8,12 +9,20 @@ use crate::library::Library;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
+/// LiteLLM's table of today, one of the forms that `--pricing` reads.
+const NEWER: &str =
+    "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json";
+
 const EXAMPLES: &str = "\
 Examples:
   backstory pricing                       the prices of the models you used
   backstory pricing --all                 the whole table
   backstory pricing gemini-3              models with that in their name
-  backstory --pricing mine.json pricing   with your own prices; docs/pricing.md shows the form";
+  backstory --pricing mine.json pricing   with your own prices over the table
+  curl -sLo prices.json https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json
+  backstory --pricing prices.json usage   with the list prices of today
+
+docs/pricing.md describes both forms of price file.";
 
 /// Show the price table: models, prices, dates, and what has no price
 ///
@@ -39,7 +48,9 @@ struct Document<'a> {
     schema: &'static str,
     table_date: String,
     sources: &'a [Source],
-    rows: Vec<RowOut>,
+    /// Where newer prices can be had, for `--pricing`.
+    refresh: &'static str,
+    rows: Vec<&'a Row>,
     unpriced_models: Vec<String>,
     aliases: Vec<Alias<'a>>,
 }
@@ -48,46 +59,6 @@ struct Document<'a> {
 struct Alias<'a> {
     model: &'a str,
     is: &'a str,
-}
-
-#[derive(Serialize)]
-struct RowOut {
-    model: String,
-    from: Option<String>,
-    to: Option<String>,
-    input: String,
-    output: String,
-    cache_read: Option<String>,
-    tier: Option<TierOut>,
-    overridden: bool,
-}
-
-#[derive(Serialize)]
-struct TierOut {
-    above: u64,
-    input: String,
-    output: String,
-    cache_read: Option<String>,
-}
-
-impl RowOut {
-    fn new(row: &Row) -> Self {
-        Self {
-            model: row.model.clone(),
-            from: row.from.map(|date| date.to_string()),
-            to: row.to.map(|date| date.to_string()),
-            input: row.input.to_string(),
-            output: row.output.to_string(),
-            cache_read: row.cache_read.map(|price| price.to_string()),
-            tier: row.tier.as_ref().map(|tier| TierOut {
-                above: tier.above,
-                input: tier.input.to_string(),
-                output: tier.output.to_string(),
-                cache_read: tier.cache_read.map(|price| price.to_string()),
-            }),
-            overridden: row.overridden,
-        }
-    }
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Result<Exit> {
@@ -105,9 +76,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Resul
         Some(part) => row.model.contains(part.as_str()),
         None => args.all || ctx.json || priced.is_empty() || priced.contains(&row.model.as_str()),
     };
-    let rows: Vec<RowOut> = prices.rows().filter(is_wanted).map(RowOut::new).collect();
+    let rows: Vec<&Row> = prices.rows().filter(is_wanted).collect();
     if rows.is_empty() {
-        return Err(Failure::nothing("no model in the price table fits")
+        return Err(Failure::nothing("no models in the price table match")
             .hint("`backstory pricing --all` lists them"));
     }
     let format = args.format.or_json(ctx.json);
@@ -116,6 +87,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Resul
             schema: "backstory.pricing/1",
             table_date: prices.date().to_string(),
             sources: prices.sources(),
+            refresh: NEWER,
             rows,
             unpriced_models: unpriced,
             aliases: prices.aliases().map(|(model, is)| Alias { model, is }).collect(),
@@ -124,21 +96,34 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Resul
         _ => {
             printer.rows(&table(&rows), format)?;
             if format == Format::Table {
-                printer
-                    .note(format!("US dollars per million tokens; prices of {}.", prices.date()));
-                if !unpriced.is_empty() {
-                    printer.note(format!(
-                        "In your sessions, without a price: {}.",
-                        unpriced.join(", ")
-                    ));
-                }
+                notes(printer, &prices, &unpriced);
             }
         }
     }
     Ok(Exit::Fine)
 }
 
-fn table(rows: &[RowOut]) -> Rows {
+fn notes(printer: &mut Printer, prices: &Table, unpriced: &[String]) {
+    let source = prices.sources().first();
+    let source = source.map(|source| format!(" ({} {})", source.name, source.revision));
+    printer.note(format!(
+        "US dollars per million tokens; list prices of {}{}.",
+        prices.date(),
+        source.unwrap_or_default()
+    ));
+    for own in prices.overrides() {
+        printer.note(format!("With {} rows of `{}`.", own.rows, own.name));
+    }
+    if !unpriced.is_empty() {
+        printer.note(format!("In your sessions, without a price: {}.", unpriced.join(", ")));
+    }
+    printer.note(format!(
+        "To refresh: save {NEWER} and pass it with `--pricing FILE`, or name it as `pricing` in the \
+         config file. docs/pricing.md shows how to write rows of your own."
+    ));
+}
+
+fn table(rows: &[&Row]) -> Rows {
     let mut out = Rows::new([
         Column::text("MODEL"),
         Column::number("INPUT"),
@@ -151,20 +136,24 @@ fn table(rows: &[RowOut]) -> Rows {
         Column::text("FROM"),
         Column::text(""),
     ]);
+    let price = |price: Option<Price>, none: &str| {
+        Cell::from(price.map_or_else(|| none.to_owned(), |price| price.to_string()))
+    };
     for row in rows {
         let tier = row.tier.as_ref();
         let above = tier.map(|tier| format!("{}k", tier.above / 1000)).unwrap_or_default();
         let own = if row.overridden { "yours" } else { "" };
+        let from = row.from.map(|day| day.to_string()).unwrap_or_default();
         out.row([
             Cell::styled(style::NAME, &row.model),
-            row.input.as_str().into(),
-            row.output.as_str().into(),
-            row.cache_read.as_deref().unwrap_or("–").into(),
+            price(Some(row.input), ""),
+            price(Some(row.output), ""),
+            price(row.cache_read, "–"),
             above.into(),
-            tier.map(|tier| tier.input.clone()).unwrap_or_default().into(),
-            tier.map(|tier| tier.output.clone()).unwrap_or_default().into(),
-            tier.and_then(|tier| tier.cache_read.clone()).unwrap_or_default().into(),
-            Cell::styled(style::DIM, row.from.clone().unwrap_or_default()),
+            price(tier.map(|tier| tier.input), ""),
+            price(tier.map(|tier| tier.output), ""),
+            price(tier.and_then(|tier| tier.cache_read), ""),
+            Cell::styled(style::DIM, from),
             Cell::styled(style::DIM, own),
         ]);
     }

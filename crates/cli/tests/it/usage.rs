@@ -23,7 +23,7 @@ fn for_people() {
       total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00
     --- stderr
     76 % of input came from the cache; 74 % of output was thoughts.
-    Cost is an estimate: list prices of 2026-08-05, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by Gemini CLI.
+    Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by Gemini CLI.
     Note: ≥ marks a lower bound; old `.json` sessions may have lost calls. `backstory verify` lists each.
     ");
 }
@@ -328,6 +328,9 @@ fn prices_in_use() {
     assert!(got["rows"].as_array().unwrap().len() > 100);
     assert_eq!(got["unpriced_models"], serde_json::json!([]));
     assert_eq!(env.run(&["--demo", "pricing", "no-such-model"]).code, Some(1));
+    let notes = env.run(&["--demo", "pricing"]).stderr;
+    assert!(notes.contains("list prices of 2026-11-15 (litellm"), "{notes}");
+    assert!(notes.contains("To refresh: save https://"), "{notes}");
 }
 
 #[test]

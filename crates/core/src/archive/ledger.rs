@@ -17,7 +17,7 @@ pub(crate) const SLOT: i64 = 15 * 60 * 1000;
 
 /// Where the price of a call may change with the size of its prompt. A table of prices with other
 /// limits is asked call by call.
-const LIMITS: [u64; 3] = [128_000, 200_000, 272_000];
+const LIMITS: [u64; 4] = [100_000, 128_000, 200_000, 272_000];
 
 /// Takes the sessions of a group out.
 pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {

@@ -95,6 +95,8 @@ mod tests {
             input: Price::default(),
             output: Price::default(),
             cache_read: None,
+            cache_write_5m: None,
+            cache_write_1h: None,
             tier: None,
             overridden: false,
         }

@@ -14,7 +14,7 @@ pub enum PricingError {
 
     /// JSON, but in neither of the two forms.
     #[error(
-        "`{file}` is no price file: expected `{{\"rows\": [{{\"model\": …, \"input\": …, \"output\": …}}]}}` \
+        "`{file}` is not a price file: expected `{{\"rows\": [{{\"model\": …, \"input\": …, \"output\": …}}]}}` \
          in USD per million tokens, or LiteLLM's JSON with `input_cost_per_token`; found {found}"
     )]
     Neither { file: String, found: String },

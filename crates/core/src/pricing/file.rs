@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn files_that_are_no_price_files() {
-        let form = "is no price file: expected `{\"rows\": [{\"model\": …, \"input\": …, \"output\": …}]}` in USD \
+        let form = "is not a price file: expected `{\"rows\": [{\"model\": …, \"input\": …, \"output\": …}]}` in USD \
              per million tokens, or LiteLLM's JSON with `input_cost_per_token`; found ";
         let cases = [
             ("", "is not JSON: EOF while parsing a value at line 1 column 0".to_owned()),

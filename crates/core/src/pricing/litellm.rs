@@ -14,6 +14,8 @@ use super::row::PriceRow;
 const INPUT: &str = "input_cost_per_token";
 const OUTPUT: &str = "output_cost_per_token";
 const CACHE: &str = "cache_read_input_token_cost";
+const WRITE_5M: &str = "cache_creation_input_token_cost";
+const WRITE_1H: &str = "cache_creation_input_token_cost_above_1hr";
 /// The entry that explains the fields; its prices are zeros.
 const SAMPLE: &str = "sample_spec";
 
@@ -79,10 +81,14 @@ fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, Pricin
         input,
         output,
         cache_read: read(CACHE)?,
+        cache_write_5m: read(WRITE_5M)?,
+        cache_write_1h: read(WRITE_1H)?,
         above: None,
         tier_input: None,
         tier_output: None,
         tier_cache_read: None,
+        tier_cache_write_5m: None,
+        tier_cache_write_1h: None,
         from: None,
         to: None,
     };
@@ -93,6 +99,8 @@ fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, Pricin
         row.tier_input = Some(above(INPUT)?.unwrap_or(input));
         row.tier_output = Some(above(OUTPUT)?.unwrap_or(output));
         row.tier_cache_read = above(CACHE)?;
+        row.tier_cache_write_5m = above(WRITE_5M)?;
+        row.tier_cache_write_1h = above(WRITE_1H)?;
     }
     Ok(Some(row))
 }
@@ -169,6 +177,29 @@ mod tests {
         // It carries no dates, so it holds for all of them.
         let rows: Vec<_> = table.rows().filter(|row| row.model == "gemini-2.5-pro").collect();
         assert_eq!((rows.len(), rows[0].overridden, rows[0].from), (1, true, None));
+    }
+
+    #[test]
+    fn cache_writes_below_and_above_a_limit() {
+        let table = load(
+            r#"{"m": {"input_cost_per_token": 1e-07, "output_cost_per_token": 5e-07,
+            "cache_creation_input_token_cost": 1.25e-07,
+            "cache_creation_input_token_cost_above_1hr": 2e-07,
+            "input_cost_per_token_above_100k_tokens": 5e-07,
+            "output_cost_per_token_above_100k_tokens": 2.5e-06,
+            "cache_creation_input_token_cost_above_100k_tokens": 6.25e-07,
+            "cache_creation_input_token_cost_above_1hr_above_100k_tokens": 1e-06}}"#,
+        )
+        .unwrap();
+        let row = table.lookup("m", None).unwrap().row;
+        let tier = row.tier.unwrap();
+        let shown =
+            [row.cache_write_5m, row.cache_write_1h, tier.cache_write_5m, tier.cache_write_1h]
+                .map(|price| price.unwrap().to_string());
+        assert_eq!(
+            (tier.above, shown),
+            (100_000, ["0.125", "0.20", "0.625", "1.00"].map(str::to_owned))
+        );
     }
 
     #[test]

@@ -143,7 +143,7 @@ mod tests {
             "gemini",
             "gemini-2.5",
             "gemini-9-pro",
-            "gemma-4-31b-it",
+            "gemma-9-31b-it",
             "Gemini-2.5-Pro",
             " gemini-2.5-pro",
             "gemini-2.5-pro-exp",

@@ -18,11 +18,16 @@ pub struct PriceRow<P = Price> {
     pub input: P,
     pub output: P,
     pub cache_read: Option<P>,
+    /// Writing to the cache, to be kept for 5 minutes or for an hour.
+    pub cache_write_5m: Option<P>,
+    pub cache_write_1h: Option<P>,
     /// Prompts of more tokens than this, cached ones included, cost the `tier_` prices.
     pub above: Option<u64>,
     pub tier_input: Option<P>,
     pub tier_output: Option<P>,
     pub tier_cache_read: Option<P>,
+    pub tier_cache_write_5m: Option<P>,
+    pub tier_cache_write_1h: Option<P>,
     /// The first day, in UTC.
     #[serde(default, deserialize_with = "date")]
     pub from: Option<Date>,
@@ -42,6 +47,8 @@ pub struct Row {
     pub input: Price,
     pub output: Price,
     pub cache_read: Option<Price>,
+    pub cache_write_5m: Option<Price>,
+    pub cache_write_1h: Option<Price>,
     pub tier: Option<Tier>,
     /// Whether it is the user's own.
     pub overridden: bool,
@@ -54,6 +61,8 @@ pub struct Tier {
     pub input: Price,
     pub output: Price,
     pub cache_read: Option<Price>,
+    pub cache_write_5m: Option<Price>,
+    pub cache_write_1h: Option<Price>,
 }
 
 impl PriceRow {
@@ -67,11 +76,13 @@ impl PriceRow {
         {
             return Err("`to` is the day after the last one and must be later than `from`");
         }
+        let caches = [self.tier_cache_read, self.tier_cache_write_5m, self.tier_cache_write_1h];
         let tier = match (self.above, self.tier_input, self.tier_output) {
             (Some(above), Some(input), Some(output)) => {
-                Some(Tier { above, input, output, cache_read: self.tier_cache_read })
+                let [cache_read, cache_write_5m, cache_write_1h] = caches;
+                Some(Tier { above, input, output, cache_read, cache_write_5m, cache_write_1h })
             }
-            (None, None, None) if self.tier_cache_read.is_none() => None,
+            (None, None, None) if caches.iter().all(Option::is_none) => None,
             // Half a tier would price a request by one number given and one made up.
             _ => return Err("a tier needs `above`, `tier_input` and `tier_output` together"),
         };
@@ -82,6 +93,8 @@ impl PriceRow {
             input: self.input,
             output: self.output,
             cache_read: self.cache_read,
+            cache_write_5m: self.cache_write_5m,
+            cache_write_1h: self.cache_write_1h,
             tier,
             overridden,
         })
@@ -97,17 +110,25 @@ impl<P> PriceRow<P> {
         let model = self.model;
         let mut maybe = |key, price: Option<P>| price.map(|p| read(&model, key, p)).transpose();
         let cache_read = maybe("cache_read", self.cache_read)?;
+        let cache_write_5m = maybe("cache_write_5m", self.cache_write_5m)?;
+        let cache_write_1h = maybe("cache_write_1h", self.cache_write_1h)?;
         let tier_input = maybe("tier_input", self.tier_input)?;
         let tier_output = maybe("tier_output", self.tier_output)?;
         let tier_cache_read = maybe("tier_cache_read", self.tier_cache_read)?;
+        let tier_cache_write_5m = maybe("tier_cache_write_5m", self.tier_cache_write_5m)?;
+        let tier_cache_write_1h = maybe("tier_cache_write_1h", self.tier_cache_write_1h)?;
         Ok(PriceRow {
             input: read(&model, "input", self.input)?,
             output: read(&model, "output", self.output)?,
             cache_read,
+            cache_write_5m,
+            cache_write_1h,
             above: self.above,
             tier_input,
             tier_output,
             tier_cache_read,
+            tier_cache_write_5m,
+            tier_cache_write_1h,
             from: self.from,
             to: self.to,
             model,
@@ -153,15 +174,17 @@ mod tests {
     #[test]
     fn a_full_row() {
         let row = row(
-            r#"{"model": "m", "input": 1.25, "output": "10", "cache_read": 0.125, "above": 200000,
-            "tier_input": 2.5, "tier_output": 15, "tier_cache_read": "0.25",
+            r#"{"model": "m", "input": 1.25, "output": "10", "cache_read": 0.125, "cache_write_1h": 2,
+            "above": 200000, "tier_cache_write_5m": 3, "tier_input": 2.5, "tier_output": 15, "tier_cache_read": "0.25",
             "from": "2026-01-17", "to": null}"#,
         )
         .unwrap();
         let json = serde_json::to_value(&row).unwrap();
         let want = serde_json::json!({"model": "m", "from": "2026-01-17", "to": null,
-            "input": "1.25", "output": "10.00", "cache_read": "0.125", "overridden": true,
-            "tier": {"above": 200_000, "input": "2.50", "output": "15.00", "cache_read": "0.25"}});
+            "input": "1.25", "output": "10.00", "cache_read": "0.125", "cache_write_5m": null,
+            "cache_write_1h": "2.00", "overridden": true,
+            "tier": {"above": 200_000, "input": "2.50", "output": "15.00", "cache_read": "0.25",
+                "cache_write_5m": "3.00", "cache_write_1h": null}});
         assert_eq!(json, want);
     }
 
@@ -177,8 +200,15 @@ mod tests {
                 "a tier needs",
             ),
             (r#"{"model": "m", "input": 1, "output": 2, "tier_cache_read": 1}"#, "a tier needs"),
+            (
+                r#"{"model": "m", "input": 1, "output": 2, "tier_cache_write_1h": 1}"#,
+                "a tier needs",
+            ),
             (r#"{"model": "m", "input": 1, "output": 2, "above": -9}"#, "invalid value"),
-            (r#"{"model": "m", "input": 1, "output": -2}"#, "`-2` is no price in USD per million"),
+            (
+                r#"{"model": "m", "input": 1, "output": -2}"#,
+                "`-2` is not a price in USD per million",
+            ),
             (r#"{"model": "m", "input": 1, "output": 2, "from": "May"}"#, "a date in quotes"),
             (
                 r#"{"model": "m", "input": 1, "output": 2, "from": {"x": "2026-01-17"}}"#,

@@ -178,9 +178,9 @@ mod tests {
     #[test]
     fn every_embedded_model_has_a_price() {
         let table = read_embedded(include_str!("table.json")).unwrap();
-        assert_eq!(table.date().to_string(), "2026-08-05");
-        assert_eq!(table.sources().len(), 2);
-        assert_eq!(table.models.len(), 138);
+        assert_eq!(table.date().to_string(), "2026-11-15");
+        assert_eq!(table.sources().len(), 3);
+        assert!(table.models.len() > 190, "{}", table.models.len());
         let (mut free, mut odd) = (BTreeSet::new(), Vec::new());
         for row in table.rows() {
             let found = table.lookup(&row.model, None).unwrap();
@@ -200,19 +200,27 @@ mod tests {
                 odd.push((row.model.as_str(), row.from.unwrap().to_string()));
             }
         }
-        assert_eq!(free, BTreeSet::from(["gemma-3-27b-it"]), "the source gives it for nothing");
+        let gemma = ["gemma-3-27b-it", "gemma-4-26b-a4b-it", "gemma-4-31b-it"];
+        assert_eq!(free, BTreeSet::from(gemma), "the source gives them for nothing");
         // The source had these for a few weeks and then corrected them; both are older than Gemini CLI.
         let slips = [
-            ("gemini-2.5-pro-preview-03-25", "2025-04-05".to_owned()),
             ("claude-3-5-haiku-20241022", "2025-03-02".to_owned()),
+            ("gemini-2.5-pro-preview-03-25", "2025-04-05".to_owned()),
         ];
         assert_eq!(odd, slips);
     }
 
     #[test]
     fn rows_that_gemini_cli_needs() {
+        const NEEDED: [&str; 5] = [
+            "gemini-2.5-pro",
+            "gemini-3-pro-preview",
+            "gemini-3.5-flash",
+            "gemini-3.6-flash",
+            "gemini-3.8-flash",
+        ];
         let table = Table::embedded();
-        let shown: Vec<String> = ["gemini-2.5-pro", "gemini-3-pro-preview", "gemini-3.5-flash"]
+        let shown: Vec<String> = NEEDED
             .iter()
             .flat_map(|model| table.model(model).unwrap())
             .map(|row| {
@@ -232,8 +240,28 @@ mod tests {
             "2026-01-17 - 1.25/10.00/0.125 200000 2.50/15.00/0.25",
             "- - 2.00/12.00/0.20 200000 4.00/18.00/0.40",
             "- - 1.50/9.00/0.15 -",
+            "- 2026-11-15 1.50/7.50/0.15 -",
+            "2026-11-15 - 0.75/3.75/0.075 -",
+            "- - 0.75/3.75/0.075 -",
         ];
         assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn cache_writes_of_the_other_vendors() {
+        let table = Table::embedded();
+        let writes = |model: &str| {
+            let row = table.lookup(model, None).unwrap().row;
+            let tier = row.tier.map(|tier| (tier.cache_write_5m, tier.cache_write_1h));
+            let shown = |price: Option<Price>| price.map_or("-".to_owned(), |p| p.to_string());
+            let pair = |(a, b)| format!("{}/{}", shown(a), shown(b));
+            let base = pair((row.cache_write_5m, row.cache_write_1h));
+            format!("{base} {}", tier.map_or(String::new(), pair))
+        };
+        assert_eq!(writes("claude-haiku-5-5"), "0.125/0.20 0.625/1.00");
+        assert_eq!(writes("claude-sonnet-4-5"), "3.75/6.00 ");
+        assert_eq!(writes("gpt-5.6"), "5.00/- 10.00/-");
+        assert_eq!(writes("gemini-2.5-pro"), "-/- -/-");
     }
 
     #[test]

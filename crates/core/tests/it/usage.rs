@@ -1,7 +1,7 @@
 //! Counting, on made-up homes: whatever the group and the zone, the rows add up to what was written.
 
 use backstory_core::agent::gemini;
-use backstory_core::archive::Archive;
+use backstory_core::archive::{Archive, sums_suffice};
 use backstory_core::pricing::Table;
 use backstory_core::query::usage::{Group, Question, Sum, usage};
 use backstory_core::time::Period;
@@ -72,4 +72,10 @@ proptest! {
             }
         }
     }
+}
+
+/// Other limits would make every question read single calls.
+#[test]
+fn sums_answer_by_the_embedded_prices() {
+    assert!(sums_suffice(&Period::default(), &Table::embedded()));
 }
