@@ -22,6 +22,7 @@ mod search;
 mod sessions;
 mod show;
 mod support;
+mod titles;
 mod usage;
 #[cfg(unix)]
 mod watch;

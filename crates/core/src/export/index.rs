@@ -6,7 +6,6 @@ use jiff::tz::TimeZone;
 
 use super::escape;
 use super::html::{foot, head};
-use super::tool::short;
 use crate::clean;
 use crate::model::{Session, SessionKind};
 use crate::number::{count, date, plural};
@@ -27,7 +26,7 @@ impl Entry<'_> {
     }
 
     fn title(&self) -> String {
-        short(&self.session.title().0, 100)
+        self.session.title().0
     }
 
     fn day(&self, zone: &TimeZone) -> String {

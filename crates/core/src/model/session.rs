@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::usage::Usage;
 use crate::agent::AgentKind;
+use crate::clean;
 use crate::project::Project;
 
 /// A session without the text of its messages.
@@ -84,18 +85,18 @@ impl Session {
         }
     }
 
-    /// What to call it, and how that was chosen.
+    /// Returns what to call it and how that was chosen: one line of at most 120 characters.
     pub fn title(&self) -> (String, TitleFrom) {
-        if let Some(name) = &self.name {
-            return (name.clone(), TitleFrom::Name);
-        }
-        if let Some(summary) = self.summary.as_deref().filter(|text| !text.trim().is_empty()) {
-            return (one_line(summary), TitleFrom::Summary);
-        }
-        if let Some(prompt) = self.first_prompt.as_deref().filter(|text| !text.trim().is_empty()) {
-            return (one_line(prompt), TitleFrom::Prompt);
-        }
-        (self.id.clone(), TitleFrom::Id)
+        let chosen = [
+            (self.name.as_deref(), TitleFrom::Name),
+            (self.summary.as_deref(), TitleFrom::Summary),
+            (self.first_prompt.as_deref(), TitleFrom::Prompt),
+        ];
+        chosen
+            .into_iter()
+            .map(|(text, from)| (headline(text.unwrap_or_default()), from))
+            .find(|(title, _)| !title.is_empty())
+            .unwrap_or_else(|| (self.id.clone(), TitleFrom::Id))
     }
 
     /// Whether it belongs into a list that nobody narrowed: a conversation in which something was
@@ -105,9 +106,42 @@ impl Session {
     }
 }
 
-/// Text in one line, white space collapsed.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// The longest title, in characters.
+const LONGEST: usize = 120;
+
+/// Makes a text one line: white space collapsed, unsafe characters removed, and the end cut off between
+/// words where it is too long. Reads no more of the text than it needs, because prompts can be long.
+fn headline(text: &str) -> String {
+    let mut out = String::new();
+    let (mut length, mut is_gap) = (0, false);
+    for c in text.chars() {
+        if c.is_whitespace() {
+            is_gap = length > 0;
+            continue;
+        }
+        if clean::is_unsafe(c) {
+            continue;
+        }
+        if is_gap {
+            out.push(' ');
+            length += 1;
+        }
+        out.push(c);
+        length += 1;
+        is_gap = false;
+        if length > LONGEST {
+            return cut(&out);
+        }
+    }
+    out
+}
+
+/// Cuts a text that is longer than a title; a word that fills half of it is cut in two.
+fn cut(text: &str) -> String {
+    let end = text.char_indices().nth(LONGEST - 1).map_or(text.len(), |(end, _)| end);
+    let middle = text.char_indices().nth(LONGEST / 2).map_or(0, |(middle, _)| middle);
+    let gap = text[..end].rfind(' ').filter(|gap| *gap >= middle);
+    format!("{}…", text[..gap.unwrap_or(end)].trim_end())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -210,6 +244,39 @@ impl State {
             Self::Live => "live",
             Self::Gone => "gone",
             Self::LogOnly => "log-only",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn titles_end_between_words() {
+        assert_eq!(headline("  fix\n\tthe \u{1b}[31mlogin  "), "fix the [31mlogin");
+        let short = "word ".repeat(24);
+        assert_eq!(headline(&short), short.trim());
+        assert_eq!(headline(&"word ".repeat(25)), format!("{}…", "word ".repeat(23).trim()));
+        assert_eq!(headline(&"x".repeat(500)), format!("{}…", "x".repeat(119)));
+        assert_eq!(
+            headline(&format!("see {}", "é".repeat(500))),
+            format!("see {}…", "é".repeat(115))
+        );
+        assert_eq!(headline(" \n "), "");
+    }
+
+    proptest! {
+        #[test]
+        fn a_title_is_one_short_line(text in "(\\PC|[ \n\t\r\u{1b}\u{202e}]){0,300}") {
+            let title = headline(&text);
+            prop_assert!(title.chars().count() <= LONGEST);
+            prop_assert_eq!(clean::line(&title), title.as_str());
+            let words: String = text.chars().filter(|c| !clean::is_unsafe(*c) || c.is_whitespace()).collect();
+            let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+            prop_assert!(words.starts_with(title.trim_end_matches('…')));
         }
     }
 }

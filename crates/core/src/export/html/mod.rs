@@ -14,7 +14,6 @@ use std::io::{self, Write};
 use self::story::Story;
 use super::document::{Document, buckets, typed};
 use super::escape::html;
-use super::tool::short;
 use crate::clean;
 use crate::number::{count, plural};
 
@@ -23,8 +22,7 @@ const SCRIPT: &str = include_str!("script.js");
 
 /// Writes one session.
 pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let title = document.session.title().0;
-    head(&short(&title, 120), out)?;
+    head(&document.session.title().0, out)?;
     out.write_all(b"<a class=\"skip\" href=\"#story\">Skip to the conversation</a>\n")?;
     side(document, out)?;
     writeln!(out, "<main>")?;
@@ -87,7 +85,7 @@ fn header(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
         "<p class=\"place\"><b>{}</b> <span>{}</span></p>\n<h1>{}</h1>",
         line(&project.name),
         if place == project.name { String::new() } else { line(place) },
-        html(&short(&session.title().0, 300)),
+        html(&session.title().0),
     )?;
     let mut facts = vec![html(&document.span()).into_owned()];
     facts.extend(session.models.iter().map(|model| line(model)));
