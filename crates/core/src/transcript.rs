@@ -6,7 +6,7 @@
 use serde_json::value::RawValue;
 
 use crate::agent::gemini::KEY_ARGUMENTS;
-use crate::model::{Message, MessageKind, Thought, ToolCall, ToolStatus};
+use crate::model::{Message, MessageKind, Thought, ToolCall};
 use crate::read::json::{self, Raw};
 
 /// What to show besides words, tools and errors.
@@ -73,7 +73,7 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
                     push(What::Agent(&message.text));
                 }
                 for call in &message.tool_calls {
-                    let is_error = call.status == ToolStatus::Error;
+                    let is_error = call.has_failed();
                     if wants(Only::Tool) || (is_error && wants(Only::Error)) {
                         push(tool(call, options));
                     }

@@ -248,9 +248,11 @@ impl Page<'_> {
         let blocks = blocks(messages, options);
         if blocks.is_empty() {
             let why = if messages.is_empty() {
-                "There is no message in it."
+                "There are no messages in it."
+            } else if options.only.is_empty() {
+                "Neither you nor the agent said anything; `--info` shows the rest."
             } else {
-                "Nothing of it was said by you or the agent; `--info` shows the rest."
+                "Nothing in it matches `--only`."
             };
             self.printer.line(Line::new().styled(style::DIM, why))?;
         }
@@ -456,9 +458,7 @@ impl Page<'_> {
         margin: &str,
     ) -> Result<()> {
         let (mark, color) = match call.status {
-            ToolStatus::Success if call.exit_code.is_some_and(|code| code != 0) => {
-                ("✗", style::WARNING)
-            }
+            ToolStatus::Success if call.has_failed() => ("✗", style::WARNING),
             ToolStatus::Success => ("✓", style::GOOD),
             ToolStatus::Error => ("✗", style::ERROR),
             ToolStatus::Cancelled => ("⊘", style::WARNING),

@@ -220,6 +220,8 @@ struct ToolCallRow<'a> {
     description: Option<&'a str>,
     args: Option<&'a RawValue>,
     status: &'static str,
+    /// The call or the command it ran has failed.
+    failed: bool,
     recorded: bool,
     at: Option<Time>,
     output: Option<&'a str>,
@@ -246,6 +248,7 @@ impl<'a> ToolCallRow<'a> {
             description: call.description.as_deref(),
             args: call.args.as_deref(),
             status: call.status.name(),
+            failed: call.has_failed(),
             recorded: call.recorded,
             at: time(call.at),
             output: call.output.as_deref(),

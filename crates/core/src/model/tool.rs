@@ -30,6 +30,13 @@ pub struct ToolCall {
     pub agent_session: Option<String>,
 }
 
+impl ToolCall {
+    /// Returns whether it ended in an error, or ran a command that did.
+    pub fn has_failed(&self) -> bool {
+        self.status.with_exit_code(self.exit_code) == ToolStatus::Error
+    }
+}
+
 /// A tool's name, and what it is called in a world of many agents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolName {
@@ -52,6 +59,16 @@ pub enum ToolStatus {
 }
 
 impl ToolStatus {
+    /// Returns how a call ended: a command that exits with another code than 0 has failed, although
+    /// the tool that ran it has not.
+    #[must_use]
+    pub fn with_exit_code(self, code: Option<i32>) -> Self {
+        match self {
+            Self::Success if code.is_some_and(|code| code != 0) => Self::Error,
+            status => status,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Success => "success",

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::reading::tool_calls;
 use crate::agent::gemini::{Assembled, ToolFact, tool_name};
-use crate::model::{ToolCall, ToolStatus};
+use crate::model::ToolCall;
 use crate::read::bytes::Bytes;
 use crate::shell;
 use crate::time::Period;
@@ -52,7 +52,7 @@ impl Commands {
     pub fn add(&mut self, assembled: &Assembled, bytes: &dyn Bytes) -> io::Result<()> {
         let is_shell = |tool: &ToolFact| is_shell(&tool.name);
         tool_calls(assembled, bytes, &self.period, is_shell, |call, at| {
-            let failed = has_failed(call);
+            let failed = call.has_failed();
             for command in command_text(call).iter().flat_map(|text| shell::split(text)) {
                 let key = if self.full { command.text.clone() } else { command.program };
                 let sum = self.sums.entry(key).or_default();
@@ -86,10 +86,6 @@ impl Commands {
 fn is_shell(name: &str) -> bool {
     let tool = tool_name(name, None);
     tool.canonical == "shell_exec" && !name.contains("background")
-}
-
-fn has_failed(call: &ToolCall) -> bool {
-    matches!(call.status, ToolStatus::Error) || call.exit_code.is_some_and(|code| code != 0)
 }
 
 /// The command line of a shell call: `command` or `cmd`, in an object or in a string that is one.

@@ -71,6 +71,9 @@ impl Failures {
 /// The first line of an error that says anything, and not more of it than a screen is wide.
 fn first_line(call: &ToolCall) -> String {
     const LONGEST: usize = 200;
+    if let Some(code) = call.exit_code.filter(|_| call.status != ToolStatus::Error) {
+        return format!("exit code {code}");
+    }
     let text = call.error.as_deref().or(call.output.as_deref()).unwrap_or_default();
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     line.unwrap_or("no text").chars().take(LONGEST).collect()

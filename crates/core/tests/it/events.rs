@@ -152,6 +152,12 @@ fn check_tree(folder: &Path) {
         for event in &events {
             let end = match (event["type"].as_str().unwrap(), event["status"].as_str()) {
                 ("tool_use", _) => "calls",
+                // The tool ran, but the command it ran failed.
+                ("tool_result", Some("success"))
+                    if event["exit_code"].as_i64().is_some_and(|n| n != 0) =>
+                {
+                    "error"
+                }
                 ("tool_result", Some("success")) => "success",
                 ("tool_result", Some("error")) => "error",
                 ("tool_result", _) => "cancelled",

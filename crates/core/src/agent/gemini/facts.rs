@@ -128,6 +128,7 @@ pub struct ToolFact {
     pub name: Box<str>,
     /// The session of the agent it started.
     pub agent_id: Option<Box<str>>,
+    /// How it ended; a command that exits with another code than 0 has failed.
     pub status: ToolStatus,
     /// The MCP server it belongs to.
     pub server: Option<Box<str>>,
@@ -146,9 +147,10 @@ impl ToolFact {
         let server = tools::server(&name, shown.as_deref()).filter(|server| !server.is_empty());
         let status = call.status.and_then(json::string);
         Self {
-            id: text(call.id),
             agent_id: text(call.agent_id),
-            status: toolcall::status(status.as_deref(), false),
+            status: toolcall::status(status.as_deref(), false)
+                .with_exit_code(toolcall::recorded_exit_code(call, &name)),
+            id: text(call.id),
             server: server.map(Box::from),
             at: call.timestamp.and_then(time),
             // Only edits have lines; what other tools show may be megabytes of something else.

@@ -320,7 +320,7 @@ impl ToolCallIn {
         ToolFact {
             id: (!self.id.is_empty()).then(|| self.id.as_str().into()),
             agent_id: self.agent_session.as_deref().map(Box::from),
-            status: self.status(),
+            status: self.status().with_exit_code(self.exit_code),
             server: server.filter(|server| !server.is_empty()).map(Box::from),
             at: self.at,
             lines: self.lines_added.zip(self.lines_removed).filter(|_| tools::edits(&self.name)),

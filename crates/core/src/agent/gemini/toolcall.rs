@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::facts::time;
 use super::record::{ToolCallFields, elements};
-use super::tools::tool_name;
+use super::tools::{self, tool_name};
 use crate::model::{ToolCall, ToolStatus};
 use crate::read::json::{self, Raw};
 
@@ -29,7 +29,11 @@ pub(super) fn recorded(
         status: status(text(call.status).as_deref(), error.is_some()),
         recorded: true,
         at: call.timestamp.and_then(time),
-        exit_code: output.as_deref().or(error.as_deref()).and_then(exit_code),
+        exit_code: output
+            .as_deref()
+            .or(error.as_deref())
+            .filter(|_| tools::runs_commands(&name))
+            .and_then(exit_code),
         output,
         error,
         result_display: call.result_display.filter(|r| r.get() != "null").map(Raw::boxed),
@@ -74,7 +78,8 @@ pub(super) fn answers(content: Raw<'_>) -> Vec<ToolCall> {
     functions(content, b"functionResponse", |call, function| {
         let (output, error) = function_response(function);
         call.status = if error.is_some() { ToolStatus::Error } else { ToolStatus::Success };
-        call.exit_code = output.as_deref().and_then(exit_code);
+        call.exit_code =
+            output.as_deref().filter(|_| tools::runs_commands(&call.name.name)).and_then(exit_code);
         (call.output, call.error) = (output, error);
         true
     })
@@ -229,9 +234,20 @@ fn words(raw: Raw<'_>) -> Option<String> {
     }
 }
 
-/// `Exit Code: 3`, where the output tells it.
+/// What a command's exit code follows in the output.
+const MARK: &str = "Exit Code: ";
+
+/// Returns the exit code that the record of a call has, reading the output only where there is one.
+pub(super) fn recorded_exit_code(call: &ToolCallFields<'_>, name: &str) -> Option<i32> {
+    let result = call.result.filter(|_| tools::runs_commands(name))?;
+    memchr::memmem::find(result.get().as_bytes(), MARK.as_bytes())?;
+    let id = call.id.and_then(json::string).unwrap_or_default();
+    let (output, error) = response(result, &id);
+    output.as_deref().or(error.as_deref()).and_then(exit_code)
+}
+
+/// `Exit Code: 3`, where the output has it.
 fn exit_code(output: &str) -> Option<i32> {
-    const MARK: &str = "Exit Code: ";
     // The last one that begins a line. Forwards, for that is many times faster.
     let bytes = output.as_bytes();
     let places = memchr::memmem::find_iter(bytes, MARK);

@@ -95,6 +95,12 @@ pub(super) fn edits(name: &str) -> bool {
     row.is_some_and(|(.., category)| *category == "Edit")
 }
 
+/// Returns whether a tool runs commands of a shell, so that its output ends with an exit code.
+pub(super) fn runs_commands(name: &str) -> bool {
+    let row = TABLE.iter().find(|(names, ..)| names.contains(&name));
+    row.is_some_and(|(.., category)| *category == "Execute")
+}
+
 /// The MCP server of a tool that is not one of Gemini CLI's own.
 pub(super) fn server<'a>(name: &'a str, shown: Option<&'a str>) -> Option<&'a str> {
     let may_be =
