@@ -40,6 +40,14 @@ pub(crate) struct Filters {
     until: Option<String>,
 }
 
+/// Reads how many rows to show.
+pub(crate) fn limit(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a number of 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
     /// Conversations
@@ -97,7 +105,7 @@ fn when(
     let now = ctx.now.to_zoned(ctx.zone.clone());
     match time::stretch(word, &now) {
         Some(stretch) => Ok(Some(stretch)),
-        None => Err(Failure::new(format!("`{flag}`: `{word}` is no time"))
+        None => Err(Failure::new(format!("`{flag}`: `{word}` is not a valid time"))
             .hint(format!("write {}", time::FORMS))),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::agent::gemini::is_unique;
 use crate::archive::{Archive, ArchiveError};
 use crate::discover::Found;
 use crate::model::{Session, SessionKind};
@@ -91,9 +92,10 @@ impl Collection {
     }
 
     /// Returns the beginning of an id that no other session of its kind shares, at least 8 characters.
+    /// An id that the agent did not make random says nothing by its beginning, and is returned whole.
     pub fn short(&self, session: &Session) -> String {
         let id = session.id.as_str();
-        if id.contains('/') {
+        if !is_unique(id) {
             return id.to_owned();
         }
         let places = self.kinds.get(&session.kind).map_or(&[][..], Vec::as_slice);

@@ -6,7 +6,7 @@ use jiff::{Span, Timestamp, ToSpan, Zoned};
 use serde::{Serialize, Serializer};
 
 /// What a time that was asked for can look like, for error messages.
-pub const FORMS: &str = "a date (2026-08-01), a time (2026-08-01T14:30), an age (12h, 7d, 2w, 3m), today, yesterday, \
+pub const FORMS: &str = "a date (2026-08-01), a time (2026-08-01T14:30), an age (30min, 12h, 7d, 2w, 3mo, 1y), today, yesterday, \
      this-week, this-month, last-week or last-month";
 
 /// A time as documents have it: UTC with milliseconds.
@@ -139,16 +139,17 @@ fn days(from: Date, to: Date, zone: &TimeZone) -> Option<(Timestamp, Timestamp)>
     Some((start(from)?, start(to)?))
 }
 
-/// `12h`, `7d`, `2w`, `3m`, `1y`.
+/// `30min`, `12h`, `7d`, `2w`, `3mo`, `1y`. An `m` alone could be minutes or months, and is neither.
 fn age(word: &str) -> Option<Span> {
-    let unit = word.chars().last()?;
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
     let number: i64 = word.strip_suffix(unit)?.parse().ok().filter(|n| (0..100_000).contains(n))?;
     Some(match unit {
-        'h' => number.hours(),
-        'd' => number.days(),
-        'w' => number.weeks(),
-        'm' => number.months(),
-        'y' => number.years(),
+        "min" => number.minutes(),
+        "h" => number.hours(),
+        "d" => number.days(),
+        "w" => number.weeks(),
+        "mo" => number.months(),
+        "y" => number.years(),
         _ => return None,
     })
 }
@@ -169,7 +170,11 @@ mod tests {
         assert_eq!(got("last-month"), want("2026-06-30T22:00:00Z", "2026-07-31T22:00:00Z"));
         assert_eq!(got("7d"), want("2026-08-07T16:30:00Z", "2026-08-07T16:30:00Z"));
         assert_eq!(got("2026-08-01T14:30"), want("2026-08-01T12:30:00Z", "2026-08-01T12:30:00Z"));
-        for bad in ["", "7", "d", "soon", "2026-13-01", "-3d", "2026-02-30"] {
+        assert_eq!(got("30min"), want("2026-08-14T16:00:00Z", "2026-08-14T16:00:00Z"));
+        assert_eq!(got("3mo"), want("2026-05-14T16:30:00Z", "2026-05-14T16:30:00Z"));
+        // Minutes or months: nobody can tell.
+        assert_eq!(got("30m"), None);
+        for bad in ["", "7", "d", "soon", "2026-13-01", "-3d", "2026-02-30", "7 d", "mo"] {
             assert_eq!(got(bad), None, "{bad}");
         }
     }

@@ -3,6 +3,7 @@ use std::io;
 use std::path::Path;
 
 use anstyle::Style;
+use backstory_core::agent::gemini::is_unique;
 use backstory_core::agent::gemini::retention::short_id;
 
 use crate::context::Context;
@@ -284,7 +285,8 @@ impl Page<'_> {
             };
             let file = name(&deletion.file);
             let what = match &deletion.session {
-                Some(id) if !verbose => id.chars().take(8).collect(),
+                Some(id) if !verbose && is_unique(id) => id.chars().take(8).collect(),
+                Some(id) if !verbose => id.clone(),
                 None if !verbose => short_id(file).unwrap_or(file).to_owned(),
                 _ => file.to_owned(),
             };

@@ -170,7 +170,7 @@ fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&
         Some(word) => {
             let now = ctx.now.to_zoned(ctx.zone.clone());
             let stretch = time::stretch(word, &now).ok_or_else(|| {
-                Failure::new(format!("`--before`: `{word}` is no time"))
+                Failure::new(format!("`--before`: `{word}` is not a valid time"))
                     .hint(format!("write {}", time::FORMS))
             })?;
             Some(stretch.0)

@@ -1,5 +1,7 @@
 use std::ffi::OsString;
 
+use backstory_core::collection::{Collection, NotOne};
+
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{Library, cannot_open};
@@ -57,6 +59,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<E
     if name.is_some_and(str::is_empty) {
         return Err(Failure::new("a name cannot be empty").hint("`--clear` takes the name away"));
     }
+    if let Some(name) = name {
+        check_free(&library.all, &id, name)?;
+    }
     library.archive.set_name(&id, name, ctx.now).map_err(cannot_open)?;
     match name {
         Some(name) => printer.note(format!("Session `{id}` is called `{name}` now.")),
@@ -84,6 +89,22 @@ pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Resul
         }
     }
     Ok(exit)
+}
+
+/// Refuses a name that means something else already: a name must find its session.
+fn check_free(all: &Collection, id: &str, name: &str) -> Result<()> {
+    let number = name.strip_prefix('@').and_then(|number| number.parse::<usize>().ok());
+    if name == "latest" || number.is_some() {
+        return Err(Failure::new(format!("`{name}` cannot be a name"))
+            .hint("`latest` and `@N` name sessions by their place in the list"));
+    }
+    let other = match all.find(name) {
+        Ok(session) if session.id == id => return Ok(()),
+        Ok(session) => format!("session `{}`", session.id),
+        Err(NotOne::Several { .. }) => "several sessions".to_owned(),
+        Err(NotOne::None(_)) => return Ok(()),
+    };
+    Err(Failure::new(format!("`{name}` already means {other}")).hint("choose another name"))
 }
 
 fn cleaned(tags: &[String]) -> Result<Vec<&str>> {

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use backstory_core::collection::Collection;
 use backstory_core::export::json::Time;
 use backstory_core::query::prompts::{Prompt, prompts};
 use backstory_core::search::{Fields, Finder, Query, Where};
@@ -39,7 +40,7 @@ pub(crate) struct Prompts {
     long: bool,
 
     /// Only the last so many
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 }
 
@@ -89,11 +90,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
     }
     if found.is_empty() {
         let is_empty = library.all.sessions.is_empty();
-        let none = || Failure::nothing("no prompt fits");
+        let none = || Failure::nothing("no prompts match");
         return Err(if is_empty { super::empty(ctx, &library.all.found) } else { none() });
     }
     if args.long {
-        printer.table(&table(ctx, found))?;
+        printer.table(&table(ctx, &library.all, found))?;
     } else {
         for prompt in found {
             printer.line(Line::new().text(one_line(&prompt.text)))?;
@@ -118,7 +119,7 @@ fn row(prompt: &Prompt) -> Row<'_> {
     }
 }
 
-fn table(ctx: &Context, prompts: &[Prompt]) -> Table {
+fn table(ctx: &Context, all: &Collection, prompts: &[Prompt]) -> Table {
     let mut table = Table::new([
         Column::text("TYPED"),
         Column::text("PROJECT"),
@@ -128,8 +129,8 @@ fn table(ctx: &Context, prompts: &[Prompt]) -> Table {
     ]);
     for prompt in prompts {
         let from = if prompt.log_only { "logs only" } else { prompt.from.name() };
-        let session: String =
-            prompt.session.as_deref().unwrap_or_default().chars().take(8).collect();
+        let session = prompt.session.as_deref().and_then(|id| all.get(id));
+        let session = session.map(|session| all.short(session)).unwrap_or_default();
         table.row([
             Cell::styled(style::DIM, prompt.at.map(|at| date(at, &ctx.zone)).unwrap_or_default()),
             prompt.project.name.as_str().into(),

@@ -59,7 +59,7 @@ pub(crate) struct Sessions {
     reverse: bool,
 
     /// How many to list [default: 20; no limit with --json and other formats]
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
     /// How to print them

@@ -35,7 +35,7 @@ pub(crate) struct Commands {
     full: bool,
 
     /// How many rows [default: 30; no limit with --json and other formats]
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
     /// How to print it

@@ -232,6 +232,9 @@ fn everything_that_was_typed() {
     exit code 0
     --- stdout
       TYPED             PROJECT     SESSION   FROM           TEXT
+                        harbor-api            shell_history  git fetch --all --prune
+                        harbor-api            shell_history  docker run --rm -p 5432:5432 \ postgres:16
+                        harbor-api            shell_history  cargo tree -d
       2026-07-03 09:14  harbor-api  0a71429b  logs only      what does the berth_locks table do, and who still writes to it?
       2026-07-03 09:19  harbor-api  0a71429b  logs only      ok. draft a migration that drops it, but keep a copy of the rows
       2026-07-03 09:31  harbor-api  0a71429b  logs only      /quit
@@ -249,9 +252,6 @@ fn everything_that_was_typed() {
       2026-08-14 07:45  harbor-api  7c45ebba  logs           /quit
       2026-08-14 16:22  harbor-api  614ed381  session        Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
       2026-08-14 16:23  harbor-api  614ed381  session        a wrong month must be a 400, not a 500
-                        harbor-api            shell_history  git fetch --all --prune
-                        harbor-api            shell_history  docker run --rm -p 5432:5432 \ postgres:16
-                        harbor-api            shell_history  cargo tree -d
     --- stderr
     3 of them are all that is left of 1 session, in `logs.json`: 0a71429b-5c59-4030-a9e1-148825e87289
     ");

@@ -74,8 +74,8 @@ fn nothing_fits() {
     insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @"
     exit code 2
     --- stderr
-    error: `--since`: `soon` is no time
-      hint: write a date (2026-08-01), a time (2026-08-01T14:30), an age (12h, 7d, 2w, 3m), today, yesterday, this-week, this-month, last-week or last-month
+    error: `--since`: `soon` is not a valid time
+      hint: write a date (2026-08-01), a time (2026-08-01T14:30), an age (30min, 12h, 7d, 2w, 3mo, 1y), today, yesterday, this-week, this-month, last-week or last-month
     ");
     let json = TestEnv::new().run(&["--demo", "sessions", "-p", "nowhere", "--json"]);
     assert_eq!(json.code, Some(1));

@@ -358,3 +358,58 @@ fn the_demo_verifies() {
     ✓ records     0 faults in what was read
     ");
 }
+
+/// The demo's shell runs that ended with another code than 0 have failed, whoever counts them.
+#[test]
+fn an_exit_code_is_a_failure() {
+    let env = TestEnv::new();
+    let demo = |args: &[&str]| env.json(&[&["--demo", "--json"], args].concat());
+    let tools = demo(&["tools"]);
+    let rows = tools["rows"].as_array().unwrap();
+    let shell = rows.iter().find(|row| row["name"] == "run_shell_command").unwrap();
+    let failed = shell["error"].as_u64().unwrap();
+    let ends = ["success", "error", "cancelled", "unfinished"];
+    let ended: u64 = ends.iter().map(|end| shell[*end].as_u64().unwrap()).sum();
+    assert_eq!(ended, shell["calls"].as_u64().unwrap());
+    assert!(failed >= 3, "{shell}");
+    let failures = tools["failures"].as_array().unwrap();
+    let exits = failures.iter().filter(|row| row["tool"] == "run_shell_command");
+    assert_eq!(exits.map(|row| row["count"].as_u64().unwrap()).sum::<u64>(), failed);
+    assert!(failures.iter().any(|row| row["text"] == "exit code N"), "{failures:?}");
+    let session = demo(&["show", "7c45ebba", "--only", "error"]);
+    let calls = session["messages"].as_array().unwrap().iter();
+    let calls = calls.flat_map(|message| message["tool_calls"].as_array().unwrap());
+    let exits: Vec<_> = calls.filter(|call| call["exit_code"] == 101).collect();
+    assert!(exits.iter().all(|call| call["failed"] == true) && !exits.is_empty());
+    let shown = env.run(&["--demo", "show", "7c45ebba", "--only", "error"]).stdout;
+    assert!(shown.contains("exit code 101"), "{shown}");
+    let none = env.run(&["--demo", "show", "bb287218", "--only", "error"]).stdout;
+    assert!(none.contains("Nothing in it matches `--only`."), "{none}");
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused() {
+    let env = TestEnv::new();
+    for args in [
+        &["--demo", "usage", "daily", "--rollup"][..],
+        &["--demo", "usage", "-n", "0"],
+        &["--demo", "sessions", "-n", "0"],
+        &["--demo", "prompts", "-n", "0"],
+        &["--demo", "search", "tide", "-n", "0"],
+        &["--demo", "sessions", "--since", "30m"],
+    ] {
+        assert_eq!(env.run(args).code, Some(2), "{args:?}");
+    }
+}
+
+/// What was typed last comes last; what has no time does not pretend to be new.
+#[test]
+fn the_last_prompts_are_the_newest() {
+    let env = TestEnv::new();
+    let rows = env.json(&["--demo", "prompts", "--json", "-n", "3"])["prompts"].clone();
+    let times: Vec<&str> =
+        rows.as_array().unwrap().iter().map(|row| row["at"].as_str().unwrap()).collect();
+    assert!(times.is_sorted() && times.len() == 3, "{times:?}");
+    let all = env.run(&["--demo", "prompts", "--long"]).stdout;
+    assert!(!all.contains("checkpoi "), "{all}");
+}

@@ -26,7 +26,7 @@ pub struct Prompt {
     pub project: Arc<Project>,
     pub text: String,
     pub from: From,
-    /// What it is sorted by: its time, or that of its file.
+    /// The time it is sorted by: its own, or that of its session or file.
     order: Option<Timestamp>,
 }
 
@@ -47,7 +47,8 @@ impl From {
     }
 }
 
-/// Returns all of them, each once, the newest last. What cannot be read is counted in
+/// Returns all of them, each once, the newest last. What has no time of its own comes first, because
+/// the time of a file says only when its last line was written. What cannot be read is counted in
 /// [`Archive::unread`].
 pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
     let mut typed = Typed::default();
@@ -65,7 +66,7 @@ pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, Archi
     typed.logs(archive, all)?;
     typed.histories(archive)?;
     let mut out = typed.out;
-    out.sort_by_key(|prompt| prompt.order);
+    out.sort_by_key(|prompt| (prompt.at.is_some(), prompt.order));
     Ok(out)
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Search {
     context: usize,
 
     /// How many hits to show [default: 20; no limit with --json]
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
     /// How many hits to pass over first

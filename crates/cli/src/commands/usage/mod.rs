@@ -63,7 +63,7 @@ pub(crate) struct Usage {
     sort: Option<Sort>,
 
     /// How many rows; of times the newest
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
     /// `current` counts only what the agent would still load: less than what was paid for
@@ -95,6 +95,10 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     super::require_given(ctx)?;
+    if args.rollup && args.group != Group::Session {
+        return Err(Failure::new("`--rollup` adds up sessions and works with no other group")
+            .hint("`backstory usage session --rollup`"));
+    }
     let library = open(ctx, printer, args)?;
     let question = question(ctx, args, &library.all)?;
     let ask = |question: &Question| {

@@ -51,17 +51,17 @@ impl Page<'_> {
     fn titles(&self) -> BTreeMap<&str, String> {
         let sessions =
             self.library.all.sessions.iter().filter(|_| self.args.group == Group::Session);
-        sessions.map(|s| (s.id.as_str(), s.title().0)).collect()
+        let all = &self.library.all;
+        sessions.map(|s| (s.id.as_str(), format!("{}  {}", all.short(s), s.title().0))).collect()
     }
 
     /// A key as people know it.
     fn shown(&self, row: &Row, titles: &BTreeMap<&str, String>) -> String {
         match self.args.group {
-            Group::Session => {
-                let short: String = row.key.chars().take(8).collect();
-                let title = titles.get(row.key.as_str()).cloned().unwrap_or_default();
-                format!("{short}  {}", title.chars().take(48).collect::<String>())
-            }
+            Group::Session => match titles.get(row.key.as_str()) {
+                Some(title) => title.chars().take(58).collect(),
+                None => row.key.clone(),
+            },
             Group::Prompt => {
                 let text = row.text.as_deref().unwrap_or("(no prompt)");
                 text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect()
