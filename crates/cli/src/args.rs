@@ -1,6 +1,7 @@
 //! What can be typed: the flags every command takes, and the commands.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use anstream::ColorChoice;
@@ -10,7 +11,7 @@ use serde::Deserialize;
 
 use crate::commands::Command;
 use crate::error::Exit;
-use crate::output::{Verbosity, style};
+use crate::output::{Verbosity, clean, style};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -142,14 +143,31 @@ pub(crate) fn parse() -> Result<Args, Exit> {
         args.global.from = values(&typed, "--from").map(PathBuf::from).collect();
         args
     });
-    parsed.map_err(|error| {
-        // Nobody is there to be told when this fails.
-        let _ = error.print();
-        match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Fine,
-            _ => Exit::Failed,
+    parsed.map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nobody is there to be told when this fails.
+            let _ = error.print();
+            Exit::Fine
+        }
+        _ => {
+            print_mistake(&error, help_color(&typed));
+            Exit::Failed
         }
     })
+}
+
+/// Prints a mistake. The parser repeats what was typed as it is, which may hold anything.
+fn print_mistake(error: &clap::Error, color: clap::ColorChoice) {
+    let color = match color {
+        clap::ColorChoice::Auto => ColorChoice::Auto,
+        clap::ColorChoice::Always => ColorChoice::Always,
+        clap::ColorChoice::Never => ColorChoice::Never,
+    };
+    let mut err = anstream::AutoStream::new(std::io::stderr(), color);
+    let text = clean::message(&error.render().to_string());
+    let rest = text.strip_prefix("error: ").unwrap_or(&text);
+    let style = style::ERROR;
+    let _ = write!(err, "{style}error: {style:#}{rest}");
 }
 
 /// Help is printed before the command line is understood, so `--color` is looked up by hand.

@@ -97,10 +97,15 @@ impl Context {
             }
         };
         let batch = env.var(BATCH).and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0);
-        let own_archive = archive(global, config.archive.clone());
         let pager = pager(&env);
         let demo = if global.demo { Some(Demo::new()?) } else { None };
         let zone = zone(global, &config, demo.is_some(), &env, home)?;
+        let usual = archive(global, config.archive.clone());
+        // The demo's own goes away with its home, and is made only for commands that write to it.
+        let own_archive = match &demo {
+            Some(demo) => Some(demo.folder.path().join("archive/archive.db")),
+            None => usual.clone(),
+        };
         let color = color(global.color, &config, &env);
         let mut now = now(&env)?;
         if let Some(demo) = &demo {
@@ -121,7 +126,7 @@ impl Context {
             billing: config.billing,
             redact: config.redact,
             machine: config.machine.unwrap_or_else(machine),
-            archive: own_archive.clone().filter(|_| global.from.is_empty()),
+            archive: usual.filter(|_| global.from.is_empty() && demo.is_none()),
             own_archive,
             no_sync: global.no_sync,
             must_write: false,
@@ -134,6 +139,11 @@ impl Context {
             strict: global.strict,
             _demo: demo.map(|demo| demo.folder),
         })
+    }
+
+    /// Returns whether this run shows the made-up sessions.
+    pub(crate) fn is_demo(&self) -> bool {
+        self._demo.is_some()
     }
 
     /// The time by now, for runs that last.
@@ -228,7 +238,7 @@ fn now(env: &Env) -> Result<Timestamp> {
     let Some(pinned) = env.var(NOW) else { return Ok(Timestamp::now()) };
     let pinned = pinned.to_string_lossy();
     pinned.parse().map_err(|error: jiff::Error| {
-        Failure::new(format!("`{NOW}` is `{pinned}`, which is no time"))
+        Failure::new(format!("`{NOW}` is `{pinned}`, which is not a valid time"))
             .because(error)
             .hint("write it like `2026-08-14T16:30:00Z`")
     })

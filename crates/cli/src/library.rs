@@ -253,7 +253,7 @@ fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
                 .note("Another backstory is working on the archive: this is what it held before.");
             return Ok(archive);
         }
-        match open_waiting(printer, path) {
+        match open_waiting(ctx, printer, path) {
             Ok(archive) => return finish_forgetting(ctx, printer, archive),
             Err(ArchiveError::Open { why, .. }) if !ctx.no_sync => printer.warn(format!(
                 "nothing is kept: the archive `{}` cannot be opened ({why})",
@@ -272,7 +272,7 @@ pub(crate) fn open_archive_at(
     path: &Path,
 ) -> Result<Archive> {
     check_new(ctx, path)?;
-    let archive = match open_waiting(printer, path) {
+    let archive = match open_waiting(ctx, printer, path) {
         Err(ArchiveError::Outdated(_)) => {
             rebuild_outdated(ctx, printer, path)?;
             Archive::open(path).map_err(cannot_open)
@@ -287,9 +287,22 @@ fn check_new(ctx: &Context, path: &Path) -> Result<()> {
     if path.exists() { Ok(()) } else { check_place(ctx, path) }
 }
 
-fn open_waiting(printer: &mut Printer, path: &Path) -> std::result::Result<Archive, ArchiveError> {
+fn open_waiting(
+    ctx: &Context,
+    printer: &mut Printer,
+    path: &Path,
+) -> std::result::Result<Archive, ArchiveError> {
     wait_note(printer, path);
-    Archive::open(path)
+    let is_new = !path.exists();
+    let archive = Archive::open(path)?;
+    if is_new && !ctx.is_demo() {
+        printer.note(format!(
+            "Created `{}`, which keeps a private copy of every session, so that it can be read and \
+             restored after Gemini CLI deletes it.",
+            ctx.show(path)
+        ));
+    }
+    Ok(archive)
 }
 
 /// Tells why nothing happens for a while.

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     interrupt::listen();
     let args = match args::parse() {
         Ok(args) => args,
-        Err(told) => return told.into(),
+        Err(exit) => return exit.into(),
     };
     let color = args.global.color.unwrap_or(args::Color::Auto);
     let mut printer = Printer::new(color.into(), Terminal::look(), args.global.verbosity());
@@ -46,6 +46,9 @@ fn main() -> ExitCode {
 fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     let mut ctx = Context::new(&args.global)?;
     ctx.must_write = args.command.as_ref().is_some_and(commands::Command::annotates);
+    if ctx.must_write && ctx.is_demo() {
+        ctx.archive.clone_from(&ctx.own_archive);
+    }
     printer.recolor(ctx.color);
     let exit = commands::run(&ctx, printer, args.command.as_ref());
     let printed = printer.flush();

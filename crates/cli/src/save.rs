@@ -23,6 +23,11 @@ pub(crate) fn save(
 }
 
 fn begin(output: &Path, existing: Existing) -> io::Result<Draft> {
+    let folder = folder_of(output);
+    if !folder.exists() {
+        let what = format!("the folder `{}` does not exist", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, what));
+    }
     interrupt::make(|| Draft::new(output, existing), Draft::name)
 }
 

@@ -42,6 +42,13 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter_map(safe).collect())
 }
 
+/// Cleans a message that repeats what was typed: besides, characters without a width are removed, by
+/// which two words can look alike.
+pub fn message(text: &str) -> String {
+    let is_hidden = |c: char| matches!(c, '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}');
+    block(text).chars().filter(|c| !is_hidden(*c)).collect()
+}
+
 /// Whether a character can be unsafe that begins with this byte: control characters, and the
 /// beginnings of C1, of U+061C and of U+2000 to U+2FFF.
 fn may_be_unsafe(byte: u8) -> bool {
@@ -74,6 +81,7 @@ mod tests {
         assert_eq!(line("evil\u{202E}gnp.exe\u{2066}\u{200F}"), "evilgnp.exe");
         assert_eq!(block("a\r\n\tb\x1b]0;title\x07\u{2029}"), "a\n\tb]0;title");
         assert!(matches!(block("a\n\tb é – → ص"), Cow::Borrowed(_)));
+        assert_eq!(message("a\u{200b}\u{feff}b\u{e0041}\u{9b}\r\nc 🥛"), "ab\nc 🥛");
     }
 
     /// The short cut agrees with the rule, whatever stands around.

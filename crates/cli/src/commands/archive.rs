@@ -8,7 +8,7 @@ use super::export::target::check_place;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{self, cannot_open};
-use crate::output::number::{bytes, count, date, plural};
+use crate::output::number::{bytes, count, date, percent, plural};
 use crate::output::{Column, Printer, Table};
 
 const EXAMPLES: &str = "\
@@ -36,7 +36,7 @@ enum Action {
         /// Where to; it must not be there yet
         file: PathBuf,
     },
-    /// Take over all that another archive holds
+    /// Import everything from another archive
     ///
     /// The same call is counted once, whichever archive it is in; merging twice changes nothing.
     Merge {
@@ -76,17 +76,19 @@ struct Check<'a> {
 /// Where the archive is; an error where this run has none that stays.
 pub(super) fn path(ctx: &Context) -> Result<PathBuf> {
     ctx.own_archive.clone().ok_or_else(|| {
-        Failure::new("there is no archive here").hint(
-            "`--demo` has none that stays, and without a home folder `--archive` must name one",
-        )
+        Failure::new("there is no archive here")
+            .hint("without a home folder, `--archive FILE` must name one")
     })
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &ArchiveArgs) -> Result<Exit> {
     let path = path(ctx)?;
+    if ctx.is_demo() {
+        super::sync::fill(ctx, printer, &path)?;
+    }
     if !path.exists() {
         return Err(Failure::nothing(format!("there is no archive at `{}` yet", ctx.show(&path)))
-            .hint("`backstory sync` makes it"));
+            .hint("`backstory sync` creates it"));
     }
     let mut archive = library::open_archive_at(ctx, printer, &path)?;
     match &args.action {
@@ -128,9 +130,10 @@ fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
             machines: &info.machines,
         })?);
     }
-    let oldest = info.oldest.map(|at| date(at, &ctx.zone)).unwrap_or_default();
-    let share = |part: u64| {
-        format!("{} ({} % of what the files hold)", bytes(part), part * 100 / source_bytes.max(1))
+    let oldest = info.oldest.map(|at| format!(", the oldest of {}", date(at, &ctx.zone)));
+    let share = |part: u64| match source_bytes {
+        0 => bytes(part),
+        all => format!("{} ({} of the files)", bytes(part), percent(part, all)),
     };
     let mut table = Table::new([Column::text(""), Column::long("")]);
     for (what, value) in [
@@ -141,11 +144,14 @@ fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
         ("text index", share(text_bytes)),
         ("captured", format!("{} of {}", bytes(captured_bytes), bytes(source_bytes))),
         ("files", count(info.sources)),
-        ("sessions", format!("{}, the oldest of {oldest}", count(info.sessions))),
-        ("kept though gone", count(info.gone)),
+        ("sessions", format!("{}{}", count(info.sessions), oldest.unwrap_or_default())),
+        ("deleted by agent", count(info.gone)),
         ("forgotten", count(info.forgotten)),
         ("machines", info.machines.join(", ")),
     ] {
+        if value.is_empty() {
+            continue;
+        }
         table.row([what.into(), value.into()]);
     }
     Ok(printer.table(&table)?)
@@ -176,7 +182,7 @@ fn check(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<Exit
     if checked.problems.is_empty() {
         return Ok(Exit::Fine);
     }
-    printer.note("`backstory sync --rebuild` builds it anew from what is whole.");
+    printer.note("`backstory sync --rebuild` rebuilds it from what is whole.");
     Ok(Exit::Nothing)
 }
 

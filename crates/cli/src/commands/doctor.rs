@@ -13,7 +13,7 @@ use crate::output::number::{bytes, count, date, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 use crate::survey::Survey;
 use crate::survey::keeping::HOOK;
-use crate::survey::report::{Deletion, Fault, Report, Retention};
+use crate::survey::report::{Deletion, Fault, Problem, Report, Retention};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,10 +74,13 @@ impl Page<'_> {
         self.printer.line(Line::new().styled(style::HEADING, "Where it looked"))?;
         let mut table = Table::new([Column::text(""), Column::text(""), Column::long("")]);
         for looked in &self.report.looked {
-            let (mark, state) = if looked.exists {
-                (Cell::styled(style::GOOD, "✓"), String::new())
+            let is_below = |problem: &Problem| Path::new(&problem.path).starts_with(&looked.path);
+            let (mark, state) = if !looked.exists {
+                (Cell::styled(style::DIM, "–"), ", not there")
+            } else if self.report.problems.iter().any(is_below) {
+                (Cell::styled(style::WARNING, "!"), ", not all of it can be read")
             } else {
-                (Cell::styled(style::DIM, "–"), ", not there".to_owned())
+                (Cell::styled(style::GOOD, "✓"), "")
             };
             let why = Cell::styled(style::DIM, format!("{}{state}", looked.why));
             table.row([mark, self.path(&looked.path).into(), why]);
@@ -170,6 +173,9 @@ impl Page<'_> {
             self.printer.line(line)?;
         }
         self.cut(shown as u64, report.fault_count)?;
+        if !pending.is_empty() {
+            self.heading("Still being written", Some(pending.len() as u64))?;
+        }
         for fault in pending {
             let text = format!("  … {}: {}", self.place(fault), fault.what);
             self.printer.line(Line::new().styled(style::DIM, text))?;
@@ -280,8 +286,8 @@ impl Page<'_> {
                 (_, true) => Cell::styled(style::WARNING, "the resume bug"),
                 ("age", _) => "its age".into(),
                 ("count", _) => "too many newer ones".into(),
-                ("nothing_to_resume", _) => "nothing to resume in it".into(),
-                _ => "goes with its twin".into(),
+                ("nothing_to_resume", _) => "it cannot be resumed".into(),
+                _ => "shares its id with another file".into(),
             };
             let file = name(&deletion.file);
             let what = match &deletion.session {
@@ -301,7 +307,25 @@ impl Page<'_> {
         self.printer.table(&table)?;
         self.cut(shown as u64, deletions.len() as u64)?;
         let text = "Gemini CLI cleans up when it is started in the project after that time.";
-        self.printer.prose(style::DIM, text)
+        self.printer.prose(style::DIM, text)?;
+        self.kept(deletions)
+    }
+
+    /// Says whether anything is lost by it.
+    fn kept(&mut self, deletions: &[Deletion]) -> io::Result<()> {
+        if self.report.archive.is_none() {
+            return Ok(());
+        }
+        let open = deletions.iter().filter(|d| d.resumable && !d.kept).count() as u64;
+        let text = match open {
+            0 => "All of it is kept in the archive; `backstory restore` brings a session back."
+                .to_owned(),
+            n => format!(
+                "{} not in the archive yet; `backstory sync` keeps them.",
+                plural(n, "file is", "files are")
+            ),
+        };
+        self.printer.prose(if open == 0 { style::DIM } else { style::WARNING }, &text)
     }
 
     fn at_risk(&mut self) -> io::Result<()> {
@@ -324,6 +348,7 @@ impl Page<'_> {
             return Ok(());
         }
         let help = match self.report.archive {
+            Some(_) if at_risk.iter().all(|d| d.kept) => "The archive keeps them.",
             Some(_) => "`backstory sync` keeps them.",
             None => "Copy these files away now.",
         };
@@ -347,12 +372,13 @@ impl Page<'_> {
         ))?;
         if archive.gone > 0 {
             let gone = plural(archive.gone, "session is", "sessions are");
-            self.printer.line(format!("  {gone} kept though the files are gone"))?;
+            self.printer
+                .line(format!("  {gone} kept although Gemini CLI has deleted the files"))?;
         }
         let fresh = match (archive.watched, archive.hook) {
             (true, _) => "`backstory watch` is running",
             (false, true) => "Gemini CLI syncs it at the end of each session",
-            (false, false) => "nothing keeps it up to date but other commands in passing",
+            (false, false) => "it is only updated when you run a command",
         };
         self.printer.line(format!("  {fresh}"))?;
         let Some(advice) = &archive.advice else { return Ok(()) };

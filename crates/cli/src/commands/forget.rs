@@ -4,9 +4,11 @@ use std::path::Path;
 
 use backstory_core::archive::{ArchiveError, Forgotten, Machine};
 use backstory_core::collection::Collection;
+use backstory_core::export::json::Time;
 use backstory_core::model::{Session, State};
 use backstory_core::query::Filter;
 use backstory_core::time::{self, Period};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -21,7 +23,7 @@ Examples:
   backstory forget --before 2025-01-01     all that ended before that day
   backstory unforget 3f2a91c7-…            let it come back";
 
-/// Take sessions out of the archive for good
+/// Remove sessions from the archive for good
 ///
 /// What was captured, read and counted goes, and a note stays that keeps the session from coming
 /// back with the next sync, a rebuild or a merge. The agent's own files are not touched.
@@ -40,7 +42,7 @@ pub(crate) struct Forget {
     #[arg(long, value_name = "WHEN")]
     before: Option<String>,
 
-    /// Say what would go, and leave it
+    /// Only show what would be removed
     #[arg(long)]
     dry_run: bool,
 
@@ -49,12 +51,12 @@ pub(crate) struct Forget {
     yes: bool,
 }
 
-/// Let sessions come back that were forgotten
+/// Allow forgotten sessions to come back
 ///
 /// The next sync reads what the agent still has of them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unforget {
-    /// The whole ids of the sessions; `backstory unforget --list` names them
+    /// The ids of the sessions, or their beginnings; `--list` shows them
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
 
@@ -74,17 +76,19 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
     }
     let chosen = chosen(ctx, &library.all, args)?;
     if chosen.is_empty() {
-        return Err(Failure::nothing("no session fits, so nothing was forgotten"));
+        return Err(Failure::nothing("no sessions match, so nothing was forgotten"));
     }
     let all = with_neighbours(&library.all, &chosen);
-    for session in &all {
-        let when = session.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
-        printer.line(format!("{}  {when}  {}", session.id, session.title().0))?;
+    if !ctx.json {
+        for session in &all {
+            let when = session.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
+            printer.line(format!("{}  {when}  {}", session.id, session.title().0))?;
+        }
     }
     if all.len() > chosen.len() {
         printer.note(format!(
-            "{} with them: they hang under them, or stand in the same files.",
-            plural((all.len() - chosen.len()) as u64, "session goes", "sessions go")
+            "{} too: subagents, and sessions in the same files.",
+            plural((all.len() - chosen.len()) as u64, "session is removed", "sessions are removed")
         ));
     }
     if args.dry_run {
@@ -92,21 +96,63 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
             "{} would be forgotten.",
             plural(all.len() as u64, "session", "sessions")
         ));
+        document(ctx, printer, &all, None)?;
         return Ok(Exit::Fine);
     }
     let ids: Vec<String> = all.iter().map(|session| session.id.clone()).collect();
     let question = format!("Forget {} for good?", plural(ids.len() as u64, "session", "sessions"));
     if !args.yes && !printer.ask(&question)? {
-        return Err(
-            Failure::nothing("nothing was forgotten").hint("`--yes` says so without a question")
-        );
+        return Err(Failure::nothing("nothing was forgotten").hint("`--yes` skips the question"));
     }
-    let Library { mut archive, .. } = library;
+    let Library { mut archive, all: collection, .. } = library;
     let candidates = library::candidates(ctx);
     let setup = library::setup(ctx, Machine::This(&ctx.machine), &candidates);
     let done = archive.forget(&ids, &setup, ctx.now).map_err(cannot_open)?;
     report(ctx, printer, &done);
+    let gone: Vec<&Session> = ids.iter().filter_map(|id| collection.get(id)).collect();
+    document(ctx, printer, &gone, Some(&done))?;
     Ok(Exit::Fine)
+}
+
+/// `backstory.forget/1`
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    dry_run: bool,
+    sessions: Vec<Row>,
+    files: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Row {
+    id: String,
+    title: String,
+    updated: Option<Time>,
+}
+
+/// Prints what was forgotten, or would be, for programs.
+fn document(
+    ctx: &Context,
+    printer: &mut Printer,
+    sessions: &[&Session],
+    done: Option<&Forgotten>,
+) -> Result<()> {
+    if !ctx.json {
+        return Ok(());
+    }
+    let row = |session: &&Session| Row {
+        id: session.id.clone(),
+        title: session.title().0,
+        updated: session.updated.map(Time),
+    };
+    Ok(printer.json(&Document {
+        schema: "backstory.forget/1",
+        dry_run: done.is_none(),
+        sessions: sessions.iter().map(row).collect(),
+        files: done.map_or(0, |done| done.sources),
+        bytes: done.map_or(0, |done| done.bytes),
+    })?)
 }
 
 /// Says what was removed, and where copies remain that are not ours to remove.
@@ -220,21 +266,55 @@ fn with_neighbours<'a>(all: &'a Collection, chosen: &[&'a Session]) -> Vec<&'a S
 pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) -> Result<Exit> {
     let path = super::archive::path(ctx)?;
     let mut archive = library::open_archive_at(ctx, printer, &path)?;
+    let forgotten = archive.forgotten().map_err(cannot_open)?;
     if args.list {
-        let forgotten = archive.forgotten().map_err(cannot_open)?;
-        for id in &forgotten {
-            printer.line(id.as_str())?;
-        }
-        return Ok(if forgotten.is_empty() { Exit::Nothing } else { Exit::Fine });
+        return list(ctx, printer, &forgotten);
     }
-    let lifted = archive.unforget(&args.ids).map_err(cannot_open)?;
-    if lifted == 0 {
-        return Err(Failure::nothing("none of them was forgotten")
-            .hint("`backstory unforget --list` names those that were, by their whole ids"));
+    let ids = args.ids.iter().map(|wanted| tombstone(&forgotten, wanted));
+    let ids: Vec<String> = ids.collect::<Result<_>>()?;
+    let lifted = archive.unforget(&ids).map_err(cannot_open)?;
+    if ctx.json {
+        printer.json(&Tombstones { schema: "backstory.unforget/1", sessions: &ids })?;
     }
     printer.note(format!(
-        "{} come back with the next sync.",
-        plural(lifted, "session can", "sessions can")
+        "{} with the next sync.",
+        plural(lifted, "session comes back", "sessions come back")
     ));
     Ok(Exit::Fine)
+}
+
+/// `backstory.unforget/1`
+#[derive(Serialize)]
+struct Tombstones<'a> {
+    schema: &'static str,
+    sessions: &'a [String],
+}
+
+fn list(ctx: &Context, printer: &mut Printer, forgotten: &BTreeSet<String>) -> Result<Exit> {
+    if ctx.json {
+        let sessions: Vec<String> = forgotten.iter().cloned().collect();
+        printer.json(&Tombstones { schema: "backstory.unforget/1", sessions: &sessions })?;
+    } else if forgotten.is_empty() {
+        printer.note("No sessions were forgotten.");
+    } else {
+        for id in forgotten {
+            printer.line(id.as_str())?;
+        }
+    }
+    Ok(if forgotten.is_empty() { Exit::Nothing } else { Exit::Fine })
+}
+
+/// Finds the forgotten session that an id, or the beginning of one, names.
+fn tombstone(forgotten: &BTreeSet<String>, wanted: &str) -> Result<String> {
+    if forgotten.contains(wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let mut found = forgotten.iter().filter(|id| !wanted.is_empty() && id.starts_with(wanted));
+    match (found.next(), found.next()) {
+        (Some(id), None) => Ok(id.clone()),
+        (Some(_), Some(_)) => Err(Failure::new(format!("`{wanted}` matches several sessions"))
+            .hint("`backstory unforget --list` lists their ids")),
+        (None, _) => Err(Failure::nothing(format!("no session `{wanted}` was forgotten"))
+            .hint("`backstory unforget --list` lists those that were")),
+    }
 }

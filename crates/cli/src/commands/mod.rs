@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use backstory_core::agent::gemini::{Assembled, Holding};
 use backstory_core::archive::ArchiveError;
 use backstory_core::collection::{Collection, NotOne};
-use backstory_core::discover::Found;
+use backstory_core::discover::{Found, Looked, Problem};
 use backstory_core::model::{Session, SessionKind};
 use backstory_core::pricing::{PricingError, Table};
 use backstory_core::query;
@@ -178,7 +178,7 @@ fn no_conversation(ctx: &Context, path: &Path, library: &Library) -> Failure {
 
 fn ambiguous(all: &Collection, wanted: &str, candidates: &[String]) -> Failure {
     const SHOWN: usize = 10;
-    let mut failure = Failure::new(format!("`{wanted}` can mean {} sessions", candidates.len()));
+    let mut failure = Failure::new(format!("`{wanted}` matches {} sessions", candidates.len()));
     for id in candidates.iter().take(SHOWN) {
         let title = all.get(id).map(|session| session.title().0);
         failure = failure.hint(format!("`{id}`: {}", title.unwrap_or_default()));
@@ -245,17 +245,27 @@ fn cannot_count(error: ArchiveError) -> Failure {
 fn empty(ctx: &Context, found: &Found) -> Failure {
     let mut failure = Failure::nothing("no sessions of Gemini CLI were found");
     for looked in &found.looked {
-        let state = if looked.exists { "nothing in it" } else { "not there" };
+        let state = state(found, looked);
         failure = failure.hint(format!("looked in `{}`: {state}", ctx.show(&looked.path)));
     }
     ELSEWHERE.iter().fold(failure, |failure, hint| failure.hint(*hint))
+}
+
+/// Describes a place in which nothing was found.
+fn state(found: &Found, looked: &Looked) -> &'static str {
+    let is_below = |problem: &Problem| problem.path.starts_with(&looked.path);
+    match looked.exists {
+        false => "not there",
+        true if found.problems.iter().any(is_below) => "cannot be read",
+        true => "nothing in it",
+    }
 }
 
 /// How many faults there are, where the answer may lack something by them.
 fn tell_faults(printer: &mut Printer, library: &Library) {
     if library.faults.records > 0 {
         let faults = plural(library.faults.records, "fault", "faults");
-        printer.note(format!("{faults} while reading; `backstory doctor` tells more."));
+        printer.note(format!("{faults} while reading; `backstory doctor` lists them."));
     }
 }
 

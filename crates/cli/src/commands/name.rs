@@ -1,6 +1,7 @@
 use std::ffi::OsString;
 
 use backstory_core::collection::{Collection, NotOne};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -64,9 +65,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<E
     }
     library.archive.set_name(&id, name, ctx.now).map_err(cannot_open)?;
     match name {
-        Some(name) => printer.note(format!("Session `{id}` is called `{name}` now.")),
-        None => printer.note(format!("Session `{id}` has no name of yours any more.")),
+        Some(name) => printer.note(format!("Session `{id}` is now called `{name}`.")),
+        None => printer.note(format!("Removed the name of session `{id}`.")),
     }
+    document(ctx, printer, &library, &id)?;
     Ok(Exit::Fine)
 }
 
@@ -75,7 +77,8 @@ pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Ex
     for tag in cleaned(&args.tags)? {
         library.archive.add_tag(&id, tag, ctx.now).map_err(cannot_open)?;
     }
-    printer.note(format!("Session `{id}`: {}.", args.tags.join(", ")));
+    let tags = document(ctx, printer, &library, &id)?;
+    printer.note(format!("Tags of session `{id}`: {}.", tags.join(", ")));
     Ok(Exit::Fine)
 }
 
@@ -88,6 +91,7 @@ pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Resul
             exit = Exit::Nothing;
         }
     }
+    document(ctx, printer, &library, &id)?;
     Ok(exit)
 }
 
@@ -115,6 +119,36 @@ fn cleaned(tags: &[String]) -> Result<Vec<&str>> {
             .hint("a tag is one word, without spaces and commas")),
         None => Ok(tags),
     }
+}
+
+/// `backstory.annotations/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    session: &'a str,
+    name: Option<&'a str>,
+    tags: &'a [String],
+}
+
+/// Prints what the session is called now, for programs, and returns its tags.
+fn document(
+    ctx: &Context,
+    printer: &mut Printer,
+    library: &Library,
+    id: &str,
+) -> Result<Vec<String>> {
+    let sessions = library.archive.sessions().map_err(cannot_open)?;
+    let session = sessions.into_iter().find(|session| session.id == id);
+    let (name, tags) = session.map(|session| (session.name, session.tags)).unwrap_or_default();
+    if ctx.json {
+        printer.json(&Document {
+            schema: "backstory.annotations/1",
+            session: id,
+            name: name.as_deref(),
+            tags: &tags,
+        })?;
+    }
+    Ok(tags)
 }
 
 /// The session that was named, in an archive that stays.

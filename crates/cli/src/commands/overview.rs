@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use backstory_core::collection::Collection;
+use backstory_core::discover::Found;
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::model::Session;
 use backstory_core::pricing::Bill;
@@ -122,14 +123,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
             roots: &report.roots,
         })?;
     } else if survey.files.is_empty() {
-        empty(ctx, printer, &report, survey.only_antigravity())?;
+        empty(ctx, printer, survey.found, survey.only_antigravity())?;
     } else {
         let mut page = Page { ctx, printer, all };
         page.lately(&lately)?;
         page.recent(&recent)?;
         page.projects(&projects)?;
-        page.warnings(&at_risk, &faults)?;
-        page.next()?;
+        page.warnings(&at_risk, &faults, report.problems.len() as u64)?;
+        page.next(recent.is_empty())?;
     }
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
 }
@@ -142,7 +143,7 @@ fn rows<'a>(sums: impl Iterator<Item = (String, &'a Sum)>) -> Vec<SumRow> {
 fn empty(
     ctx: &Context,
     printer: &mut Printer,
-    report: &Report,
+    found: &Found,
     only_antigravity: bool,
 ) -> Result<()> {
     printer.line(Line::new().styled(style::HEADING, "No sessions of Gemini CLI were found."))?;
@@ -152,13 +153,17 @@ fn empty(
     printer.blank()?;
     printer.line("It looked here:")?;
     let mut table = Table::new([Column::text(""), Column::long("")]);
-    for looked in &report.looked {
-        let state = if looked.exists { "nothing in it" } else { "not there" };
+    for looked in &found.looked {
+        let state = super::state(found, looked);
         let why = Cell::styled(style::DIM, format!("{}, {state}", looked.why));
-        table.row([ctx.show(Path::new(&looked.path)).into(), why]);
+        table.row([ctx.show(&looked.path).into(), why]);
     }
     printer.table(&table)?;
-    if report.looked.is_empty() {
+    for problem in &found.problems {
+        let line = Line::new().styled(style::WARNING, "  ! ").text(ctx.show(&problem.path));
+        printer.line(line.text(format!(": {}", problem.what)))?;
+    }
+    if found.looked.is_empty() {
         printer.line("  nowhere: the home folder is unknown (HOME is not set)")?;
     }
     printer.blank()?;
@@ -188,6 +193,9 @@ impl Page<'_> {
         ];
         sum.extend(lately.total.bill.short());
         self.heading(&format!("Last {DAYS} days: {}", sum.join(", ")))?;
+        if lately.total.calls == 0 {
+            return Ok(self.printer.blank()?);
+        }
         let most = lately.days.iter().map(|(_, sum)| sum.usage.total()).max().unwrap_or(0);
         let mut table = Table::new([
             Column::text(""),
@@ -267,14 +275,21 @@ impl Page<'_> {
     }
 
     /// What should not wait.
-    fn warnings(&mut self, at_risk: &[&Deletion], faults: &FaultsRow) -> Result<()> {
+    fn warnings(&mut self, at_risk: &[&Deletion], faults: &FaultsRow, problems: u64) -> Result<()> {
         let is_soon =
             |d: &&&Deletion| d.at.is_none_or(|at| at.duration_since(self.ctx.now) <= SOON);
-        let sessions = |early: bool| {
-            let doomed = at_risk.iter().filter(is_soon).filter(|d| d.early == early);
-            doomed.filter_map(|d| d.session.as_deref()).collect::<BTreeSet<_>>().len() as u64
+        let is_kept = |id: &str| self.all.get(id).is_some_and(|session| session.captured);
+        let doomed: BTreeSet<(&str, bool)> = at_risk
+            .iter()
+            .filter(is_soon)
+            .filter_map(|deletion| Some((deletion.session.as_deref()?, deletion.early)))
+            .collect();
+        let lost = |early: bool| {
+            let lost = doomed.iter().filter(|(id, is_early)| *is_early == early && !is_kept(id));
+            lost.count() as u64
         };
-        let (bug, age) = (sessions(true), sessions(false));
+        let (bug, age) = (lost(true), lost(false));
+        let kept = doomed.iter().filter(|(id, _)| is_kept(id)).count() as u64;
         let mut lines = Vec::new();
         if bug > 0 {
             lines.push(format!(
@@ -293,27 +308,39 @@ impl Page<'_> {
                 plural(faults.files as u64, "file", "files")
             ));
         }
-        if !lines.is_empty() {
+        if problems > 0 {
+            let places = plural(problems, "file or folder", "files or folders");
+            lines.push(format!("{places} could not be read"));
+        }
+        if !lines.is_empty() || kept > 0 {
             self.printer.blank()?;
         }
         for line in lines {
             let line = Line::new().styled(style::WARNING, "! ").text(line);
             self.printer.line(line.styled(style::DIM, " (`backstory doctor`)"))?;
         }
+        if kept > 0 {
+            let sessions = plural(kept, "session", "sessions");
+            let line = format!("Gemini CLI will soon delete {sessions} that the archive keeps.");
+            self.printer.line(Line::new().styled(style::DIM, line))?;
+        }
         Ok(())
     }
 
-    fn next(&mut self) -> Result<()> {
+    fn next(&mut self, is_empty: bool) -> Result<()> {
+        const READ: [(&str, &str); 2] = [
+            ("backstory sessions --since 7d", "sessions of the last 7 days"),
+            ("backstory show @1", "read the latest one"),
+        ];
+        const REST: [(&str, &str); 2] = [
+            ("backstory doctor", "what was found, what is damaged, what will be deleted and when"),
+            ("backstory --help", "everything else"),
+        ];
         self.printer.blank()?;
         self.heading("Next")?;
         let mut table = Table::new([Column::text(""), Column::long("")]);
-        for (command, what) in [
-            ("backstory sessions --since 7d", "last week's sessions"),
-            ("backstory show @1", "read the latest one"),
-            ("backstory doctor", "what was found, what is damaged, what will be deleted and when"),
-            ("backstory --help", "everything else"),
-        ] {
-            table.row([Cell::styled(style::NAME, command), Cell::styled(style::DIM, what)]);
+        for (command, what) in READ.iter().filter(|_| !is_empty).chain(&REST) {
+            table.row([Cell::styled(style::NAME, *command), Cell::styled(style::DIM, *what)]);
         }
         Ok(self.printer.table(&table)?)
     }

@@ -89,6 +89,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
 }
 
+/// Fills an archive that was not there before, for commands that only look at it.
+pub(super) fn fill(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<()> {
+    let mut archive = library::open_archive_at(ctx, printer, path)?;
+    let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+    read_and_capture(ctx, printer, &mut archive, found, Machine::This(&ctx.machine))?;
+    Ok(())
+}
+
 /// Reads and captures; files that change between the two are read again.
 fn read_and_capture(
     ctx: &Context,
@@ -150,6 +158,6 @@ pub(super) fn tell(
     printer.note(line);
     if faulty > 0 {
         let files = plural(faulty, "file has", "files have");
-        printer.note(format!("{files} faults; `backstory doctor` tells more."));
+        printer.note(format!("{files} faults; `backstory doctor` lists them."));
     }
 }

@@ -21,8 +21,10 @@ impl Line {
     }
 
     pub(crate) fn styled(mut self, style: Style, text: impl AsRef<str>) -> Self {
-        // Writing to a string cannot fail.
-        let _ = write!(self.0, "{style}{}{style:#}", clean::line(text.as_ref()));
+        if !text.as_ref().is_empty() {
+            // Writing to a string cannot fail.
+            let _ = write!(self.0, "{style}{}{style:#}", clean::line(text.as_ref()));
+        }
         self
     }
 

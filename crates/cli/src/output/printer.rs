@@ -1,4 +1,4 @@
-//! Owns stdout and stderr: stdout is the answer, stderr is talk.
+//! Owns stdout and stderr: stdout has the answer, stderr everything said about it.
 
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
 use std::process::{Child, Command, Stdio};
@@ -223,8 +223,11 @@ impl Printer {
     /// Where stderr is closed there is nobody to tell, so its errors are dropped.
     fn say(&mut self, style: Style, label: &str, text: &str) {
         let indent = " ".repeat(label.len().min(4));
-        let text = clean::block(text.trim_end()).replace('\n', &format!("\n{indent}"));
+        let text = clean::message(text.trim_end()).replace('\n', &format!("\n{indent}"));
         let _ = self.out.flush();
-        let _ = writeln!(self.err, "{style}{label}{style:#}{text}");
+        let _ = match label {
+            "" => writeln!(self.err, "{text}"),
+            _ => writeln!(self.err, "{style}{label}{style:#}{text}"),
+        };
     }
 }

@@ -20,9 +20,9 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// `--json` is short for this format.
+    /// Returns the format that was asked for; `--json` means one document, whatever else was said.
     pub(crate) fn or_json(self, json: bool) -> Self {
-        if json && self == Self::Table { Self::Json } else { self }
+        if json { Self::Json } else { self }
     }
 }
 

@@ -122,8 +122,9 @@ impl Table {
 
     fn line(&self, row: &[Cell], widths: &[usize], shown: &[usize]) -> Line {
         let mut line = Line::new().text(" ".repeat(INDENT));
-        let last = shown.last().copied().unwrap_or_default();
-        for n in shown.iter().copied() {
+        let is_filled = |n: &usize| row.get(*n).is_some_and(|cell| !cell.text.is_empty());
+        let last = shown.iter().copied().rev().find(is_filled).unwrap_or_default();
+        for n in shown.iter().copied().filter(|n| *n <= last) {
             let (Some(cell), width, column) = (row.get(n), &widths[n], &self.columns[n]) else {
                 continue;
             };

@@ -21,6 +21,8 @@ pub(crate) struct Doomed {
     pub(crate) why: Why,
     /// Whether there is anything in it to go back to.
     pub(crate) resumable: bool,
+    /// Whether the archive keeps its session.
+    pub(crate) kept: bool,
     /// Set when it goes too early, by the resume bug.
     pub(crate) early: Option<Early>,
 }
@@ -57,6 +59,7 @@ impl<'a> Chats<'a> {
                 path: file.source.path.clone(),
                 session: file.session_id().map(str::to_owned),
                 resumable: file.session().is_some_and(|session| session.resumable),
+                kept: file.is_kept,
                 at: deletion.at,
                 why: deletion.why,
                 early: deletion.early,

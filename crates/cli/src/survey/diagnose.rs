@@ -221,6 +221,7 @@ impl Deletion {
             why,
             with,
             resumable: doomed.resumable,
+            kept: doomed.kept,
             early: doomed.early.is_some(),
             instead_of: doomed.early.and_then(|early| early.instead_of),
         }

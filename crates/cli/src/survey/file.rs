@@ -12,6 +12,8 @@ pub(crate) struct FileRead {
     /// Whether no other file continues its session: only then an unfinished last line may still be
     /// being written.
     pub(crate) is_newest: bool,
+    /// Whether the archive keeps all of its session.
+    pub(crate) is_kept: bool,
 }
 
 pub(crate) enum Holds {
@@ -38,7 +40,7 @@ impl FileRead {
             (Holding::Nothing(shape), _) => Holds::Nothing(shape.name()),
             _ => Holds::Other(source.kind.name()),
         };
-        Self { source, holds, faults: about.faults, is_newest: true }
+        Self { source, holds, faults: about.faults, is_newest: true, is_kept: false }
     }
 
     /// The session's id as every command takes it.

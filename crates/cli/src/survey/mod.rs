@@ -53,8 +53,9 @@ impl<'a> Survey<'a> {
             .into_iter()
             .filter(is_there)
             .map(|row| {
-                let owner = owners.get(row.source.path.as_path());
-                FileRead::new(row, owner.map(|session| session.id.as_str()))
+                let owner = owners.get(row.source.path.as_path()).copied();
+                let is_kept = owner.is_some_and(|session| session.captured);
+                FileRead { is_kept, ..FileRead::new(row, owner.map(|s| s.id.as_str())) }
             })
             .collect();
         mark_newest(&mut files);

@@ -120,6 +120,8 @@ pub(crate) struct Deletion {
     /// The file that takes it along.
     pub(crate) with: Option<String>,
     pub(crate) resumable: bool,
+    /// Whether the archive keeps its session.
+    pub(crate) kept: bool,
     /// Whether it goes before its time, through the resume bug.
     pub(crate) early: bool,
     /// When it would have gone without that; null for never.

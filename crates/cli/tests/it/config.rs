@@ -104,7 +104,7 @@ fn a_clock_that_is_none() {
     insta::assert_snapshot!(run.show(), @"
     exit code 2
     --- stderr
-    error: `BACKSTORY_NOW` is `noon`, which is no time
+    error: `BACKSTORY_NOW` is `noon`, which is not a valid time
       caused by: failed to parse four digit integer as year: invalid digit, expected 0-9 but got n
       hint: write it like `2026-08-14T16:30:00Z`
     ");

@@ -29,6 +29,8 @@ fn small_tree() {
     Faults: 2
       ! ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:4: not JSON: EOF while parsing a string at column 14
       ! ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:5: unknown kind of record (`colour`)
+
+    Still being written: 1
       … ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:6: the last line is incomplete (still being written, or cut off)
 
     Projects: 2
@@ -41,12 +43,13 @@ fn small_tree() {
 
     What it will delete: 5
       WHEN                           PROJECT  SESSION   WHY
-      at the next start              shop     33333333  nothing to resume in it
+      at the next start              shop     33333333  it cannot be resumed
       at the next start              shop     22222222  the resume bug
-      at the next start              shop     22222222  nothing to resume in it
+      at the next start              shop     22222222  it cannot be resumed
       2026-08-19 11:00   in 4 days   shop     11111111  its age
       2026-09-12 08:05   in 28 days  tools    44444444  its age
       Gemini CLI cleans up when it is started in the project after that time.
+      3 files are not in the archive yet; `backstory sync` keeps them.
 
     At risk from the resume bug: 1
       ! ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
@@ -56,7 +59,7 @@ fn small_tree() {
 
     Archive
       ~/.local/share/backstory/archive.db: 0 of 6 files captured
-      nothing keeps it up to date but other commands in passing
+      it is only updated when you run a command
       Gemini CLI will delete sessions. Let `backstory watch` run, or have Gemini CLI sync when a session
       ends. For that, add this to ~/.gemini/settings.json yourself:
         {
@@ -70,6 +73,8 @@ fn small_tree() {
             ]
           }
         }
+    --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     "#);
 }
 
@@ -104,7 +109,9 @@ fn nothing_there() {
 
     Archive
       ~/.local/share/backstory/archive.db: 0 of 0 files captured
-      nothing keeps it up to date but other commands in passing
+      it is only updated when you run a command
+    --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     ");
 }
 

@@ -120,6 +120,7 @@ fn what_is_no_conversation() {
     insta::assert_snapshot!(env.run(&export(".gemini", &[])).show(), @"
     exit code 2
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: `.gemini` is a folder
       hint: name a file in it, or a session with `--from FOLDER`
     ");
@@ -166,6 +167,7 @@ fn unknown_and_ambiguous() {
     insta::assert_snapshot!(env.run(&export("99", &[])).show(), @"
     exit code 1
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: no session is called `99`
       hint: name it by its id, the beginning of its id, `latest`, `@N`, its name or a file
       hint: `backstory sessions` lists them
@@ -182,7 +184,7 @@ fn unknown_and_ambiguous() {
     insta::assert_snapshot!(env.run(&export("1111", &[])).show(), @"
     exit code 2
     --- stderr
-    error: `1111` can mean 2 sessions
+    error: `1111` matches 2 sessions
       hint: `11111111-0000-4000-8000-000000000001`: add a cart
       hint: `11112222-0000-4000-8000-000000000009`: x
     ");
@@ -191,6 +193,7 @@ fn unknown_and_ambiguous() {
 #[test]
 fn to_a_file() {
     let env = small_home();
+    env.run(&["sync"]);
     let to = export(SHOP, &["-o", "out.json"]);
     let run = env.run(&to);
     assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", ""));

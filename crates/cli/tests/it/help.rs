@@ -38,8 +38,8 @@ fn program() {
       name         Give a session a name of your own
       tag          Put tags on a session
       untag        Take tags off a session
-      forget       Take sessions out of the archive for good
-      unforget     Let sessions come back that were forgotten
+      forget       Remove sessions from the archive for good
+      unforget     Allow forgotten sessions to come back
       archive      Look after the archive: its size, its health, copies, other machines
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell
@@ -143,8 +143,8 @@ fn program_in_short() {
       name         Give a session a name of your own
       tag          Put tags on a session
       untag        Take tags off a session
-      forget       Take sessions out of the archive for good
-      unforget     Let sessions come back that were forgotten
+      forget       Remove sessions from the archive for good
+      unforget     Allow forgotten sessions to come back
       archive      Look after the archive: its size, its health, copies, other machines
       doctor       Say where it looked, what it found, what is damaged, and what will be deleted
       completions  Print a completion script for a shell

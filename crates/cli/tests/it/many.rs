@@ -17,8 +17,9 @@ fn a_file_each_and_an_index() {
     insta::assert_snapshot!(run.show(), @"
     exit code 0
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     wrote 3 sessions to `out/all`
-    2 faults while reading; `backstory doctor` tells more.
+    2 faults while reading; `backstory doctor` lists them.
     ");
     insta::assert_snapshot!(listing(&env, "out/all").join("\n"), @"
     2026-07-20_shop_add-a-cart_11111111.md

@@ -103,6 +103,7 @@ fn a_closed_pipe_is_fine() {
 #[test]
 fn a_full_disk_is_told() {
     let env = small_home();
+    env.run(&["sync"]);
     let full = std::fs::File::create("/dev/full").unwrap();
     let mut command = env.command(&["doctor"]);
     let output = command.stdout(full).stderr(Stdio::piped()).output().unwrap();

@@ -91,6 +91,7 @@ fn nothing_is_an_answer() {
     insta::assert_snapshot!(env.run(&["search", "cart zyzzyva"]).show(), @"
     exit code 1
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: nothing found for `cart zyzzyva`
       hint: nobody ever said `zyzzyva`
       hint: `--exact` also looks into the middle of long tool output
@@ -120,6 +121,7 @@ fn a_bad_query_says_where() {
     insta::assert_snapshot!(env.run(&["search", "add \"a cart"]).show(), @r#"
     exit code 2
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: the quote is never closed
         add "a cart
             ^^^^^^^
@@ -160,6 +162,7 @@ fn characters_and_patterns() {
     11111111 add a cart  shop · 25 days ago
       prompt    add a cart
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     1 hit, in all text: the middle of long tool output too, which the index leaves out.
     ");
     assert_eq!(env.json(&["search", "--regex", "^(add|sort) ", "--json"])["total"], 2);
@@ -206,7 +209,7 @@ fn sessions_and_show_take_words_too() {
       done
 
     --- stderr
-    2 faults while reading; `backstory doctor` tells more.
+    2 faults while reading; `backstory doctor` lists them.
     ");
     assert_eq!(env.run(&["show", "1111", "--grep", "zyzzyva"]).code, Some(1));
 }

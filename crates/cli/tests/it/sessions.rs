@@ -74,6 +74,7 @@ fn nothing_fits() {
     insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @"
     exit code 2
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: `--since`: `soon` is not a valid time
       hint: write a date (2026-08-01), a time (2026-08-01T14:30), an age (30min, 12h, 7d, 2w, 3mo, 1y), today, yesterday, this-week, this-month, last-week or last-month
     ");
@@ -87,6 +88,7 @@ fn nothing_there() {
     insta::assert_snapshot!(TestEnv::new().run(&["sessions"]).show(), @"
     exit code 1
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: no sessions of Gemini CLI were found
       hint: looked in `~/.gemini`: not there
       hint: looked in `~/.cache/.gemini`: not there

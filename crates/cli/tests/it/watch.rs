@@ -203,7 +203,6 @@ fn what_makes_no_sense() {
     let env = TestEnv::new();
     for args in [
         &["watch", "--no-sync"][..],
-        &["watch", "--demo"],
         &["watch", "--poll", "0"],
         &["watch", "--from", "nowhere"],
         &["events", "--follow", "--no-sync"],

@@ -314,7 +314,8 @@ fn a_missing_folder_is_told_by_the_name_that_was_asked_for() {
     insta::assert_snapshot!(run.show(), @"
     exit code 2
     --- stderr
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: cannot write `nowhere/out.json`
-      caused by: No such file or directory (os error 2)
+      caused by: the folder `nowhere` does not exist
     ");
 }

@@ -131,7 +131,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         return Ok(if budget.is_over { Exit::Nothing } else { Exit::Fine });
     }
     if answer.total.calls == 0 && format == Format::Table {
-        return nothing(ctx, printer);
+        return nothing(ctx, printer, args);
     }
     if answer.total.calls == 0 {
         return Ok(Exit::Nothing);
@@ -219,15 +219,24 @@ impl Page<'_> {
 }
 
 /// Nothing was counted: say what there would be.
-fn nothing(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
+fn nothing(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     let all = Library::open(ctx, printer, &[])?.all;
     if all.sessions.is_empty() {
         return Err(super::empty(ctx, &all.found));
     }
     let counted = all.sessions.iter().filter(|s| s.kind != SessionKind::Checkpoint);
     let calls: usize = counted.map(|s| s.calls).sum();
-    Err(Failure::nothing("no model call fits").hint(format!(
-        "there are {} in all; `backstory usage` without filters counts them",
-        plural(calls as u64, "call", "calls")
-    )))
+    if calls == 0 {
+        let sessions = plural(all.sessions.len() as u64, "session", "sessions");
+        return Err(Failure::nothing(format!("no model calls are recorded in {sessions}")));
+    }
+    let failure = Failure::nothing("no model calls match");
+    Err(if args.filters.is_empty() && args.kind.is_empty() {
+        failure
+    } else {
+        failure.hint(format!(
+            "there are {} in all; `backstory usage` without filters counts them",
+            plural(calls as u64, "call", "calls")
+        ))
+    })
 }

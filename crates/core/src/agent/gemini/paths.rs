@@ -99,8 +99,10 @@ fn root(path: &Path, linked: bool, found: &mut Found) {
     if antigravity.is_dir() {
         finder.skip(antigravity, "data of Antigravity CLI, another product");
     }
-    if tmp.is_dir() {
-        finder.projects(&tmp, linked);
+    match fs::metadata(&tmp) {
+        Ok(about) if about.is_dir() => finder.projects(&tmp, linked),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => finder.problem(&tmp, &error),
+        _ => {}
     }
 }
 
