@@ -15,12 +15,12 @@ use crate::output::{Verbosity, clean, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory                        what there is: projects, sessions, what is about to be lost
+  backstory                        an overview: projects, sessions, what is about to be lost
   backstory --demo                 the same on made-up sessions that come with the program
-  backstory search 'login bug'     where that was said, in sessions long deleted too
+  backstory search 'login bug'     where that was said, even in deleted sessions
   backstory usage --since this-month
                                    tokens and cost, day by day
-  backstory resume 3f2a            go on with a session, bringing it back first if it was deleted
+  backstory resume 3f2a            continue a session, bringing it back first if it was deleted
   backstory --from ~/backup/.gemini doctor
                                    where it looked, what is damaged, in a copy of Gemini CLI's folder
   backstory export 3f2a --format gemini -o session.json
@@ -32,7 +32,7 @@ Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --stric
 /// The story behind your code: every session Gemini CLI left on your disk
 ///
 /// backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them; only
-/// `restore` and `resume` write there, what was lost. Without a command it prints an overview.
+/// `restore` and `resume` write there, to bring back what was lost. Without a command it prints an overview.
 #[derive(Debug, Parser)]
 #[command(
     name = "backstory",
@@ -77,7 +77,7 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Use the prices of this file, in our form or LiteLLM's JSON, over those of the program
+    /// Use the prices in this file, in our form or LiteLLM's JSON, over the built-in ones
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) pricing: Option<PathBuf>,
 
@@ -93,7 +93,7 @@ pub(crate) struct Global {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// Say more: list what is otherwise only counted
+    /// List what is otherwise only counted
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 

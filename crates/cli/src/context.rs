@@ -71,7 +71,7 @@ pub(crate) struct Context {
     pub(crate) json: bool,
     pub(crate) strict: bool,
     /// Holds the sample home of `--demo` for as long as the run lasts.
-    _demo: Option<TempDir>,
+    demo: Option<TempDir>,
 }
 
 /// What is known of the terminal.
@@ -137,13 +137,13 @@ impl Context {
             cwd: std::env::current_dir().ok(),
             json: global.json,
             strict: global.strict,
-            _demo: demo.map(|demo| demo.folder),
+            demo: demo.map(|demo| demo.folder),
         })
     }
 
     /// Returns whether this run shows the made-up sessions.
     pub(crate) fn is_demo(&self) -> bool {
-        self._demo.is_some()
+        self.demo.is_some()
     }
 
     /// The time by now, for runs that last.

@@ -463,5 +463,5 @@ pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
         }
         _ => "`backstory archive check` looks for damage",
     };
-    Failure::new("the archive does not answer").because(error).hint(hint)
+    Failure::new("the archive cannot be used").because(error).hint(hint)
 }

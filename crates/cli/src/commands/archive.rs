@@ -76,7 +76,7 @@ struct Check<'a> {
 /// Where the archive is; an error where this run has none that stays.
 pub(super) fn path(ctx: &Context) -> Result<PathBuf> {
     ctx.own_archive.clone().ok_or_else(|| {
-        Failure::new("there is no archive here")
+        Failure::new("there is no place for an archive")
             .hint("without a home folder, `--archive FILE` must name one")
     })
 }

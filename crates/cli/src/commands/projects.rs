@@ -26,10 +26,10 @@ Examples:
   backstory projects                       where you worked, the latest first
   backstory projects --scan                look for the folders of which only the hash is known
   backstory projects link 3f9a21c0 ~/code/old-name
-                                           say it yourself; it is kept in the config file
+                                           set it yourself; it is kept in the config file
 
 How a path is known (PROOF): `project_root` and `registry` are Gemini CLI's own notes; `directories`
-and `session_context` stand in a session; `hash` is a folder whose hash is the recorded one;
+and `session_context` are recorded in a session; `hash` is a folder whose hash is the recorded one;
 `tool_paths` is a guess from the paths tools worked on; `link` is your word.";
 
 /// How long a search for folders may take.
@@ -62,7 +62,7 @@ pub(crate) struct Projects {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Say which folder a hash stands for
+    /// Set which folder a hash stands for
     Link {
         /// The hash, or enough of its beginning
         hash: String,
@@ -102,7 +102,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
     if rows.is_empty() {
         return match format {
             Format::Table if all.sessions.is_empty() => Err(super::empty(ctx, &all.found)),
-            Format::Table => Err(Failure::nothing("no project fits")
+            Format::Table => Err(Failure::nothing("no projects match")
                 .hint("`backstory projects` without filters lists them all")),
             _ => Ok(Exit::Nothing),
         };
@@ -261,11 +261,11 @@ fn plain(rows: &[ProjectAnswer]) -> Rows {
 fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result<Exit> {
     let hash = hash.to_lowercase();
     if hash.len() < 4 || hash.len() > 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Failure::new(format!("`{hash}` is no beginning of a hash"))
+        return Err(Failure::new(format!("`{hash}` is not the beginning of a hash"))
             .hint("`backstory projects --json` shows the hashes; 4 characters are enough"));
     }
     let path = std::path::absolute(path).map_err(|error| {
-        Failure::new(format!("`{}` is no usable path", path.display())).because(error)
+        Failure::new(format!("`{}` is not a usable path", path.display())).because(error)
     })?;
     let file = ctx.config.clone().ok_or_else(|| {
         Failure::new("there is no place for a config file").hint("name one with `--config FILE`")

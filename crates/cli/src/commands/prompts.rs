@@ -21,7 +21,7 @@ Examples:
   backstory prompts --project harbor --long
   backstory prompts --grep 'tide -test'    those that hold a word, and not another";
 
-/// List everything you typed, across projects: one a line, the newest last
+/// List everything you typed, across projects: one per line, newest last
 ///
 /// Prompts, commands and shell escapes, from sessions and from Gemini CLI's own logs of what was typed
 /// (`logs.json`, `shell_history`), which outlive sessions. Each once.
@@ -39,7 +39,7 @@ pub(crate) struct Prompts {
     #[arg(long, short)]
     long: bool,
 
-    /// Only the last so many
+    /// Show the last N
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 }

@@ -20,7 +20,7 @@ Examples:
   backstory resume 3f2a --print          only say how
   backstory resume 3f2a --project ~/new  its folder was moved there";
 
-/// Go on with a session in the agent itself
+/// Continue a session in Gemini CLI
 ///
 /// Changes to the project's folder and runs `gemini --resume`. Files that Gemini CLI deleted are
 /// restored first.
@@ -57,7 +57,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
     if session.kind != SessionKind::Main || !is_unique(&session.id) {
         return Err(Failure::new(format!("Gemini CLI cannot resume `{}`", session.id))
             .because(format!(
-                "it is no session of its own with an own id, but: {}",
+                "it is not a session with an id of its own, but: {}",
                 session.kind.name()
             ))
             .hint("`backstory show` shows it"));

@@ -18,7 +18,7 @@ use crate::output::{Cell, Column, Printer, style};
 const EXAMPLES: &str = "\
 Examples:
   backstory sessions                       the latest conversations, the newest first
-  backstory sessions --since 7d -p harbor  last week's, in the project called harbor
+  backstory sessions --since 7d -p harbor  those of the last 7 days, in the project called harbor
   backstory sessions --grep 'berth calendar'
                                            those in which both words were said in one message
   backstory sessions --sort tokens --limit 5
@@ -54,7 +54,7 @@ pub(crate) struct Sessions {
     #[arg(long, value_enum, default_value = "updated")]
     sort: Sort,
 
-    /// Turn the order round
+    /// Reverse the order
     #[arg(long)]
     reverse: bool,
 
@@ -269,13 +269,13 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
     rows
 }
 
-/// Nothing fits: say what there would be.
+/// Nothing matches: says what there would be.
 fn nothing(ctx: &Context, all: &Collection) -> Failure {
     if all.sessions.is_empty() {
         return super::empty(ctx, &all.found);
     }
     let listed = all.listed();
-    let failure = Failure::nothing("no session fits");
+    let failure = Failure::nothing("no sessions match");
     let Some(newest) = listed.first() else {
         return failure.hint(format!(
             "there are {} in which nothing was said; `--all` lists them",

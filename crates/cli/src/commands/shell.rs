@@ -19,7 +19,7 @@ Examples:
 /// Count the programs that the shell tool ran
 ///
 /// Command lines are taken apart by a shell's own grammar: pipelines, `&&`, substitutions, `bash -c`
-/// and the like; `sudo`, `env`, `time`, `xargs` and friends stand aside for the program they run.
+/// and the like; `sudo`, `env`, `time`, `xargs` and friends count as the program they run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Commands {
@@ -93,7 +93,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
             return Err(if all.sessions.is_empty() {
                 super::empty(ctx, &all.found)
             } else {
-                Failure::nothing("no shell command fits")
+                Failure::nothing("no shell commands match")
             });
         }
         _ => printer.rows(&table(ctx, &rows, args.full, format == Format::Table), format)?,

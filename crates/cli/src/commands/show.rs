@@ -212,7 +212,7 @@ impl<'a> Marks<'a> {
             }
         }
         if found.is_empty() {
-            return Err(Failure::nothing("nobody said that in this session")
+            return Err(Failure::nothing("this session does not contain that")
                 .hint("`backstory search` looks in all of them"));
         }
         Ok(Self { finder, messages: found })

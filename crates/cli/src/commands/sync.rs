@@ -16,8 +16,8 @@ Examples:
   backstory sync                  read and keep all that changed
   backstory sync --quiet          the same without a word, for a hook or a timer
   backstory sync --from /mnt/laptop/.gemini --as laptop
-                                  take over the sessions of another machine
-  backstory sync --rebuild        build the archive anew from what it captured";
+                                  import the sessions of another machine
+  backstory sync --rebuild        rebuild the archive from what it captured";
 
 /// Bring the archive up to date, and keep the agent's own files in it
 ///
@@ -27,7 +27,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
-    /// Build the archive anew; names, tags and what was forgotten stay
+    /// Rebuild the archive; names, tags and what was forgotten stay
     #[arg(long)]
     rebuild: bool,
 

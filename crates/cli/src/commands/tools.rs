@@ -160,7 +160,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
             return Err(if all.sessions.is_empty() {
                 super::empty(ctx, &all.found)
             } else {
-                Failure::nothing("no tool call fits")
+                Failure::nothing("no tool calls match")
                     .hint("`backstory tools` without filters counts them all")
             });
         }

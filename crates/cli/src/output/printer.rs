@@ -79,7 +79,7 @@ impl Printer {
         out.flush()
     }
 
-    /// Rows alone, one a line.
+    /// Prints rows alone, one per line.
     pub(crate) fn json_lines(
         &mut self,
         rows: impl Iterator<Item = impl Serialize>,

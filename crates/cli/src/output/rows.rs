@@ -11,7 +11,7 @@ pub(crate) enum Format {
     Table,
     /// One document with a `schema` field
     Json,
-    /// The rows alone, one a line
+    /// The rows alone, one per line
     Jsonl,
     /// For spreadsheets
     Csv,

@@ -287,7 +287,7 @@ fn what_cannot_be_used_is_said() {
     insta::assert_snapshot!(env.run(&["usage"]).show(), @"
     exit code 2
     --- stderr
-    error: the archive does not answer
+    error: the archive cannot be used
       caused by: `[TEMP]/home/.local/share/backstory/archive.db` is damaged
       hint: `backstory sync --rebuild` saves what can be read and reads the agent's files again
     ");
@@ -354,7 +354,7 @@ fn without_a_place_for_the_archive_it_answers_all_the_same() {
     insta::assert_snapshot!(env.run(&["sync", "--archive", "file/archive.db"]).show(), @"
     exit code 2
     --- stderr
-    error: the archive does not answer
+    error: the archive cannot be used
       caused by: `file/archive.db` cannot be opened: Not a directory (os error 20)
       hint: check its folder, or name another one with `--archive`
     ");

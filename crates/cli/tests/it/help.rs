@@ -13,7 +13,8 @@ fn program() {
     The story behind your code: every session Gemini CLI left on your disk
 
     backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them; only
-    `restore` and `resume` write there, what was lost. Without a command it prints an overview.
+    `restore` and `resume` write there, to bring back what was lost. Without a command it prints an
+    overview.
 
     Usage: backstory [OPTIONS] [COMMAND]
 
@@ -21,18 +22,18 @@ fn program() {
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
       search       Search all that was ever said: prompts, replies, thoughts, tools and their output
-      prompts      List everything you typed, across projects: one a line, the newest last
+      prompts      List everything you typed, across projects: one per line, newest last
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
-      events       Print what happened as a stream of events, JSON a line
+      events       Print what happened as a stream of events, one JSON object per line
       export       Write sessions in another form: to read, to send, to count
       redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       restore      Write a session's files back, so that the agent lists and resumes it
-      resume       Go on with a session in the agent itself
+      resume       Continue a session in Gemini CLI
       sync         Bring the archive up to date, and keep the agent's own files in it
       watch        Keep the archive up to date as the agent writes, and tell what changed
       name         Give a session a name of your own
@@ -75,7 +76,7 @@ fn program() {
               Print one JSON document with a `schema` field, for programs
 
           --pricing <FILE>
-              Use the prices of this file, in our form or LiteLLM's JSON, over those of the program
+              Use the prices in this file, in our form or LiteLLM's JSON, over the built-in ones
 
           --tz <ZONE>
               Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
@@ -89,7 +90,7 @@ fn program() {
               Print the answer and errors only, no warnings
 
       -v, --verbose
-              Say more: list what is otherwise only counted
+              List what is otherwise only counted
 
           --strict
               Exit with 1 when anything could not be read
@@ -98,12 +99,12 @@ fn program() {
               Use the made-up sessions that come with the program, at a fixed time
 
     Examples:
-      backstory                        what there is: projects, sessions, what is about to be lost
+      backstory                        an overview: projects, sessions, what is about to be lost
       backstory --demo                 the same on made-up sessions that come with the program
-      backstory search 'login bug'     where that was said, in sessions long deleted too
+      backstory search 'login bug'     where that was said, even in deleted sessions
       backstory usage --since this-month
                                        tokens and cost, day by day
-      backstory resume 3f2a            go on with a session, bringing it back first if it was deleted
+      backstory resume 3f2a            continue a session, bringing it back first if it was deleted
       backstory --from ~/backup/.gemini doctor
                                        where it looked, what is damaged, in a copy of Gemini CLI's
                                        folder
@@ -126,18 +127,18 @@ fn program_in_short() {
       sessions     List sessions: what was asked, when, in which project
       show         Read a session: what was said, which tools ran, what went wrong
       search       Search all that was ever said: prompts, replies, thoughts, tools and their output
-      prompts      List everything you typed, across projects: one a line, the newest last
+      prompts      List everything you typed, across projects: one per line, newest last
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls: how often, how they ended, lines changed
       commands     Count the programs that the shell tool ran
       projects     List projects: names, paths, and how each path is known
-      events       Print what happened as a stream of events, JSON a line
+      events       Print what happened as a stream of events, one JSON object per line
       export       Write sessions in another form: to read, to send, to count
       redact       Take secrets out of any text: a filter for standard input
       verify       Check the numbers against the files' own figures, and list every doubt
       pricing      Show the price table: models, prices, dates, and what has no price
       restore      Write a session's files back, so that the agent lists and resumes it
-      resume       Go on with a session in the agent itself
+      resume       Continue a session in Gemini CLI
       sync         Bring the archive up to date, and keep the agent's own files in it
       watch        Keep the archive up to date as the agent writes, and tell what changed
       name         Give a session a name of your own
@@ -162,23 +163,23 @@ fn program_in_short() {
           --config <FILE>   Read this config file instead of `backstory/config.toml` in the config
                             folder
           --json            Print one JSON document with a `schema` field, for programs
-          --pricing <FILE>  Use the prices of this file, in our form or LiteLLM's JSON, over those of
-                            the program
+          --pricing <FILE>  Use the prices in this file, in our form or LiteLLM's JSON, over the
+                            built-in ones
           --tz <ZONE>       Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
           --color <WHEN>    Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
                             [possible values: auto, always, never]
       -q, --quiet           Print the answer and errors only, no warnings
-      -v, --verbose         Say more: list what is otherwise only counted
+      -v, --verbose         List what is otherwise only counted
           --strict          Exit with 1 when anything could not be read
           --demo            Use the made-up sessions that come with the program, at a fixed time
 
     Examples:
-      backstory                        what there is: projects, sessions, what is about to be lost
+      backstory                        an overview: projects, sessions, what is about to be lost
       backstory --demo                 the same on made-up sessions that come with the program
-      backstory search 'login bug'     where that was said, in sessions long deleted too
+      backstory search 'login bug'     where that was said, even in deleted sessions
       backstory usage --since this-month
                                        tokens and cost, day by day
-      backstory resume 3f2a            go on with a session, bringing it back first if it was deleted
+      backstory resume 3f2a            continue a session, bringing it back first if it was deleted
       backstory --from ~/backup/.gemini doctor
                                        where it looked, what is damaged, in a copy of Gemini CLI's
                                        folder

@@ -93,7 +93,7 @@ fn nothing_is_an_answer() {
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: nothing found for `cart zyzzyva`
-      hint: nobody ever said `zyzzyva`
+      hint: no session contains `zyzzyva`
       hint: `--exact` also looks into the middle of long tool output
     ");
     insta::assert_snapshot!(env.run(&["search", "cart till"]).show(), @"
@@ -139,12 +139,12 @@ fn a_bad_query_says_where() {
     exit code 2
     --- stderr
     error: there is no word in `???`
-      hint: `--exact` looks for characters that are no words
+      hint: `--exact` looks for characters that are not words
     ");
     insta::assert_snapshot!(env.run(&["search", "--regex", "a("]).show(), @"
     exit code 2
     --- stderr
-    error: `a(` is no regular expression
+    error: `a(` is not a valid regular expression
       caused by: regex parse error:
             a(
              ^

@@ -68,7 +68,7 @@ fn nothing_fits() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "sessions", "-p", "nowhere"]).show(), @"
     exit code 1
     --- stderr
-    error: no session fits
+    error: no sessions match
       hint: there are 13 sessions, the newest of 2026-08-14 16:23; `backstory sessions` lists them, `backstory projects` the projects
     ");
     insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @"

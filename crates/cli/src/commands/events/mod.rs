@@ -26,9 +26,9 @@ Examples:
   backstory events --follow                 what happens from now on, in any session
   backstory events --follow --since today   all of today first
 
-docs/events.md tells what each type holds.";
+docs/events.md describes each type.";
 
-/// Print what happened as a stream of events, JSON a line
+/// Print what happened as a stream of events, one JSON object per line
 ///
 /// Prompts, tool uses and their results, the same for every kind of file: sessions old and new, saved chats,
 /// shared histories. `seq` counts within a session without a gap, and `at` never goes back. Without a session
@@ -108,7 +108,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     let written = events
         .write(&choice, &censor, &mut out)
         .and_then(|written| out.flush().map(|()| written))
-        .map_err(|error| Failure::new("cannot tell what happened").because(error))?;
+        .map_err(|error| Failure::new("cannot read what happened").because(error))?;
     drop(out);
     censor.tell(printer);
     let exit = events.finish(ctx, printer);

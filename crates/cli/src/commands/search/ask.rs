@@ -37,7 +37,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "SESSION")]
     session: Vec<String>,
 
-    /// Only what this became of
+    /// Only messages with this fate
     #[arg(long, value_name = "FATE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["kept", "rewound", "compressed", "failed"]))]
     fate: Vec<String>,
 }
@@ -106,7 +106,7 @@ pub(super) fn unclear(text: &str, error: &QueryError) -> Failure {
 pub(super) fn pattern(text: &str, exact: bool) -> Result<Regex> {
     let escaped = if exact { regex::escape(text) } else { text.to_owned() };
     Regex::new(&escaped).map_err(|error| {
-        Failure::new(format!("`{text}` is no regular expression"))
+        Failure::new(format!("`{text}` is not a valid regular expression"))
             .because(error)
             .hint("`--exact` takes every character as it is")
     })
@@ -134,7 +134,7 @@ pub(super) fn nothing(
         }
     }
     if !missing.is_empty() {
-        failure = failure.hint(format!("nobody ever said {}", missing.join(" or ")));
+        failure = failure.hint(format!("no session contains {}", missing.join(" or ")));
     } else if !query.filters.is_empty() {
         failure = failure.hint("each word is there, but not where the conditions allow it");
     } else if query.terms().len() > 1 {

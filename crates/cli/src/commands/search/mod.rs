@@ -26,7 +26,7 @@ pub(super) use ask::Ask;
 const EXAMPLES: &str = "\
 Examples:
   backstory search cart price              messages that hold both words
-  backstory search '\"add a cart\" -draft'   a phrase, and what must not stand beside it
+  backstory search '\"add a cart\" -draft'   a phrase, without a word
   backstory search 'pars* (json OR toml)'  beginnings of words, alternatives
   backstory search 'parseHttpHeader where:tool since:30d'
   backstory search --project harbor --role user berth
@@ -34,11 +34,11 @@ Examples:
   backstory search cart --json | jq -r '.hits[].session'
 
 Conditions, in the query or as flags: project: model: tool: role: kind: where: session: tag: since:
-until: fate:. Words are found whatever their case and accents; docs/search.md tells more.";
+until: fate:. Words are found whatever their case and accents; docs/search.md has the details.";
 
 /// Search all that was ever said: prompts, replies, thoughts, tools and their output
 ///
-/// Every word must stand in the message, in any order. What fits best comes first, by session. Sessions
+/// Every word must be in the message, in any order. The best match comes first, by session. Sessions
 /// whose files are gone are searched like any other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,7 +53,7 @@ pub(crate) struct Search {
     #[command(flatten)]
     filters: Filters,
 
-    /// Look for these very characters, in all text and without the index
+    /// Search for the exact text, without the index
     #[arg(long, conflicts_with = "regex")]
     exact: bool,
 
@@ -65,7 +65,7 @@ pub(crate) struct Search {
     #[arg(long, value_enum, default_value = "relevance")]
     sort: Sort,
 
-    /// Show so many messages before and after each hit
+    /// Show N messages before and after each hit
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
 
@@ -80,7 +80,7 @@ pub(crate) struct Search {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// What fits best, the newest of those that fit the same
+    /// The best match first, the newer of equal ones
     Relevance,
     /// The newest
     Date,
@@ -140,7 +140,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     let query = args.ask.query(ctx, words, &args.filters)?;
     if pattern.is_none() && query.words.is_none() && query.filters.is_empty() {
         return Err(Failure::new(format!("there is no word in `{text}`"))
-            .hint("`--exact` looks for characters that are no words"));
+            .hint("`--exact` looks for characters that are not words"));
     }
     let finder = pattern.as_ref().map_or(Finder::Words(&query), Finder::Pattern);
     let takes = ask::sessions(&library, &query, &args.filters.filter(ctx)?)?;

@@ -29,13 +29,13 @@ Examples:
   backstory usage --budget 200/month        exits with 1 when more than that was spent
   backstory usage monthly --json | jq -r '.rows[] | [.key, .cost_usd] | @tsv'
 
-INPUT is fresh input and what tools put there; what came from the cache stands beside it. Cost is the
-recorded calls at list price: docs/accounting.md tells what no file holds.";
+INPUT is fresh input and what tools put there; CACHED is what came from the cache. Cost is the
+recorded calls at list price; docs/accounting.md lists what Gemini CLI does not record.";
 
 /// Count tokens and cost by day, session, project, model and more
 ///
-/// Counted over all that happened, each model call once: also what was rewound, compressed away or
-/// failed, for it was paid for; never twice, however many files repeat it.
+/// Counts everything that happened, each model call once: what was rewound, compressed away or failed
+/// was paid for too, and a call counts once, however many files repeat it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Usage {
@@ -62,7 +62,7 @@ pub(crate) struct Usage {
     #[arg(long, value_enum)]
     sort: Option<Sort>,
 
-    /// How many rows; of times the newest
+    /// Show N rows; for times, the newest
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
