@@ -1,6 +1,7 @@
 //! The files as public documents about Gemini CLI describe them, down to their samples: each gives the sessions,
 //! events, tools, calls and keys that the document promises.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{View, hash_of, tool_name};
@@ -18,17 +19,17 @@ use crate::support::Home;
 use crate::usage::question;
 
 /// A home with one file, `tmp/` left out of its name.
-fn home(file: &str, text: impl ToString) -> (tempfile::TempDir, Home) {
+fn home(file: &str, text: impl Display) -> (tempfile::TempDir, Home) {
     let folder = tempfile::tempdir().unwrap();
     add(folder.path(), file, text);
     let home = Home::at(folder.path());
     (folder, home)
 }
 
-fn add(folder: &Path, file: &str, text: impl ToString) {
+fn add(folder: &Path, file: &str, text: impl Display) {
     let path = folder.join("tmp").join(file);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text.to_string()).unwrap();
+    std::fs::write(path, format!("{text}")).unwrap();
 }
 
 fn rows(home: &Home) -> Vec<CallRow> {
@@ -123,7 +124,9 @@ fn tools_have_the_labels_and_categories_of_every_table() {
         (&["web_search"], "WebSearch"),
         (&["anything else"], "anything else"),
     ] {
-        names.iter().for_each(|name| assert_eq!(tool_name(name, None).label, label));
+        for name in names {
+            assert_eq!(tool_name(name, None).label, label);
+        }
     }
     for (name, canonical, category) in [
         ("run_shell_command", "shell_exec", "Execute"),

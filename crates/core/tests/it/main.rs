@@ -18,5 +18,6 @@ mod shapes;
 mod support;
 mod table;
 mod trees;
+mod typed;
 mod usage;
 mod versions;

@@ -15,6 +15,25 @@ use crate::model::{MessageKind, ToolStatus, Usage};
 use crate::read::json::{self, Raw};
 use crate::time::iso;
 
+/// How messages of type `user` begin that Gemini CLI wrote itself. A glance at a message has 64 characters.
+const INJECTED: [&str; 10] = [
+    "<session_context>",
+    "<hook_context>",
+    "User has manually exited Plan Mode",
+    // Saved histories hold the context of older versions, without a tag around it.
+    "This is the Gemini CLI. We are setting up the context",
+    // Files that were referred to with `@`.
+    "[Function Response: ",
+    // `/init`.
+    "You are an AI agent that brings the power of Gemini directly",
+    // The request for a compression.
+    "First, reason in your scratchpad. Then, generate",
+    // After a stream that went wrong.
+    "System: Potential loop detected. Details:",
+    "[System: You previously generated thoughts but failed",
+    "[System: You previously returned an empty response",
+];
+
 /// No prompt is that long.
 const ABSURD: f64 = 1e9;
 
@@ -246,12 +265,12 @@ fn user_kind(message: &Message<'_>, lead: &str) -> MessageKind {
     if lead.is_empty() {
         return MessageKind::Injected;
     }
+    if matches!(lead.trim_end(), "Please continue." | "System: Please continue.")
+        || INJECTED.iter().any(|start| lead.starts_with(start))
+    {
+        return MessageKind::Injected;
+    }
     for (start, kind) in [
-        ("<session_context>", MessageKind::Injected),
-        ("<hook_context>", MessageKind::Injected),
-        ("User has manually exited Plan Mode", MessageKind::Injected),
-        // Saved histories hold the context of older versions, without a tag around it.
-        ("This is the Gemini CLI. We are setting up the context", MessageKind::Injected),
         ("<state_snapshot>", MessageKind::CompressSummary),
         ("I ran the following shell command:", MessageKind::Shell),
         ("/", MessageKind::Slash),

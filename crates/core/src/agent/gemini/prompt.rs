@@ -23,10 +23,21 @@ pub(super) fn typed(fields: &Fields<'_>) -> (String, bool) {
         (None, Some(content)) => push_text(content, &mut all),
         (None, None) => {}
     }
+    if let Some(words) = steering(&all) {
+        return (words.to_owned(), true);
+    }
     if let Some(end) = memchr::memmem::find(all.as_bytes(), REFERENCES.as_bytes()) {
         all.truncate(end);
     }
     (trimmed(all), false)
+}
+
+/// Returns what was typed while the model worked: Gemini CLI wraps it into instructions.
+fn steering(text: &str) -> Option<&str> {
+    let wrapped = text.trim_start().strip_prefix("User steering update:")?;
+    let (_, inside) = wrapped.split_once("<user_input>")?;
+    let end = inside.rfind("</user_input>").unwrap_or(inside.len());
+    Some(inside[..end].trim())
 }
 
 /// The text without white space around it, in its own memory: prompts can be long.
@@ -135,6 +146,16 @@ mod tests {
             let reference = |path: &str, bytes| Reference { path: path.to_owned(), bytes };
             assert_eq!(references(&text(content)), [reference("a.md", 3), reference("b.md", 3)]);
         }
+    }
+
+    #[test]
+    fn what_was_typed_while_the_model_worked() {
+        let update = r#""User steering update:\n<user_input>\nuse a </user_input> tag\n</user_input>\nInternal instruction: go on""#;
+        assert_eq!(typed_in(update, "null"), ("use a </user_input> tag".to_owned(), true));
+        assert_eq!(
+            typed_in(r#""User steering update: none""#, "null").0,
+            "User steering update: none"
+        );
     }
 
     #[test]
