@@ -130,6 +130,11 @@ impl SourceKind {
         self.is_session() || matches!(self, Self::ChatSave | Self::RestorePoint | Self::PromptLog)
     }
 
+    /// Whether people and models speak in it.
+    pub fn is_text(self) -> bool {
+        self.is_read() || self == Self::ShellHistory
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Chat => "session",

@@ -33,6 +33,8 @@ pub(super) struct Incoming {
     pub(super) digest: Option<Digest>,
     pub(super) kept: Kept,
     pub(super) origin: Origin,
+    /// Where the bytes begin that no earlier sync has read.
+    pub(super) new_from: u64,
 }
 
 /// Where a source comes from.
@@ -62,21 +64,29 @@ enum Slot {
 /// The note that sessions known only from prompt logs must be put together again.
 pub(super) const UNSETTLED: &str = "unsettled";
 
+/// The note which hashes of unknown projects all text was searched for.
+pub(super) const SEARCHED: &str = "searched";
+
 /// What is carried from batch to batch.
 pub(super) struct Batch<'a> {
-    setup: &'a Setup<'a>,
+    pub(super) setup: &'a Setup<'a>,
     pub(super) projects: Projects,
     pub(super) names: Names,
     /// The sessions that must not come back, as they were when the batch began.
     forgotten: HashSet<String>,
     /// Whether sessions that only a prompt log knows may have changed.
     pub(super) logs_changed: bool,
+    /// Sources with new text, and where it begins.
+    pub(super) new_text: Vec<(i64, u64)>,
+    /// The hashes that all text was searched for before this batch.
+    pub(super) searched: Option<Vec<u8>>,
 }
 
 impl<'a> Batch<'a> {
     pub(super) fn new(setup: &'a Setup<'a>, projects: Projects) -> Self {
         let (names, forgotten) = (Names::default(), HashSet::new());
-        Self { setup, projects, names, forgotten, logs_changed: false }
+        let (new_text, searched) = (Vec::new(), None);
+        Self { setup, projects, names, forgotten, logs_changed: false, new_text, searched }
     }
 
     /// Writes sources, and the sessions they touch. `written` is told the row of each, by its place in the
@@ -89,6 +99,11 @@ impl<'a> Batch<'a> {
     ) -> Result<(), ArchiveError> {
         learn_projects(incoming.iter().map(|one| &one.kept.scanned), &mut self.projects);
         self.forgotten = forgotten(db)?;
+        // Until this text was searched too, it is not true.
+        if let Some(searched) = ledger::note(db, SEARCHED)? {
+            self.searched = Some(searched);
+            ledger::remove_note(db, SEARCHED)?;
+        }
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut fresh: HashMap<i64, Scanned> = HashMap::new();
         // What has a name goes in first: it may name the rest.
@@ -133,7 +148,7 @@ impl<'a> Batch<'a> {
             Slot::Known(number) => (Some(number), incoming.state),
             Slot::New(state) => (None, state),
         };
-        let Incoming { machine, look, digest, kept, .. } = incoming;
+        let Incoming { machine, look, digest, kept, new_from, .. } = incoming;
         let Kept { mut scanned, stored, offset, known_keys } = kept;
         if let Some(number) = number {
             touched.extend(web::groups(db, number)?);
@@ -161,6 +176,9 @@ impl<'a> Batch<'a> {
             scan: packed.as_deref(),
         };
         let number = sources::put(db, &new, number)?;
+        if kept && source.kind.is_text() {
+            self.new_text.push((number, new_from));
+        }
         if let Holds::Prompts(typed) = &scanned.holds {
             self.logs_changed = true;
             put_typed(db, number, if excluded { &[] } else { typed }, &self.forgotten)?;

@@ -295,7 +295,8 @@ impl Archive {
             let SourceRow { state, look, .. } = row;
             let digest = captured.digest.clone().filter(|digest| digest.length == look.size);
             let origin = Origin::Archive { is_own };
-            waiting.push((Incoming { machine, state, look, digest, kept, origin }, captured));
+            let incoming = Incoming { machine, state, look, digest, kept, origin, new_from: 0 };
+            waiting.push((incoming, captured));
         }
         if !pieces.is_complete {
             done.lost.push("some captured bytes, whose rows could not be read".to_owned());

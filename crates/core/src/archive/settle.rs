@@ -2,21 +2,26 @@
 //! only what was typed is left.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::{Seek as _, SeekFrom};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::batch::{Batch, UNSETTLED};
-use super::forget::forgotten;
+use super::batch::{Batch, SEARCHED, UNSETTLED};
+use super::forget::{forget_source, forgotten};
 use super::{Archive, ArchiveError, codec, ledger, sources};
-use crate::agent::gemini::{self, Projects};
+use crate::agent::gemini::{self, Mentions, Projects, is_hash};
 use crate::path_text::from_text;
-use crate::project::Project;
+use crate::project::{Project, Proof};
+use crate::read::bytes::Bytes;
 
 impl Batch<'_> {
     /// What can only be told when all is in: projects that other sessions proved, and sessions that
     /// no file holds any more.
     pub(super) fn settle(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
-        let resolved_now = resolve_all(&archive.db, &mut self.projects)?;
+        let mut resolved_now = resolve_all(&archive.db, &mut self.projects)?;
+        if self.search(archive, &resolved_now)? {
+            resolved_now = resolve_all(&archive.db, &mut self.projects)?;
+        }
         let before = resolved(&archive.db)?;
         let is_unsettled = archive.note(UNSETTLED)?.is_some();
         if !self.logs_changed && !is_unsettled && resolved_now == before {
@@ -29,10 +34,13 @@ impl Batch<'_> {
                 .filter(|(key, project)| before.get(key).is_some_and(|before| before != *project))
                 .map(|(key, _)| key)
                 .collect();
-            let touched = self.touch_projects(&db, &changed)?;
+            let touched = self.touch_projects(&db, &resolved_now, &changed)?;
             self.weave(&db, touched, HashMap::new())?;
             ledger::set_note(&db, "resolved", &codec::encode(&resolved_now, "projects")?)?;
             ledger::set_note(&db, "projects", &self.projects.store())?;
+        }
+        if let Some(searched) = self.searched.take() {
+            ledger::set_note(&db, SEARCHED, &searched)?;
         }
         self.log_only(&db)?;
         ledger::remove_note(&db, UNSETTLED)?;
@@ -40,10 +48,58 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Returns the groups of all sessions in places whose project is now known better.
+    /// Looks for the paths of projects of which only the hash is known in the text of all files: in what is new,
+    /// and in everything when a hash is. Returns whether it found one.
+    fn search(&mut self, archive: &Archive, known: &Resolved) -> Result<bool, ArchiveError> {
+        let is_proved =
+            |project: &Project| !matches!(project.proof, Proof::None | Proof::ToolPaths);
+        let unknown: BTreeSet<&str> = known
+            .values()
+            .filter(|project| !is_proved(project))
+            .filter_map(|project| project.hash.as_deref())
+            .filter(|hash| is_hash(hash))
+            .collect();
+        if unknown.is_empty() {
+            return Ok(false);
+        }
+        let stored = self.searched.take().or(archive.note(SEARCHED)?);
+        let searched: BTreeSet<String> = match &stored {
+            Some(stored) => codec::decode(stored, "projects")?,
+            None => BTreeSet::new(),
+        };
+        let texts = if unknown.iter().all(|hash| searched.contains(*hash)) {
+            std::mem::take(&mut self.new_text)
+        } else {
+            sources::texts(&archive.db)?
+        };
+        let mut mentions = Mentions::of(unknown.iter().copied());
+        for (number, from) in texts {
+            if !mentions.wants_more() {
+                break;
+            }
+            let Some(source) = sources::by_number(&archive.db, number)? else { continue };
+            // What cannot be read any more says nothing.
+            let Ok(mut text) = archive.open(&source) else { continue };
+            let _ = text.seek(SeekFrom::Start(from)).and_then(|_| mentions.read(text));
+        }
+        let found = mentions.found();
+        self.projects.prove(&found);
+        let now = codec::encode(&unknown, "projects")?;
+        if !found.is_empty() {
+            // It is true as soon as what was found is stored.
+            self.searched = Some(now);
+        } else if archive.note(SEARCHED)?.as_ref() != Some(&now) {
+            ledger::set_note(&archive.db, SEARCHED, &now)?;
+        }
+        Ok(!found.is_empty())
+    }
+
+    /// Returns the groups of all sessions in places whose project is now known better. What turns out to
+    /// be of a project that must stay out is taken out.
     fn touch_projects(
         &mut self,
         db: &Transaction<'_>,
+        now: &Resolved,
         changed: &HashSet<&Place>,
     ) -> Result<BTreeSet<String>, ArchiveError> {
         let mut touched = BTreeSet::new();
@@ -56,11 +112,21 @@ impl Batch<'_> {
         )?;
         let mut rows = find.query([])?;
         let mut sources: BTreeSet<i64> = BTreeSet::new();
+        let mut excluded: BTreeSet<i64> = BTreeSet::new();
         while let Some(row) = rows.next()? {
-            if changed.contains(&(row.get(0)?, row.get(1)?)) {
-                sources.insert(row.get(2)?);
+            let place = (row.get(0)?, row.get(1)?);
+            if changed.contains(&place) {
+                let number = row.get(2)?;
+                sources.insert(number);
                 touched.insert(row.get(3)?);
+                if now.get(&place).is_some_and(|project| self.setup.exclude.takes(project)) {
+                    excluded.insert(number);
+                    excluded.extend(sources::neighbours(db, number)?);
+                }
             }
+        }
+        for number in excluded {
+            forget_source(db, number)?;
         }
         self.names.clear();
         for number in sources {

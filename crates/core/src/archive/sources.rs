@@ -101,6 +101,35 @@ impl FromSql for SourceKind {
     }
 }
 
+pub(super) fn by_number(db: &Connection, number: i64) -> rusqlite::Result<Option<Source>> {
+    db.prepare_cached(&format!("SELECT {COLUMNS} FROM sources WHERE number = ?1"))?
+        .query_row([number], source)
+        .optional()
+}
+
+/// Returns the sources in whose text people and models mention things, and where each begins.
+pub(super) fn texts(db: &Connection) -> rusqlite::Result<Vec<(i64, u64)>> {
+    let mut find = db.prepare("SELECT number, kind FROM sources WHERE kept ORDER BY number")?;
+    let rows = find.query_map([], |row| Ok((row.get(0)?, row.get::<_, SourceKind>(1)?)))?;
+    let mut out = Vec::new();
+    for row in rows {
+        let (number, kind) = row?;
+        if kind.is_text() {
+            out.push((number, 0));
+        }
+    }
+    Ok(out)
+}
+
+/// Returns all sources in the same folder of a project.
+pub(super) fn neighbours(db: &Connection, number: i64) -> rusqlite::Result<Vec<i64>> {
+    let mut find = db.prepare_cached(
+        "SELECT other.number FROM sources AS one JOIN sources AS other USING (machine, folder)
+         WHERE one.number = ?1",
+    )?;
+    find.query_map([number], |row| row.get(0))?.collect()
+}
+
 /// Returns what was read of a source; none when nothing is stored of it. A stored scan that cannot be
 /// decoded is made again from the captured bytes.
 pub(super) fn scanned(db: &Connection, number: i64) -> Result<Option<Scanned>, ArchiveError> {

@@ -230,9 +230,11 @@ fn is_missing(path: &Path) -> bool {
 fn read(change: Change, machine: MachineId) -> Incoming {
     let Change { mut source, known, stored } = change;
     let digest = known.and_then(|known| known.digest);
+    let known_length = digest.as_ref().map_or(0, |digest| digest.length);
     let incoming = |kept, origin, look, digest| {
         let state = SourceState::Live;
-        Incoming { machine, state, look, digest, kept, origin }
+        let new_from = if origin == Origin::Grown { known_length } else { 0 };
+        Incoming { machine, state, look, digest, kept, origin, new_from }
     };
     let recorder = match Recorder::open(&source.path, digest.as_ref().map(|digest| digest.length)) {
         Ok(recorder) => recorder,

@@ -9,6 +9,7 @@ mod events;
 mod expected;
 mod merge;
 mod paths;
+mod projects;
 mod properties;
 mod rebuild;
 mod redact;

@@ -13,6 +13,7 @@ pub mod hooks;
 mod identity;
 mod load;
 mod log;
+mod mentions;
 mod nameless;
 mod normalize;
 mod own;
@@ -46,6 +47,7 @@ pub use assemble::{
 pub use facts::{Tokens, ToolFact};
 pub use load::{Form, Loaded, LogReader, load, load_current};
 pub use log::{Span, Tail};
+pub use mentions::Mentions;
 pub use nameless::is_nameless as has_no_id;
 pub use normalize::{View, excerpt, some_messages, transcript};
 pub use owners::{keys, message_tokens, token_problems};

@@ -12,9 +12,11 @@ use crate::discover::{Found, Looked, Problem, Skipped, Source, SourceKind};
 use crate::env::Env;
 use crate::metadata;
 
-/// How deep files of interest stand below a project folder
-/// (`chats/<parent>/<id>.jsonl`, `<session>/tracker/<id>.json`).
+/// How deep to look below a folder that the user named for what Gemini CLI left there.
 const DEPTH: usize = 6;
+
+/// How deep to look below the folder of a project: plans may be in folders of any depth.
+const PROJECT_DEPTH: usize = 32;
 
 /// Looks in all the places where Gemini CLI may have left sessions.
 pub fn discover(env: &Env) -> Found {
@@ -136,8 +138,13 @@ impl<'a> Finder<'a> {
         for Entry { path, is_dir, linked } in self.entries(tmp, linked) {
             match path.file_name().and_then(OsStr::to_str) {
                 _ if !is_dir => {}
-                Some("bin") => self.skip(path, "programs Gemini CLI downloaded"),
-                Some("background-processes") => self.skip(path, "output of background commands"),
+                // A project may be called like that too.
+                Some("bin") if !is_project(&path) => {
+                    self.skip(path, "programs Gemini CLI downloaded");
+                }
+                Some("background-processes") if !is_project(&path) => {
+                    self.skip(path, "output of background commands");
+                }
                 _ => self.project(&path, linked),
             }
         }
@@ -145,13 +152,13 @@ impl<'a> Finder<'a> {
 
     /// A project's folder.
     fn project(&mut self, folder: &Path, linked: bool) {
-        self.walk(folder, DEPTH, linked, &folder.into(), Path::new(""));
+        self.walk(folder, PROJECT_DEPTH, linked, &folder.into(), Path::new(""));
     }
 
     /// A `chats` folder alone.
     fn chats(&mut self, path: &Path, linked: bool) {
         let folder = path.parent().unwrap_or(path);
-        self.walk(path, DEPTH, linked, &folder.into(), Path::new("chats"));
+        self.walk(path, PROJECT_DEPTH, linked, &folder.into(), Path::new("chats"));
     }
 
     /// Takes the files in `path`, which is called `below` in the folder of its project.
@@ -166,6 +173,8 @@ impl<'a> Finder<'a> {
                 }
             } else if depth > 1 {
                 self.walk(&path, depth - 1, linked, folder, &below);
+            } else {
+                self.skip(path, "a folder too deep to look into");
             }
         }
     }
@@ -179,10 +188,7 @@ impl<'a> Finder<'a> {
                     root(&path.join(inside), linked, self.found);
                 }
             }
-        } else if has("chats")
-            || path.join("logs.json").is_file()
-            || path.join(".project_root").is_file()
-        {
+        } else if is_project(path) {
             self.project(path, linked);
         } else if has("tmp") || has("antigravity-cli") || path.join("projects.json").is_file() {
             root(path, linked, self.found);
@@ -302,6 +308,12 @@ impl<'a> Finder<'a> {
         }
         self.followed.insert(target).then_some(kind)
     }
+}
+
+/// Returns whether a folder has what only the folder of a project has.
+fn is_project(folder: &Path) -> bool {
+    folder.join("chats").is_dir()
+        || [".project_root", "logs.json"].iter().any(|name| folder.join(name).is_file())
 }
 
 const NOT_REGULAR: &str = "not a regular file";

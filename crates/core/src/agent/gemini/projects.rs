@@ -31,6 +31,8 @@ pub struct Projects {
     /// The agent's folders whose registry was read.
     read: HashSet<PathBuf>,
     known: BTreeMap<(Option<PathBuf>, Option<String>), Arc<Project>>,
+    /// The spelling to show of paths that begin with a drive, whose case does not matter.
+    spellings: HashMap<String, String>,
 }
 
 /// What was seen, and stays true when the files that told it are gone.
@@ -60,6 +62,9 @@ impl Projects {
         for (path, proof) in earlier.by_hash.into_values() {
             self.propose(&path, proof);
         }
+        for (path, _) in earlier.folders.values() {
+            self.spell(path);
+        }
         self.learned.folders.extend(earlier.folders);
         self.learned.guesses.extend(earlier.guesses);
         self.learned.asked.extend(earlier.asked);
@@ -71,9 +76,27 @@ impl Projects {
         postcard::to_stdvec(&self.learned).unwrap_or_default()
     }
 
+    /// Takes over paths whose hashes are those of projects.
+    pub fn prove(&mut self, paths: &[String]) {
+        for path in paths {
+            self.propose(path, Proof::Hash);
+        }
+    }
+
+    /// Remembers how a path is spelled.
+    fn spell(&mut self, path: &str) {
+        let Some(key) = drive_key(path) else { return };
+        let known = self.spellings.entry(key).or_insert_with(|| path.to_owned());
+        let capitals = |path: &str| path.chars().filter(|c| c.is_uppercase()).count();
+        if (capitals(path), known.as_str()) > (capitals(known), path) {
+            path.clone_into(known);
+        }
+    }
+
     /// Remembers a path that may explain a hash.
     pub(super) fn propose(&mut self, path: &str, proof: Proof) {
         self.known.clear();
+        self.spell(path);
         let by_hash = &mut self.learned.by_hash;
         let known = by_hash.entry(hash_of(path)).or_insert_with(|| (path.to_owned(), proof));
         if proof < known.1 {
@@ -166,6 +189,10 @@ impl Projects {
         let (path, proof) = self.path(folder, dir.as_deref(), hash.as_deref());
         // On POSIX the recorded hash is that of the path; on Windows it need not be.
         let hash = hash.or_else(|| path.as_deref().map(hash_of));
+        let path = path.map(|path| {
+            let spelling = drive_key(&path).and_then(|key| self.spellings.get(&key));
+            spelling.cloned().unwrap_or(path)
+        });
         let label = match (&dir, &hash) {
             (Some(dir), _) if !is_hash(dir) => dir.clone(),
             (_, Some(hash)) => hash.chars().take(8).collect(),
@@ -203,6 +230,28 @@ impl Projects {
             },
         }
     }
+}
+
+/// Returns whether a path is one of Windows.
+pub(super) fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
+}
+
+/// Returns what is the same for all spellings of a path that begins with a drive.
+fn drive_key(path: &str) -> Option<String> {
+    has_drive(path).then(|| path.to_lowercase().replace('/', "\\"))
+}
+
+/// Returns a path with its drive in the other case, if it begins with one.
+pub(super) fn other_drive_case(path: &str) -> Option<String> {
+    let drive = path.chars().next().filter(char::is_ascii_alphabetic)?;
+    let rest = path[1..].strip_prefix(':')?;
+    let other = if drive.is_ascii_lowercase() {
+        drive.to_ascii_uppercase()
+    } else {
+        drive.to_ascii_lowercase()
+    };
+    Some(format!("{other}:{rest}"))
 }
 
 /// The folders above an absolute path, of either kind of system, the innermost first.

@@ -9,7 +9,7 @@ use super::log::Tail;
 use super::own;
 use super::prompts::{Typed, read_prompt_log};
 use super::segment::Segment;
-use super::shape::Shape;
+use super::shape::{self, Shape};
 use crate::discover::{Source, SourceKind};
 use crate::fault::{Faults, What};
 use crate::read::bytes::{Bytes, Disk, read_whole};
@@ -111,7 +111,14 @@ pub(super) fn read(
         | SourceKind::Background
         | SourceKind::ChatSave
         | SourceKind::RestorePoint => conversation(&mut bytes.open(source)?, want, keep),
-        SourceKind::PromptLog => Ok(Holds::Prompts(read_prompt_log(bytes.open(source)?)?)),
+        SourceKind::PromptLog => {
+            let mut input = bytes.open(source)?;
+            if shape::is_lfs_pointer(&head(&mut input)?) {
+                return Ok(Holds::Nothing(Shape::LfsPointer));
+            }
+            input.seek(SeekFrom::Start(0))?;
+            Ok(Holds::Prompts(read_prompt_log(input)?))
+        }
         SourceKind::ShellHistory | SourceKind::ToolOutput | SourceKind::Plan | SourceKind::Task => {
             Ok(Holds::Attached)
         }

@@ -73,7 +73,7 @@ impl Shape {
             if text.is_empty() {
                 continue;
             }
-            if text.starts_with("version https://git-lfs") {
+            if is_lfs_pointer(text.as_bytes()) {
                 return Ok(Self::LfsPointer);
             }
             if let Some(shape) = of_line(text) {
@@ -94,6 +94,11 @@ impl Shape {
         read_whole(input, &mut bytes)?;
         Ok(of_document(&decode(&bytes)))
     }
+}
+
+/// Returns whether a file that begins so is a Git LFS pointer.
+pub(super) fn is_lfs_pointer(head: &[u8]) -> bool {
+    head.starts_with(b"version https://git-lfs")
 }
 
 /// A line that tells what the file is; `None` when it does not.
