@@ -3,15 +3,21 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::known::Known;
 use super::rule::{MARKER, Rules};
 use super::scan::{Found, scan};
+
+/// A text is looked at again until nothing is found, and so often at most.
+const ROUNDS: usize = 8;
 
 /// Takes secrets out of the texts of one export. Equal secrets get equal markers.
 #[derive(Debug)]
 pub struct Redactor<'r> {
     pub(super) rules: &'r Rules,
     /// The marker of each secret.
-    markers: HashMap<String, Marker>,
+    markers: HashMap<Box<str>, Marker>,
+    /// What is taken out wherever it occurs.
+    pub(super) known: Known,
     /// For each kind: what was taken out, and how many different ones.
     counts: Vec<(u64, u64)>,
 }
@@ -19,6 +25,7 @@ pub struct Redactor<'r> {
 #[derive(Debug, Clone, Copy)]
 struct Marker {
     kind: usize,
+    rule: usize,
     number: u64,
 }
 
@@ -34,20 +41,34 @@ pub struct Count {
 impl<'r> Redactor<'r> {
     pub fn new(rules: &'r Rules) -> Self {
         let counts = vec![(0, 0); rules.kinds().len()];
-        Self { rules, markers: HashMap::new(), counts }
+        Self { rules, markers: HashMap::new(), known: Known::default(), counts }
     }
 
-    /// The text without its secrets.
+    /// Returns the text without its secrets.
     pub fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         // A marker is shorter than its secret and can bring the beginning of another match within reach:
-        // only what a second look leaves alone is done. Each turn takes out more of the text.
-        loop {
-            let found = scan(self.rules, &text);
+        // only what a second look leaves alone is done.
+        for _ in 0..ROUNDS {
+            let found = scan(self.rules, &self.known, &text);
             if found.is_empty() {
-                return text;
+                break;
             }
             text = Cow::Owned(self.replace(&text, &found));
+        }
+        text
+    }
+
+    /// Ends a rehearsal: from now on, what was found is taken out wherever it occurs, and counting starts again.
+    ///
+    /// A value is recognised by its name in one place and bare in another. Whoever redacts everything twice, and
+    /// keeps the second result, leaves neither.
+    pub fn learn(&mut self) {
+        for (secret, marker) in &self.markers {
+            self.known.add(secret, marker.rule);
+        }
+        for count in &mut self.counts {
+            count.0 = 0;
         }
     }
 
@@ -70,9 +91,9 @@ impl<'r> Redactor<'r> {
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
         for found in found {
-            out.push_str(&text[from..found.secret.start]);
-            self.mark(&text[found.secret.clone()], found.rule, &mut out);
-            from = found.secret.end;
+            out.push_str(&text[from..found.range.start]);
+            self.mark(&found.secret, found.rule, &mut out);
+            from = found.range.end;
         }
         out.push_str(&text[from..]);
         out
@@ -84,8 +105,8 @@ impl<'r> Redactor<'r> {
         } else {
             let kind = self.rules.list[rule].kind;
             self.counts[kind].1 += 1;
-            let marker = Marker { kind, number: self.counts[kind].1 };
-            self.markers.insert(secret.to_owned(), marker);
+            let marker = Marker { kind, rule, number: self.counts[kind].1 };
+            self.markers.insert(secret.into(), marker);
             marker
         };
         self.counts[marker.kind].0 += 1;

@@ -1,7 +1,7 @@
 //! Redacts a JSON text without taking it apart: only the strings that hold a secret change.
 //!
-//! Order, numbers, duplicate keys, white space and depth stay as they are, whatever they are. Keys are never
-//! changed; the key before a value is read with it, for it may be what says that it is a secret.
+//! Order, numbers, duplicate keys, white space and depth stay as they are. The key before a value is read with it,
+//! because it may be what makes it a secret; so is the name beside it, and the option before it in a list of arguments.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,22 @@ use super::apply::Redactor;
 use super::scan::{Found, scan};
 use crate::read::json::{Raw, string};
 
-/// Keys whose values are no text: bytes and signatures in base64.
+/// Keys whose values are not text: bytes and signatures in base64.
 const BLOBS: [(&str, &str); 2] = [("inlineData", "data"), ("", "thoughtSignature")];
 
-/// Where the walk is: in an object behind a key, or in an array behind a string.
+/// The most of a list of arguments that is read with the next one.
+const ARGUMENTS: usize = 512;
+
+/// Where the walk is.
 enum Place<'j> {
-    Object { key: Cow<'j, str>, is_value: bool },
-    Array { last: Cow<'j, str> },
+    /// Behind a key; `named` is the last value of `name` or `key`.
+    Object { key: Cow<'j, str>, is_value: bool, named: Cow<'j, str> },
+    /// Behind the arguments of a command; empty when it is a list of something else.
+    Array { arguments: String, is_first: bool },
 }
 
 impl Redactor<'_> {
-    /// One JSON value.
+    /// Returns one JSON value without its secrets.
     pub fn json<'j>(&mut self, json: &'j str) -> Cow<'j, str> {
         let bytes = json.as_bytes();
         let mut places: Vec<Place<'j>> = Vec::new();
@@ -51,10 +56,10 @@ impl Redactor<'_> {
         Cow::Owned(out)
     }
 
-    /// A string token with its quotes: what takes its place.
+    /// Returns what takes the place of a string token, quotes included.
     fn token<'j>(&mut self, token: &'j str, places: &mut [Place<'j>]) -> Option<String> {
         let Some(raw) = Raw::new(token) else {
-            // No JSON after all: then it is a text like any other.
+            // Not JSON after all: then it is a text like any other.
             return Some(self.text(token).into_owned());
         };
         let parent = match places {
@@ -63,22 +68,26 @@ impl Redactor<'_> {
         };
         let text = string(raw)?;
         let head = match places.last_mut() {
-            Some(Place::Object { key, is_value: false }) => {
-                *key = text;
-                return None;
+            Some(Place::Object { key, is_value: false, .. }) => {
+                let new = self.text(&text);
+                let new = matches!(new, Cow::Owned(_)).then(|| serde_json::to_string(&new).ok());
+                key.clone_from(&text);
+                return new.flatten();
             }
-            Some(Place::Object { key, .. }) => {
+            Some(Place::Object { key, named, .. }) => {
                 let is_blob =
                     |blob: &(&str, &str)| blob.1 == key && (blob.0.is_empty() || blob.0 == parent);
                 if BLOBS.iter().any(is_blob) {
                     return None;
                 }
-                format!("{key}: \"")
+                if key.eq_ignore_ascii_case("name") || key.eq_ignore_ascii_case("key") {
+                    named.clone_from(&text);
+                }
+                let is_pair =
+                    key.eq_ignore_ascii_case("value") && !named.is_empty() && named.len() <= 64;
+                format!("{}: \"", if is_pair { &*named } else { &*key })
             }
-            Some(Place::Array { last }) => {
-                let before = std::mem::replace(last, text.clone());
-                if before.starts_with('-') { format!("{before} \"") } else { String::new() }
-            }
+            Some(Place::Array { arguments, is_first }) => argument(arguments, is_first, &text),
             None => String::new(),
         };
         let new = self.behind(&head, &text);
@@ -88,19 +97,19 @@ impl Redactor<'_> {
         serde_json::to_string(&new).ok()
     }
 
-    /// A text that stands behind another, which may be what tells that it is a secret.
+    /// Redacts a text behind another, which may be what makes it a secret.
     fn behind<'t>(&mut self, head: &str, text: &'t str) -> Cow<'t, str> {
         if !head.is_empty() && self.rules.keywords.is_match(head) && !text.is_empty() {
-            let whole = format!("{head}{text}\"");
+            let quote = if head.ends_with('"') { "\"" } else { "" };
+            let whole = format!("{head}{text}{quote}");
             let start = head.len();
-            let is_inside = |found: &Found| {
-                found.secret.start >= start && found.secret.end <= start + text.len()
-            };
+            let is_inside =
+                |found: &Found| found.range.start >= start && found.range.end <= start + text.len();
             let found: Vec<Found> =
-                scan(self.rules, &whole).into_iter().filter(is_inside).collect();
+                scan(self.rules, &self.known, &whole).into_iter().filter(is_inside).collect();
             if !found.is_empty() {
                 let whole = self.replace(&whole, &found);
-                let text = whole[start..].strip_suffix('"').unwrap_or(&whole[start..]);
+                let text = whole[start..].strip_suffix(quote).unwrap_or(&whole[start..]);
                 return Cow::Owned(self.text(text).into_owned());
             }
         }
@@ -108,15 +117,33 @@ impl Redactor<'_> {
     }
 }
 
-/// The next byte that matters between strings.
+/// Adds an argument to a command; returns the command before it, if it is one.
+fn argument(arguments: &mut String, is_first: &mut bool, text: &str) -> String {
+    let is_word = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c == '"');
+    let head =
+        if *is_first || arguments.is_empty() { String::new() } else { format!("{arguments} ") };
+    if is_word && (*is_first || !arguments.is_empty()) && arguments.len() + text.len() < ARGUMENTS {
+        arguments.clone_from(&head);
+        arguments.push_str(text);
+    } else if !is_word {
+        arguments.clear();
+    }
+    *is_first = false;
+    head
+}
+
+/// Returns the next byte that matters between strings.
 fn memchr_any(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']' | b':' | b','))
 }
 
 fn step_into(byte: u8, places: &mut Vec<Place<'_>>) {
     match byte {
-        b'{' => places.push(Place::Object { key: Cow::Borrowed(""), is_value: false }),
-        b'[' => places.push(Place::Array { last: Cow::Borrowed("") }),
+        b'{' => {
+            let (key, named) = (Cow::Borrowed(""), Cow::Borrowed(""));
+            places.push(Place::Object { key, is_value: false, named });
+        }
+        b'[' => places.push(Place::Array { arguments: String::new(), is_first: true }),
         b'}' | b']' => drop(places.pop()),
         _ => {
             if let Some(Place::Object { is_value, .. }) = places.last_mut() {
@@ -126,7 +153,7 @@ fn step_into(byte: u8, places: &mut Vec<Place<'_>>) {
     }
 }
 
-/// Behind the closing quote.
+/// Returns the place behind the closing quote.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(step) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {

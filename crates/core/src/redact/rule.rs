@@ -7,6 +7,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use serde::Deserialize;
 
+use super::value::Value;
+use super::view::TRIGGERS;
+
 const EMBEDDED: &str = include_str!("rules.toml");
 
 /// What a marker begins with. It is searched for like a keyword: text in markers is never a secret.
@@ -41,11 +44,12 @@ struct Spec {
     keywords: Vec<String>,
     #[serde(default)]
     any_case: bool,
+    #[serde(default)]
+    by: By,
+    #[serde(default)]
     regex: String,
     #[serde(default)]
     lead: usize,
-    #[serde(default)]
-    search: bool,
     #[serde(default)]
     before: Before,
     #[serde(default)]
@@ -62,7 +66,23 @@ fn usual_reach() -> usize {
     1024
 }
 
-/// What may stand before a match.
+/// How a rule finds secrets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum By {
+    /// Its regex, from the keyword on.
+    #[default]
+    Regex,
+    /// Its regex, anywhere in a text that has a keyword.
+    Search,
+    /// The name of a password or of another secret around the keyword.
+    Password,
+    Secret,
+    /// A block of base64 between `BEGIN` and `END`.
+    Block,
+}
+
+/// What may be before a match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Before {
@@ -71,19 +91,6 @@ pub(super) enum Before {
     Name,
     Flag,
     Any,
-}
-
-/// What a secret must look like besides matching.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Value {
-    #[default]
-    Any,
-    Url,
-    Given,
-    Mixed,
-    Random,
-    Basic,
 }
 
 /// A rule of the user's own.
@@ -114,12 +121,14 @@ pub struct Choice {
 pub(super) struct Rule {
     /// Its place in the list of kinds.
     pub(super) kind: usize,
+    pub(super) by: By,
     pub(super) lead: usize,
-    pub(super) search: bool,
     pub(super) before: Before,
     pub(super) value: Value,
     pub(super) entropy: f64,
     pub(super) reach: usize,
+    /// Its regex matches white space.
+    pub(super) is_spaced: bool,
     source: String,
     regex: OnceLock<Option<Regex>>,
 }
@@ -145,7 +154,7 @@ pub struct Kind {
 pub struct Rules {
     kinds: Vec<Kind>,
     pub(super) list: Vec<Rule>,
-    /// The marker first, then the keywords.
+    /// The marker first, then the triggers of a decoded view, then the keywords.
     pub(super) keywords: AhoCorasick,
     /// The rules that each keyword wakes.
     pub(super) wakes: Vec<Vec<usize>>,
@@ -168,7 +177,9 @@ impl Rules {
         })?;
         let mut list =
             Builder { choice, kinds: Vec::new(), rules: Vec::new(), keywords: Vec::new() };
-        list.keywords.push((MARKER.to_owned(), Vec::new()));
+        for literal in [MARKER].iter().chain(TRIGGERS) {
+            list.keywords.push(((*literal).to_owned(), Vec::new()));
+        }
         for spec in file.rule {
             list.embedded(spec, &file.pieces);
         }
@@ -180,6 +191,11 @@ impl Rules {
 
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
+    }
+
+    /// Whether a literal says that the text has to be decoded.
+    pub(super) fn is_trigger(keyword: usize) -> bool {
+        (1..=TRIGGERS.len()).contains(&keyword)
     }
 
     pub(super) fn is_allowed(&self, secret: &str) -> bool {
@@ -201,18 +217,21 @@ impl Builder<'_> {
             source = source.replace(&format!("<<{name}>>"), piece);
         }
         // A slice of the text is matched, which begins at the keyword.
-        if !spec.search {
+        if spec.by == By::Regex {
             source = format!(r"\A(?:{source})");
         }
         let Some(kind) = self.kind(&spec.kind, spec.opt_in, &spec.keywords) else { return };
         self.rules.push(Rule {
             kind,
+            by: spec.by,
             lead: spec.lead,
-            search: spec.search,
             before: spec.before,
             value: spec.value,
             entropy: spec.entropy,
             reach: spec.reach.min(REACH),
+            is_spaced: source.contains([' ', '"', '\'', '<'])
+                || source.contains(r"\s")
+                || source.contains(r"\t"),
             source,
             regex: OnceLock::new(),
         });
@@ -243,12 +262,13 @@ impl Builder<'_> {
         let Some(kind) = self.kind(&rule.kind, false, &rule.keywords) else { return Ok(()) };
         self.rules.push(Rule {
             kind,
+            by: By::Search,
             lead: 0,
-            search: true,
             before: Before::Any,
             value: Value::Any,
             entropy: 0.0,
             reach: REACH,
+            is_spaced: true,
             source: rule.regex.clone(),
             regex: OnceLock::from(Some(regex)),
         });

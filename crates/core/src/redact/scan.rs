@@ -3,39 +3,67 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::rule::{Before, MARKER, Rule, Rules};
-use super::value::{entropy, fits};
+use super::block::Blocks;
+use super::known::Known;
+use super::name::{Class, Names};
+use super::rule::{Before, By, MARKER, Rule, Rules};
+use super::value::{entropy, fits_in};
+use super::view::View;
 
-/// So much base64 without a break before a match means that it stands inside a blob.
+/// So much base64 without a break before a match means that it is inside a blob.
 const BLOB: usize = 256;
+
+/// In each block of text, regexes look at eight times its bytes and no more: a text that repeats a keyword over and
+/// over takes no longer than others.
+const BLOCK: usize = 4096;
+const BUDGET: usize = 8 * BLOCK;
 
 /// A secret and where its match began.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) at: usize,
-    pub(super) secret: Range<usize>,
+    /// The bytes to take out.
+    pub(super) range: Range<usize>,
+    /// The secret without what disguised it.
+    pub(super) secret: Box<str>,
     pub(super) rule: usize,
 }
 
-/// The secrets of a text in order, none inside or beside a marker. Of those that overlap the earliest
-/// counts, then the longest, then the rule that is listed first.
-pub(super) fn scan(rules: &Rules, text: &str) -> Vec<Found> {
-    let mut search = Search { rules, text, found: Vec::new() };
+/// Returns the secrets of a text in order, none inside or beside a marker. Those that overlap are one, named after
+/// the earliest, then the longest, then the rule that is listed first.
+pub(super) fn scan(rules: &Rules, known: &Known, text: &str) -> Vec<Found> {
+    if let Some(found) = scan_view(rules, known, text, true) {
+        return found;
+    }
+    let view = View::decoded(text);
+    let mut all = scan_view(rules, known, &view.text, false).unwrap_or_default();
+    for found in &mut all {
+        found.at = view.original(&(found.at..found.range.end)).start;
+        found.range = view.original(&found.range);
+    }
+    all
+}
+
+/// Scans a text as it is; returns none if it has a trigger and is not a decoded view.
+fn scan_view(rules: &Rules, known: &Known, text: &str, may_differ: bool) -> Option<Vec<Found>> {
+    let mut search = Search::new(rules, text);
     let mut markers: Vec<Range<usize>> = Vec::new();
     let mut woken: Vec<usize> = rules.always.clone();
     for hit in rules.keywords.find_overlapping_iter(text) {
         let keyword = hit.pattern().as_usize();
         if keyword == 0 {
             markers.extend(marker_at(text, hit.start()));
-            continue;
-        }
-        for at in &rules.wakes[keyword] {
-            if rules.list[*at].search {
-                if !woken.contains(at) {
-                    woken.push(*at);
+        } else if Rules::is_trigger(keyword) {
+            if may_differ {
+                return None;
+            }
+        } else {
+            for at in &rules.wakes[keyword] {
+                match rules.list[*at].by {
+                    By::Search if !woken.contains(at) => woken.push(*at),
+                    By::Search => {}
+                    _ => search.look(*at, hit.range()),
                 }
-            } else {
-                search.look(*at, hit.start());
             }
         }
     }
@@ -43,57 +71,125 @@ pub(super) fn scan(rules: &Rules, text: &str) -> Vec<Found> {
         search.everywhere(rule);
     }
     let mut found = search.found;
-    if !markers.is_empty() {
-        found.retain(|found| {
-            let touches = |marker: &Range<usize>| {
-                found.secret.start < marker.end && marker.start <= found.secret.end
-                    || marker.contains(&found.at)
-            };
-            !markers.iter().any(touches)
-        });
-    }
-    found.sort_by_key(|found| (found.secret.start, Reverse(found.secret.end), found.rule));
-    let mut end = 0;
-    found.retain(|found| {
-        let is_first = found.secret.start >= end;
-        if is_first {
-            end = found.secret.end;
-        }
-        is_first
+    known.find(text, |range, rule| {
+        found.push(Found { at: range.start, secret: text[range.clone()].into(), range, rule });
     });
-    found
+    if !markers.is_empty() {
+        markers.sort_by_key(|marker| marker.start);
+        found.retain(|found| !touches(&markers, found));
+    }
+    Some(joined(found, text))
+}
+
+/// Whether a match is inside a marker, overlaps one or ends at one.
+fn touches(markers: &[Range<usize>], found: &Found) -> bool {
+    let from = found.at.min(found.range.start);
+    let first = markers.partition_point(|marker| marker.end <= from);
+    markers[first..].first().is_some_and(|marker| {
+        marker.contains(&found.at)
+            || marker.start <= found.range.end && found.range.start < marker.end
+    }) || {
+        let first = markers.partition_point(|marker| marker.end <= found.range.start);
+        markers[first..].first().is_some_and(|marker| marker.start <= found.range.end)
+    }
+}
+
+/// Sorts matches and makes one of those that overlap.
+fn joined(mut found: Vec<Found>, text: &str) -> Vec<Found> {
+    found.sort_by_key(|found| (found.range.start, Reverse(found.range.end), found.rule));
+    let mut out: Vec<Found> = Vec::with_capacity(found.len());
+    for next in found {
+        match out.last_mut() {
+            Some(last) if next.range.start < last.range.end => {
+                if next.range.end > last.range.end {
+                    last.range.end = next.range.end;
+                    last.secret = text[last.range.clone()].into();
+                }
+            }
+            _ => out.push(next),
+        }
+    }
+    out
 }
 
 struct Search<'a> {
     rules: &'a Rules,
     text: &'a str,
+    names: [Names; 2],
+    blocks: Blocks,
+    /// The block that a regex looked at last, and how many bytes they looked at in it.
+    spent: (usize, usize),
     found: Vec<Found>,
 }
 
-impl Search<'_> {
-    /// Tries a rule at a place where its keyword stands.
-    fn look(&mut self, at: usize, hit: usize) {
+impl<'a> Search<'a> {
+    fn new(rules: &'a Rules, text: &'a str) -> Self {
+        let (names, blocks) = ([Names::default(), Names::default()], Blocks::default());
+        Self { rules, text, names, blocks, spent: (0, 0), found: Vec::new() }
+    }
+
+    /// Tries a rule where one of its keywords is.
+    fn look(&mut self, at: usize, hit: Range<usize>) {
+        match self.rules.list[at].by {
+            By::Password => self.name(at, hit, Class::Password),
+            By::Secret => self.name(at, hit, Class::Secret),
+            By::Block => {
+                if let Some(range) = self.blocks.look(self.text, hit.start) {
+                    self.push(at, range.start, range);
+                }
+            }
+            By::Regex | By::Search => self.regex(at, hit.start),
+        }
+    }
+
+    fn name(&mut self, at: usize, hit: Range<usize>, class: Class) {
+        let names = &mut self.names[usize::from(class == Class::Secret)];
+        let Some(place) = names.look(self.text, hit, class) else { return };
+        let is_allowed = self.rules.is_allowed(&self.text[place.value.clone()]);
+        if !is_allowed && !in_blob(self.text, place.start) {
+            self.push(at, place.start, place.value);
+        }
+    }
+
+    fn regex(&mut self, at: usize, hit: usize) {
         let rule = &self.rules.list[at];
         let Some(start) = hit.checked_sub(rule.lead) else { return };
-        // What begins inside a secret of the same rule would lose to it anyway.
-        let is_inside = |found: &Found| found.rule == at && found.secret.contains(&start);
+        // What begins inside a secret of the same rule is a part of it.
+        let is_inside = |found: &Found| found.rule == at && found.range.contains(&start);
         if !may_begin(rule.before, self.text, start) || self.found.last().is_some_and(is_inside) {
             return;
         }
-        let end = floor(self.text, start + rule.reach);
-        let Some(window) = self.text.get(start..end) else { return };
+        let Some(window) = self.window(rule, start) else { return };
         let Some(regex) = rule.regex() else { return };
-        // To find a match is many times cheaper than to find its groups.
-        let (secret, end) = if regex.captures_len() == 1 {
-            let Some(whole) = regex.find(window) else { return };
-            (whole, whole.end())
+        // Finding a match is many times cheaper than finding its groups.
+        let Some(whole) = regex.find(window) else { return };
+        let secret = if regex.captures_len() == 1 {
+            whole
         } else {
-            let Some(captures) = regex.captures(window) else { return };
-            let Some(whole) = captures.get(0) else { return };
-            (captures.iter().skip(1).flatten().next().unwrap_or(whole), whole.end())
+            let captures = regex.captures(window);
+            captures.and_then(|captures| captures.iter().skip(1).flatten().next()).unwrap_or(whole)
         };
         let range = start + secret.start()..start + secret.end();
-        self.take(at, start, range, secret.end() == end);
+        self.take(at, start..start + whole.end(), range, secret.end() == whole.end());
+    }
+
+    /// Returns the text that a rule may look at, within the budget.
+    fn window(&mut self, rule: &Rule, start: usize) -> Option<&'a str> {
+        let block = start / BLOCK;
+        if self.spent.0 != block {
+            self.spent = (block, 0);
+        }
+        if self.spent.1 >= BUDGET {
+            return None;
+        }
+        let end = floor(self.text, start + rule.reach);
+        let mut window = self.text.get(start..end)?;
+        if !rule.is_spaced {
+            let ends = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'<');
+            window = &window[..window.bytes().position(ends).unwrap_or(window.len())];
+        }
+        self.spent.1 += window.len();
+        Some(window)
     }
 
     fn everywhere(&mut self, at: usize) {
@@ -103,34 +199,40 @@ impl Search<'_> {
             let Some(whole) = captures.get(0) else { continue };
             let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
             if whole.len() <= rule.reach {
-                self.take(at, whole.start(), secret.range(), false);
+                self.take(at, whole.range(), secret.range(), false);
             }
         }
     }
 
     /// Keeps what passes the last checks.
-    fn take(&mut self, at: usize, start: usize, secret: Range<usize>, is_last: bool) {
+    fn take(&mut self, at: usize, whole: Range<usize>, secret: Range<usize>, is_last: bool) {
         let rule = &self.rules.list[at];
         let (text, rest) = (&self.text[secret.clone()], &self.text[secret.end..]);
         let next = rest.chars().next();
-        // A word that goes on is another word.
+        // A word that continues is another word.
         if is_last && next.is_some_and(|c| c.is_ascii_alphanumeric()) && is_whole(rule) {
             return;
         }
+        let start = whole.start;
         let is_secret = !text.is_empty()
-            && fits(rule.value, text, next)
+            && fits_in(rule.value, &self.text[whole], text, next)
             && (rule.entropy == 0.0 || entropy(text) >= rule.entropy)
             && !in_blob(self.text, start)
             && !self.rules.is_allowed(text);
         if is_secret {
-            self.found.push(Found { at: start, secret, rule: at });
+            self.push(at, start, secret);
         }
+    }
+
+    fn push(&mut self, rule: usize, at: usize, range: Range<usize>) {
+        let secret = self.text[range.clone()].into();
+        self.found.push(Found { at, range, secret, rule });
     }
 }
 
 /// Whether its end must be the end of a word.
 fn is_whole(rule: &Rule) -> bool {
-    !rule.search && rule.before != Before::Any
+    rule.by != By::Search && rule.before != Before::Any
 }
 
 /// Whether a match may begin here.
@@ -155,11 +257,10 @@ fn may_begin(before: Before, text: &str, at: usize) -> bool {
     }
 }
 
-/// The letters before are not of a word but of `\n`, `\u003d`, `%3D` or a colour of the terminal.
+/// Whether the letters before are not of a word but of `\n`, `%3D` or a colour whose escape character was lost.
 fn ends_in_escape(head: &[u8]) -> bool {
     match head {
         [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,
-        [.., b'\\', b'u', a, b, c, d] => [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()),
         [.., b'%', a, b] => a.is_ascii_hexdigit() && b.is_ascii_hexdigit(),
         [head @ .., b'm'] => {
             let is_code = |byte: &&u8| byte.is_ascii_digit() || **byte == b';';
@@ -176,7 +277,7 @@ fn in_blob(text: &str, at: usize) -> bool {
     head.iter().rev().take(BLOB).take_while(is_base64).count() == BLOB
 }
 
-/// The whole marker that begins here.
+/// Returns the whole marker that begins here.
 fn marker_at(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[at + MARKER.len()..];
     let is_kind = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
@@ -190,7 +291,7 @@ fn marker_at(text: &str, at: usize) -> Option<Range<usize>> {
     is_marker.then(|| at..at + MARKER.len() + end + 1)
 }
 
-/// The end of the last whole character before `at`.
+/// Returns the end of the last whole character before `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,5 +1,6 @@
-//! Redacts sessions and messages, field by field. Ids, times, kinds and numbers stay.
+//! Redacts sessions and messages, field by field. Their ids, times, kinds and numbers stay.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -10,25 +11,32 @@ use crate::path_text::{from_text, to_text};
 
 impl Redactor<'_> {
     pub fn session(&mut self, session: &mut Session) {
-        for text in [&mut session.summary, &mut session.first_prompt, &mut session.last_prompt] {
+        let Session { summary, first_prompt, last_prompt, name, .. } = session;
+        for text in [summary, first_prompt, last_prompt, name] {
             self.option(text);
+        }
+        for text in session.tags.iter_mut().chain(&mut session.models).chain([&mut session.machine])
+        {
+            self.string(text);
         }
         let project = Arc::make_mut(&mut session.project);
         self.string(&mut project.name);
         self.option(&mut project.path);
         self.option(&mut project.dir);
         for part in &mut session.parts {
-            part.file = from_text(&self.text(&to_text(&part.file)));
+            self.path(&mut part.file);
         }
     }
 
     pub fn message(&mut self, message: &mut Message) {
         self.string(&mut message.text);
         self.option(&mut message.typed);
+        self.option(&mut message.model);
         for reference in &mut message.references {
             self.string(&mut reference.path);
         }
         for attachment in &mut message.attachments {
+            self.string(&mut attachment.mime);
             self.option(&mut attachment.name);
             self.raw(&mut attachment.raw);
         }
@@ -42,13 +50,22 @@ impl Redactor<'_> {
     }
 
     fn tool_call(&mut self, call: &mut ToolCall) {
-        for text in
-            [&mut call.display_name, &mut call.description, &mut call.output, &mut call.error]
-        {
+        let ToolCall { display_name, description, output, error, name, .. } = call;
+        for text in [display_name, description, output, error, &mut name.server] {
             self.option(text);
+        }
+        for text in [&mut call.id, &mut name.name, &mut name.label] {
+            self.string(text);
         }
         self.raw(&mut call.args);
         self.raw(&mut call.result_display);
+    }
+
+    /// Redacts a path, for those that show one.
+    pub fn path(&mut self, path: &mut PathBuf) {
+        if let std::borrow::Cow::Owned(new) = self.text(&to_text(path)) {
+            *path = from_text(&new);
+        }
     }
 
     fn string(&mut self, text: &mut String) {

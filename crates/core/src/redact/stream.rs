@@ -82,8 +82,9 @@ impl Window {
         let begin = self.done.saturating_sub(start);
         let end = floor(text, self.until - start);
         let is_new = |found: &Found| found.at >= begin && found.at < end;
-        let found: Vec<Found> = scan(redactor.rules, text).into_iter().filter(is_new).collect();
-        let end = found.last().map_or(end, |last| end.max(last.secret.end)).max(begin);
+        let found: Vec<Found> =
+            scan(redactor.rules, &redactor.known, text).into_iter().filter(is_new).collect();
+        let end = found.last().map_or(end, |last| end.max(last.range.end)).max(begin);
         let text = &text[begin..end];
         if found.is_empty() {
             self.out.extend_from_slice(text.as_bytes());
@@ -91,7 +92,7 @@ impl Window {
             let moved: Vec<Found> = found
                 .into_iter()
                 .map(|found| Found {
-                    secret: found.secret.start - begin..found.secret.end - begin,
+                    range: found.range.start - begin..found.range.end - begin,
                     ..found
                 })
                 .collect();

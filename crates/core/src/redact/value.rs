@@ -1,83 +1,36 @@
-//! Whether what stands where a secret would stand is one.
+//! Tells secrets from what else can be in their place.
 //!
 //! A name such as `password` is followed by a secret less often than by a type, a variable, a call or
-//! a placeholder. These are told apart by their looks alone.
+//! a placeholder. Only their looks tell them apart.
 
-use super::rule::Value;
+use serde::Deserialize;
 
-/// Words that stand for a secret, are a type, or say that there is none.
-const WORDS: &[&str] = &[
-    "any",
-    "bar",
-    "baz",
-    "bool",
-    "boolean",
-    "bytes",
-    "char",
-    "default",
-    "disabled",
-    "empty",
-    "enabled",
-    "env",
-    "false",
-    "file",
-    "flag",
-    "foo",
-    "hidden",
-    "input",
-    "int",
-    "key",
-    "missing",
-    "nil",
-    "none",
-    "null",
-    "number",
-    "object",
-    "option",
-    "optional",
-    "pass",
-    "passwd",
-    "password",
-    "passphrase",
-    "private",
-    "prompt",
-    "public",
-    "required",
-    "secret",
-    "secrets",
-    "self",
-    "stdin",
-    "str",
-    "string",
-    "text",
-    "token",
-    "tokens",
-    "true",
-    "undefined",
-    "unknown",
-    "user",
-    "username",
-    "value",
-    "varchar",
-    "void",
-    "argument",
-    "parameter",
-    "and",
-    "for",
-    "from",
-    "the",
-    "with",
-    "that",
-    "this",
-    "when",
-    "must",
-    "should",
-    "will",
-    "can",
-    "cannot",
-    "invalid",
-    "incorrect",
-];
+use super::words::{FOREIGN, PASSES, USERS, WORDS};
+
+/// What a secret must look like besides matching.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Value {
+    /// Anything.
+    Any,
+    /// Anything but a placeholder of the same form.
+    #[default]
+    Token,
+    /// The password of a URL.
+    Url,
+    /// A literal: no reference to something else, no placeholder.
+    Given,
+    /// The same, and not letters alone, nor a name.
+    Mixed,
+    /// The same, and as disordered as a key.
+    Random,
+    /// The same, and with a sign, or digits among small and large letters.
+    Strict,
+    /// What a header must be given, whatever it looks like: a literal with a digit.
+    Header,
+    /// Base64 of `user:password`.
+    Basic,
+}
 
 /// Parts that only a placeholder has.
 const PLACEHOLDERS: &[&str] = &[
@@ -117,27 +70,113 @@ const PLACEHOLDERS: &[&str] = &[
     "->",
 ];
 
+/// Parts of tokens in documentation.
+const SAMPLES: &[&str] = &[
+    "example",
+    "sample",
+    "placeholder",
+    "redacted",
+    "dummy",
+    "changeme",
+    "replace",
+    "insert",
+    "your",
+    "fake",
+    "xxxx",
+];
+
 /// Words of which the names of variables that hold secrets are made.
 const NAMES: &[&str] = &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
 
-/// Whether `secret` looks like what a rule asks for; `next` is the character behind it.
+/// Whether the secret of a match looks like what its rule asks for; `next` is the character behind it.
+pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char>) -> bool {
+    match value {
+        Value::Url => {
+            let user = whole.trim_start_matches([':', '/']).split(':').next().unwrap_or_default();
+            let lower = (user.to_ascii_lowercase(), secret.to_ascii_lowercase());
+            let is_sample = USERS.iter().any(|name| lower.0.ends_with(name))
+                && PASSES.contains(lower.1.as_str());
+            !(is_sample || is_reference(secret) || is_masked(secret) || is_foreign(&lower.1))
+        }
+        value => fits(value, secret, next),
+    }
+}
+
+/// Whether a value alone looks like what is asked for.
 pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
+    let has = |is: fn(&u8) -> bool| secret.bytes().any(|byte| is(&byte));
     match value {
         Value::Any => true,
-        Value::Url => !is_reference(secret) && !is_masked(secret),
+        Value::Token | Value::Url => !is_sample(secret),
         Value::Given => is_given(secret, next),
         Value::Mixed => is_given(secret, next) && is_mixed(secret),
         Value::Random => {
-            let has_digit = secret.bytes().any(|byte| byte.is_ascii_digit());
-            let has_letter = secret.bytes().any(|byte| byte.is_ascii_alphabetic());
-            has_digit
-                && has_letter
+            has(u8::is_ascii_digit)
+                && has(u8::is_ascii_alphabetic)
                 && is_given(secret, next)
                 && is_mixed(secret)
+                && !is_sample(secret)
                 && !is_uuid(secret)
+        }
+        Value::Strict => {
+            let is_odd = has(|byte| b"!@#$%^&*+~?=".contains(byte));
+            let digit = secret.bytes().position(|byte| byte.is_ascii_digit());
+            let is_inside =
+                digit.is_some_and(|at| secret[at..].bytes().any(|byte| byte.is_ascii_alphabetic()));
+            let is_mixed = is_inside && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+            (is_odd || is_mixed)
+                && !secret.contains([':', '/', ','])
+                && fits(Value::Random, secret, next)
+        }
+        Value::Header => {
+            has(u8::is_ascii_digit)
+                && is_given(secret, next)
+                && !is_sample(secret)
+                && !is_variable(secret)
+                && !is_path(secret)
         }
         Value::Basic => is_basic(secret),
     }
+}
+
+/// Whether a token is one of documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`, `sk-1234567890abcdef`.
+fn is_sample(token: &str) -> bool {
+    const LONGEST: usize = 128;
+    let lower = token.to_ascii_lowercase();
+    // By chance any word is somewhere in a token that is long enough.
+    let has_word = token.len() <= LONGEST && SAMPLES.iter().any(|word| lower.contains(word));
+    has_word || is_masked(token) || is_sequence(token)
+}
+
+/// Whether at least half of a text are runs such as `12345678`, `abcdef`, `00000000`.
+fn is_sequence(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let step = |at: usize| match (bytes[at], bytes[at + 1]) {
+        (b'9', b'0') => 1,
+        (a, b) => i16::from(b) - i16::from(a),
+    };
+    let (mut covered, mut from) = (0, 0);
+    for at in 1..=bytes.len() {
+        let continues = at < bytes.len()
+            && step(at - 1).abs() <= 1
+            && (at - from < 2 || step(at - 1) == step(at - 2));
+        if !continues {
+            if at - from >= 5 {
+                covered += at - from;
+            }
+            from = at;
+        }
+    }
+    covered * 2 >= bytes.len()
+}
+
+/// `ton_mot_de_passe`, `dein-passwort-hier`: words of another language that ask for a secret.
+fn is_foreign(lower: &str) -> bool {
+    let is_word = |part: &str| {
+        part.trim_end_matches(|c: char| c.is_ascii_digit()).chars().all(char::is_alphabetic)
+    };
+    let parts = || lower.split(['_', '-', '.', ' ']).filter(|part| !part.is_empty());
+    parts().count() > 1 && parts().all(is_word) && parts().any(|part| FOREIGN.contains(part))
 }
 
 /// A literal of someone's own choice: no variable, call or placeholder.
@@ -149,8 +188,10 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || is_number(trimmed)
         || matches!(next, Some('(' | '['))
         || text.contains(['(', '[', '{'])
-        || WORDS.contains(&trimmed)
+        || WORDS.contains(trimmed)
         || PLACEHOLDERS.iter().any(|part| lower.contains(part))
+        || (text.len() >= 16 && is_sequence(text))
+        || is_foreign(&text.to_lowercase())
         || is_dotted_name(trimmed))
 }
 
@@ -166,7 +207,9 @@ fn is_reference(text: &str) -> bool {
         (Some('&' | '*' | '@' | '!'), Some(c)) => {
             c.is_ascii_alphabetic() && is_plain_name(&text[1..])
         }
-        (Some('-'), Some(c)) => c == '-' || c.is_ascii_alphabetic(),
+        (Some('-'), Some(c)) => {
+            c == '-' || text[1..].bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+        }
         (Some('/' | '.' | '~'), Some(c)) => c == '/' || c.is_ascii_lowercase(),
         _ => false,
     }
@@ -187,24 +230,20 @@ fn is_masked(text: &str) -> bool {
     let mut chars = text.chars();
     let first = chars.next();
     let is_same = chars.clone().next().is_some() && chars.all(|c| Some(c) == first);
-    is_same || text.contains("***") || text.contains("xxxx") || text.contains("XXXX") || text == "…"
+    let masks = ["***", "xxxx", "XXXX", "00000000", "####", "•••"];
+    is_same || text == "…" || masks.iter().any(|mask| text.contains(mask))
 }
 
 /// `user.password`, `config.auth.v2`
 fn is_dotted_name(text: &str) -> bool {
-    let mut parts = 0;
     let is_name = |part: &str| {
-        let starts = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        starts
+        let stem = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        !stem.is_empty()
             && part.len() < 20
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && part.len() - stem.len() <= 2
+            && stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
     };
-    text.contains('.')
-        && text.split('.').all(|part| {
-            parts += 1;
-            is_name(part)
-        })
-        && parts > 1
+    text.contains('.') && text.split('.').all(is_name)
 }
 
 /// Letters with digits or signs between them, or a long disorder of letters; not what names and
@@ -235,8 +274,12 @@ fn is_camel(text: &str) -> bool {
 
 const SEPARATORS: [char; 6] = ['-', '_', '.', ':', '/', '|'];
 
-/// `my-app-secret-v2`: words and small numbers with separators between.
+/// `my-app-secret-v2`: words and small numbers with separators between, in small or in large letters.
 fn is_words(text: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| text.bytes().any(|byte| is(&byte));
+    if has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) {
+        return false;
+    }
     let is_word = |part: &str| {
         let letters = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let is_number = letters.len() <= 3 && letters.bytes().all(|byte| byte.is_ascii_digit());
@@ -272,7 +315,7 @@ fn is_path(text: &str) -> bool {
     text.contains("://") || (text.contains('/') && text.split(['/', '.']).any(is_word))
 }
 
-fn is_uuid(text: &str) -> bool {
+pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',

@@ -13,6 +13,7 @@ mod projects;
 mod properties;
 mod rebuild;
 mod redact;
+mod redaction_set;
 mod round_trip;
 mod search;
 mod shapes;

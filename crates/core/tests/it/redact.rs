@@ -228,6 +228,91 @@ fn equal_secrets_stay_equal() {
 }
 
 #[test]
+fn what_was_recognised_once_goes_everywhere() {
+    let key = fill("{hex32}", 5);
+    let name = "harbor_key_2024";
+    let text = format!(
+        "RADARR_API_KEY={key} ADMIN_TOKEN={name}\n\"key\": \"{key}\" {{'Authorization': '{key}'}} apikey: {name} \
+         ?apikey={name}&appid={key} | RADARR_API_KEY | {key} | the token is `{key}` <ApiKey>{key}</ApiKey> \
+         \"hash\":\"{name}\" pwd: \"{key}\" x{key} {key}0"
+    );
+    let mut redactor = Redactor::new(&RULES);
+    redactor.text(&text);
+    redactor.learn();
+    let out = redactor.text(&text).into_owned();
+    assert_eq!(out.matches(&key).count(), 2, "only inside longer words: {out}");
+    assert!(!out.contains(name), "{out}");
+    assert!(out.contains("\"key\": \"[redacted:secret:1]\""), "{out}");
+    let found: u64 = redactor.counts().iter().map(|count| count.found).sum();
+    assert_eq!(found, 12, "counted once: {out}");
+}
+
+#[test]
+fn a_wrapped_key_goes_whole_at_any_width() {
+    let body = vec!["A1b2C3d4".repeat(8); 6].join("\\n");
+    let text = format!(
+        "\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----\\n\""
+    );
+    for width in 44..200 {
+        let lines: Vec<&str> =
+            text.as_bytes().chunks(width).map(|l| str::from_utf8(l).unwrap()).collect();
+        for indent in ["", "    ", "> ", "│ "] {
+            let wrapped = format!("{indent}{}\n", lines.join(&format!("\n{indent}")));
+            let out = Redactor::new(&RULES).text(&wrapped).into_owned();
+            assert!(!out.contains("b2C3"), "at {width}: {out}");
+        }
+    }
+}
+
+#[test]
+fn a_disguise_is_taken_out_with_the_secret() {
+    let token = fill("ghp_{an36}", 1);
+    let (head, tail) = token.split_at(9);
+    let marker = "x [redacted:github-token:1] y";
+    for inside in ["\u{200b}", "\x1b[1m", "\u{feff}\u{2060}"] {
+        let text = format!("x {head}{inside}{tail} y");
+        assert_eq!(Redactor::new(&RULES).text(&text), marker);
+    }
+    let escaped = format!("x {}\\u{:04x}{} y", &token[..9], token.as_bytes()[9], &token[10..]);
+    assert_eq!(Redactor::new(&RULES).text(&escaped), marker);
+    assert_eq!(
+        Redactor::new(&RULES).text(&format!("\x1b[32m{token}\x1b[0m")),
+        "\x1b[32m[redacted:github-token:1]\x1b[0m"
+    );
+}
+
+/// Texts of keywords alone take no longer than others. The bounds are wide: the build may be slow and the machine busy.
+#[test]
+fn no_text_is_slow() {
+    let token = fill("ghp_{an36}", 1);
+    let marked = format!("[redacted:jwt:1]{token} ");
+    for piece in [
+        "password=",
+        "_authToken=",
+        "xoxb-",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY-----",
+        "token: ",
+        "://a:",
+        "mysql -p ",
+        "eyJ-",
+        "&quot;",
+        "\\u0041",
+        "\x1b[",
+        "curl -u ",
+        "password=\"",
+        "<password><",
+        &marked,
+    ] {
+        let text = piece.repeat(2_000_000 / piece.len());
+        let start = std::time::Instant::now();
+        Redactor::new(&RULES).text(&text);
+        let took = start.elapsed().as_secs_f64();
+        assert!(took < 4.0, "2 MB of {piece:?} took {took:.1} s");
+    }
+}
+
+#[test]
 fn the_users_own_rules() {
     let rules = Rules::with(&Choice {
         rules: vec![UserRule {
@@ -292,16 +377,16 @@ fn a_message_and_its_session() {
         references: vec![Reference { path: format!("/tmp/{token}"), bytes: 1 }],
         attachments: vec![],
         thoughts: vec![Thought { subject: token.clone(), description: token.clone(), at: None }],
-        model: None,
+        model: some(),
         usage: None,
         tool_calls: vec![ToolCall {
             id: "c1".into(),
             name: ToolName {
-                name: "shell".into(),
-                label: "shell".into(),
+                name: token.clone(),
+                label: token.clone(),
                 canonical: "shell",
                 category: "shell",
-                server: None,
+                server: some(),
             },
             display_name: some(),
             description: some(),
@@ -325,12 +410,15 @@ fn a_message_and_its_session() {
     session.summary = some();
     session.first_prompt = some();
     session.last_prompt = some();
+    session.name = some();
+    session.tags = vec![token.clone()];
+    session.models = vec![token.clone()];
     let mut redactor = Redactor::new(&RULES);
     redactor.message(&mut message);
     redactor.session(&mut session);
     let all = format!("{message:?} {session:?}");
     assert!(!all.contains(&token), "{all}");
-    assert_eq!(redactor.counts()[0].found, 14);
+    assert_eq!(redactor.counts()[0].found, 21);
     assert_eq!(
         message.tool_calls[0].args.as_ref().unwrap().get(),
         r#"{"command":"echo [redacted:github-token:1]","n":1}"#

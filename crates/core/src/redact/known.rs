@@ -1,0 +1,155 @@
+//! Values that were recognised once, taken out wherever they occur again as a whole word.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+/// A value of this length with a digit is not a word of any text by chance.
+const LONG: usize = 12;
+
+/// A value of this length must be mixed in more than one way.
+const SHORT: usize = 8;
+
+/// The least length of the run of letters and digits by which a value is looked up.
+const RUN: usize = 5;
+
+/// The values to look for, by their longest run of letters and digits.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    by_run: FxHashMap<Box<str>, Vec<Value>>,
+    /// The shortest and the longest run.
+    runs: Option<(usize, usize)>,
+}
+
+#[derive(Debug)]
+struct Value {
+    text: Box<str>,
+    /// Where its run begins.
+    run: usize,
+    rule: usize,
+}
+
+impl Known {
+    /// Adds a value that a rule found, if it is distinctive enough.
+    pub(super) fn add(&mut self, text: &str, rule: usize) {
+        if !is_distinctive(text) {
+            return;
+        }
+        let Some(run) = longest_run(text).filter(|run| run.len() >= RUN) else { return };
+        let (least, most) = self.runs.unwrap_or((run.len(), run.len()));
+        self.runs = Some((least.min(run.len()), most.max(run.len())));
+        let values = self.by_run.entry(text[run.clone()].into()).or_default();
+        if !values.iter().any(|value| &*value.text == text) {
+            values.push(Value { text: text.into(), run: run.start, rule });
+            values.sort_by_key(|value| std::cmp::Reverse(value.text.len()));
+        }
+    }
+
+    /// Calls `found` with each place of a known value and the rule that knew it.
+    pub(super) fn find(&self, text: &str, mut found: impl FnMut(Range<usize>, usize)) {
+        let Some((least, most)) = self.runs else { return };
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            if !bytes[at].is_ascii_alphanumeric() {
+                at += 1;
+                continue;
+            }
+            let end =
+                at + bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            if (least..=most).contains(&(end - at))
+                && let Some(values) = self.by_run.get(&text[at..end])
+            {
+                let place = |value: &Value| {
+                    let start = at.checked_sub(value.run)?;
+                    let range = start..start + value.text.len();
+                    (text.get(range.clone()) == Some(&*value.text) && is_whole(bytes, &range))
+                        .then_some((range, value.rule))
+                };
+                if let Some((range, rule)) = values.iter().find_map(place) {
+                    found(range, rule);
+                }
+            }
+            at = end;
+        }
+    }
+}
+
+/// Whether no letter or digit continues the value.
+fn is_whole(text: &[u8], range: &Range<usize>) -> bool {
+    let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    let begins =
+        !is_word(range.start) || range.start.checked_sub(1).is_none_or(|before| !is_word(before));
+    let ends = !is_word(range.end - 1) || !is_word(range.end);
+    begins && ends
+}
+
+/// Whether a value means the same wherever it occurs. `postgres` is a password in one place and a word in the
+/// others; `3f9c1a7be2d0` is not.
+fn is_distinctive(text: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| text.bytes().any(|byte| is(&byte));
+    let (digit, lower, upper) =
+        (has(u8::is_ascii_digit), has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase));
+    let sign = has(|byte| {
+        byte.is_ascii_punctuation() && !matches!(byte, b'-' | b'_' | b'.' | b'/' | b':')
+    });
+    // Times, versions, addresses and numbers.
+    if !lower && !upper || text.contains("://") || text.contains(char::is_whitespace) {
+        return false;
+    }
+    let is_short = digit && (lower && upper || sign);
+    (text.len() >= LONG && digit)
+        || (text.len() >= SHORT && is_short)
+        || (text.len() >= 20 && lower && upper)
+}
+
+fn longest_run(text: &str) -> Option<Range<usize>> {
+    let mut longest: Option<Range<usize>> = None;
+    let mut start = 0;
+    for (at, byte) in text.bytes().chain([b' ']).enumerate() {
+        if byte.is_ascii_alphanumeric() {
+            continue;
+        }
+        if longest.as_ref().is_none_or(|longest| at - start > longest.len()) {
+            longest = Some(start..at);
+        }
+        start = at + 1;
+    }
+    longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(values: &[&str], text: &str) -> Vec<String> {
+        let mut known = Known::default();
+        for value in values {
+            known.add(value, 0);
+        }
+        let mut out = Vec::new();
+        known.find(text, |range, _| out.push(text[range].to_owned()));
+        out
+    }
+
+    #[test]
+    fn a_value_is_found_as_a_whole_word() {
+        let key = "3f9c1a7be2d04586";
+        let text = format!("`{key}` |{key}| x{key} {key}0 key_{key}. {key}");
+        assert_eq!(places(&[key], &text), [key; 4]);
+        assert_eq!(places(&["Tr0ub4dor&3xx9"], "a=Tr0ub4dor&3xx9; Tr0ub4dor"), ["Tr0ub4dor&3xx9"]);
+        assert_eq!(
+            places(&["harbor_key_2024"], "harbor_key_2024 harbor_key_2025"),
+            ["harbor_key_2024"]
+        );
+    }
+
+    #[test]
+    fn words_and_numbers_are_not_remembered() {
+        for value in
+            ["postgres", "hunter2", "swordfish", "2026-08-14", "127.0.0.1:8080", "correct horse 1"]
+        {
+            assert!(!is_distinctive(value), "{value}");
+        }
+    }
+}

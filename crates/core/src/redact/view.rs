@@ -1,0 +1,227 @@
+//! The text that is matched: without colours and invisible characters, entities and `\u` escapes decoded.
+//!
+//! A secret may be interrupted by a colour code, or its name by `&quot;`. Matching runs on the view, and each
+//! match is mapped back to the bytes of the original text.
+
+use std::ops::Range;
+
+/// Literals that make a text differ from its view. A text without them is its own view.
+pub(super) const TRIGGERS: &[&str] = &[
+    "\x1b", "\u{9b}", "\\u00", "\\u{", "\\x", "\\033[", "\\e[", "&#", "&quot;", "&amp;", "&lt;",
+    "&gt;", "&apos;", "&nbsp;", "&equals;", "&colon;", "\u{a0}", "\u{ad}", "\u{180e}", "\u{200b}",
+    "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{2061}", "\u{2062}", "\u{2063}",
+    "\u{2064}", "\u{feff}", "\u{202a}", "\u{202b}", "\u{202c}", "\u{202d}", "\u{202e}", "\u{2066}",
+    "\u{2067}", "\u{2068}", "\u{2069}",
+];
+
+const ENTITIES: [(&str, char); 8] = [
+    ("&quot;", '"'),
+    ("&amp;", '&'),
+    ("&lt;", '<'),
+    ("&gt;", '>'),
+    ("&apos;", '\''),
+    ("&nbsp;", ' '),
+    ("&equals;", '='),
+    ("&colon;", ':'),
+];
+
+/// The longest sequence that sets a title or a link in a terminal.
+const LONGEST_SEQUENCE: usize = 512;
+
+/// A text to match, and where its characters came from.
+#[derive(Debug)]
+pub(super) struct View {
+    pub(super) text: String,
+    edits: Vec<Edit>,
+}
+
+/// Bytes of the original that have another form in the view, or none.
+#[derive(Debug, Clone, Copy)]
+struct Edit {
+    view: usize,
+    shown: usize,
+    start: usize,
+    len: usize,
+}
+
+impl View {
+    /// Decodes and drops what the triggers announce.
+    pub(super) fn decoded(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let mut out = String::with_capacity(text.len());
+        let mut edits = Vec::new();
+        let (mut at, mut copied) = (0, 0);
+        while let Some(step) = bytes[at..].iter().position(|byte| may_differ(*byte)) {
+            at += step;
+            let Some((len, shown)) = decode(text, at) else {
+                at += 1;
+                continue;
+            };
+            out.push_str(&text[copied..at]);
+            let view = out.len();
+            out.extend(shown);
+            edits.push(Edit { view, shown: out.len() - view, start: at, len });
+            at += len;
+            copied = at;
+        }
+        out.push_str(&text[copied..]);
+        Self { text: out, edits }
+    }
+
+    /// Returns the bytes of the original that a range of the view came from.
+    pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
+        self.place(range.start, false)..self.place(range.end, true)
+    }
+
+    /// An end excludes what was dropped at it; a start comes after it.
+    fn place(&self, at: usize, is_end: bool) -> usize {
+        let before = self
+            .edits
+            .partition_point(|edit| if is_end { edit.view < at } else { edit.view <= at });
+        let Some(edit) = before.checked_sub(1).map(|n| &self.edits[n]) else { return at };
+        let shown_end = edit.view + edit.shown;
+        match at {
+            _ if at >= shown_end => edit.start + edit.len + (at - shown_end),
+            _ if is_end => edit.start + edit.len,
+            _ => edit.start,
+        }
+    }
+}
+
+fn may_differ(byte: u8) -> bool {
+    matches!(byte, 0x1b | b'&' | b'\\' | 0xC2 | 0xE1 | 0xE2 | 0xEF | 0xF3)
+}
+
+/// Returns the length of what is dropped or decoded here, and the character that it stands for.
+fn decode(text: &str, at: usize) -> Option<(usize, Option<char>)> {
+    let rest = &text[at..];
+    match rest.as_bytes()[0] {
+        0x1b => Some((1 + sequence(&rest.as_bytes()[1..]), None)),
+        b'&' => entity(rest),
+        b'\\' => escape(rest),
+        _ if text.is_char_boundary(at) => {
+            let c = rest.chars().next()?;
+            match c {
+                '\u{a0}' => Some((c.len_utf8(), Some(' '))),
+                '\u{9b}' => {
+                    let tail = &rest.as_bytes()[c.len_utf8()..];
+                    Some((c.len_utf8() + parameters(tail), None))
+                }
+                c => is_invisible(c).then(|| (c.len_utf8(), None)),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Characters that have no width: they can be inside a secret without being seen.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Returns the length of a terminal sequence behind its escape character.
+fn sequence(tail: &[u8]) -> usize {
+    match tail.first() {
+        Some(b'[') => 1 + parameters(&tail[1..]),
+        Some(b']' | b'P' | b'_' | b'^') => {
+            let most = &tail[..tail.len().min(LONGEST_SEQUENCE)];
+            match memchr::memchr2(0x07, 0x1b, most) {
+                Some(end) if most[end] == 0x07 => end + 1,
+                Some(end) if most.get(end + 1) == Some(&b'\\') => end + 2,
+                _ => 1,
+            }
+        }
+        Some(b'(' | b')') if tail.get(1).is_some_and(|byte| matches!(byte, b'0' | b'A' | b'B')) => {
+            2
+        }
+        _ => 0,
+    }
+}
+
+/// `31;1m`: parameters and the letter that ends them.
+fn parameters(tail: &[u8]) -> usize {
+    let count = tail.iter().take(64).take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
+    count + usize::from(tail.get(count).is_some_and(|byte| matches!(byte, 0x40..=0x7e)))
+}
+
+fn entity(rest: &str) -> Option<(usize, Option<char>)> {
+    if let Some((name, c)) = ENTITIES.iter().find(|(name, _)| rest.starts_with(name)) {
+        return Some((name.len(), Some(*c)));
+    }
+    let number = rest.strip_prefix("&#")?;
+    let end = number.bytes().take(6).position(|byte| byte == b';')?;
+    let code = match number[..end].strip_prefix(['x', 'X']) {
+        Some(hex) => u8::from_str_radix(hex, 16),
+        None => number[..end].parse(),
+    };
+    Some((2 + end + 1, Some(printable(code.ok()?)?)))
+}
+
+/// `\u003d`, `\u{3d}`, `\x3d` behind any number of backslashes; an escape character with what it begins.
+fn escape(rest: &str) -> Option<(usize, Option<char>)> {
+    let slashes = rest.bytes().take(16).take_while(|byte| *byte == b'\\').count();
+    let tail = &rest.as_bytes()[slashes..];
+    let (digits, len) = match tail {
+        [b'u', b'0', b'0', a, b, ..] | [b'u', b'{', a, b, b'}', ..] => ([*a, *b], 5),
+        [b'x', a, b, ..] => ([*a, *b], 3),
+        [b'0', b'3', b'3', b'[', ..] => ([b'1', b'b'], 3),
+        [b'e', b'[', ..] => ([b'1', b'b'], 1),
+        _ => return None,
+    };
+    let code = u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?;
+    if code == 0x1b {
+        return Some((slashes + len + sequence(&tail[len..]), None));
+    }
+    Some((slashes + len, Some(printable(code)?)))
+}
+
+fn printable(code: u8) -> Option<char> {
+    (b' '..0x7f).contains(&code).then(|| char::from(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_view_has_no_disguise() {
+        for (text, want) in [
+            ("\x1b[1;31mPASSWORD\x1b[0m=x", "PASSWORD=x"),
+            ("a\x1b]8;;http://x\x07b\x1b]8;;\x1b\\c", "abc"),
+            ("&quot;token&quot;&#58; &#x27;x&#39;", "\"token\": 'x'"),
+            (r"pass\u0077ord\\u003d\x41", "password=A"),
+            (r"\u001b[32mok\033[0m\e[1m", "ok"),
+            ("gh\u{200b}p_\u{feff}a\u{a0}b", "ghp_a b"),
+            ("R&D &unknown; \\user \\x", "R&D &unknown; \\user \\x"),
+        ] {
+            assert_eq!(View::decoded(text).text, want);
+        }
+    }
+
+    #[test]
+    fn a_match_covers_what_is_inside_and_not_what_is_around() {
+        let text = "x \x1b[1mgh\u{200b}p\x1b[0m &quot;";
+        let view = View::decoded(text);
+        assert_eq!(view.text, "x ghp \"");
+        assert_eq!(&text[view.original(&(2..5))], "gh\u{200b}p");
+        assert_eq!(&text[view.original(&(6..7))], "&quot;");
+    }
+
+    proptest! {
+        /// Ranges on character boundaries of the view are ranges on those of the text, in order.
+        #[test]
+        fn ranges_map_back(text in "(?s)(\\x1b\\[|&#|\\\\u00|\u{200b}|[a-f0-9;mé\\\\x]){0,30}") {
+            let view = View::decoded(&text);
+            let mut last = 0;
+            for (at, c) in view.text.char_indices() {
+                let range = view.original(&(at..at + c.len_utf8()));
+                prop_assert!(range.start >= last && range.end > range.start);
+                prop_assert!(text.get(range.clone()).is_some());
+                last = range.end;
+            }
+        }
+    }
+}
