@@ -1,8 +1,9 @@
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
+use backstory_core::discover::Source;
 use backstory_core::model::{Message, Session};
 use backstory_core::redact::{Count, Redactor, Rules};
 use serde::Serialize;
@@ -12,6 +13,9 @@ use crate::error::{Exit, Failure, Result};
 use crate::output::number::plural;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Column, Printer};
+
+/// So much is read before anything is written: what is recognised in it is taken out everywhere.
+const HELD: u64 = 64 * 1024 * 1024;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -83,13 +87,15 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
     let mut redactor = Redactor::new(&rules);
     if !args.check {
         let mut out = printer.data()?;
-        redactor.stream(&mut input, &mut out).map_err(|error| cannot_read(ctx, args, error))?;
+        redact(&mut redactor, &mut input, &mut out)
+            .map_err(|error| cannot_read(ctx, args, error))?;
         out.flush()?;
         drop(out);
         tell(printer, &redactor.counts(), "taken out");
         return Ok(Exit::Fine);
     }
-    redactor.stream(&mut input, &mut io::sink()).map_err(|error| cannot_read(ctx, args, error))?;
+    redact(&mut redactor, &mut input, &mut io::sink())
+        .map_err(|error| cannot_read(ctx, args, error))?;
     let counts = redactor.counts();
     if ctx.json {
         printer.json(&Counts {
@@ -107,6 +113,19 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
     }
     tell(printer, &counts, "found");
     Ok(if counts.is_empty() { Exit::Fine } else { Exit::Nothing })
+}
+
+/// Redacts twice, and writes the second result. Of a longer text the beginning is read twice.
+fn redact(
+    redactor: &mut Redactor<'_>,
+    input: &mut impl Read,
+    out: &mut (impl Write + ?Sized),
+) -> io::Result<()> {
+    let mut held = Vec::new();
+    input.by_ref().take(HELD).read_to_end(&mut held)?;
+    redactor.stream(&mut &*held, &mut io::sink())?;
+    redactor.learn();
+    redactor.stream(&mut held.chain(input), out)
 }
 
 /// Our rules with what the config file says.
@@ -137,6 +156,35 @@ impl<'a> Censor<'a> {
                 redactor.message(message);
             }
         }
+    }
+
+    /// Returns a session as it may be shown.
+    pub(super) fn session(&self, session: &Session) -> Session {
+        let mut session = session.clone();
+        self.clean(&mut session, &mut []);
+        session
+    }
+
+    /// Redacts the paths of a session's files.
+    pub(super) fn clean_files(&self, files: &mut [Source]) {
+        if let Some(redactor) = &self.redactor {
+            let mut redactor = redactor.borrow_mut();
+            for file in files {
+                redactor.path(&mut file.path);
+            }
+        }
+    }
+
+    /// Writes everything to nowhere first, so that what is recognised in one place is known in all others.
+    pub(super) fn rehearse(
+        &self,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if let Some(redactor) = &self.redactor {
+            content(&mut io::sink())?;
+            redactor.borrow_mut().learn();
+        }
+        Ok(())
     }
 
     /// For those who take it out themselves.

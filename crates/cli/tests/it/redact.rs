@@ -181,3 +181,50 @@ fn every_export_is_redacted() {
         })
     );
 }
+
+/// Two sessions: a key with its name in the first, bare in the title of the second.
+fn two_sessions() -> (TestEnv, String) {
+    let env = home();
+    let key = "3f9c1a7be2d04586a1b2c3d4e5f60718".to_owned();
+    let start = "2026-07-21T10:00:00.000Z";
+    let other = "22222222-2222-4222-8222-222222222222";
+    let prompts = [&*format!("is {key} still valid?"), &format!("RADARR_API_KEY={key} works")];
+    let log = session(other, start, start, &prompts);
+    env.write(".gemini/tmp/shop/chats/session-2026-07-21T10-00-22222222.jsonl", log);
+    (env, key)
+}
+
+#[test]
+fn no_secret_leaves_with_many_sessions() {
+    let (env, key) = two_sessions();
+    for format in ["json", "jsonl", "gemini", "html", "markdown"] {
+        let run = env.run(&["export", "--all", "--format", format, "-o", format]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let mut files = 0;
+        for file in std::fs::read_dir(env.home().join(format)).unwrap() {
+            let file = file.unwrap();
+            let name = file.file_name().into_string().unwrap();
+            let text = std::fs::read_to_string(file.path()).unwrap();
+            for secret in [&*key, &token(1), &token(2), "hunter2"] {
+                let slug = secret.to_lowercase().replace('_', "-");
+                assert!(!text.contains(secret), "{format}: {secret} in {name}");
+                assert!(!name.contains(&*slug) && !name.contains(secret), "{name}");
+            }
+            files += 1;
+        }
+        assert!(files >= 2, "{format}");
+    }
+}
+
+#[test]
+fn what_is_recognised_in_one_place_is_taken_out_in_all() {
+    let (env, key) = two_sessions();
+    for format in ["json", "jsonl", "calls", "csv", "gemini", "events", "html", "markdown"] {
+        let run = env.run(&["export", "22222222", "--format", format]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(!run.stdout.contains(&key), "{format}: {}", run.stdout);
+    }
+    let text = format!("the value {key}\nAPI_KEY={key}\n");
+    let run = filter(&env, &["redact"], text.as_bytes());
+    assert_eq!(run.stdout, "the value [redacted:secret:1]\nAPI_KEY=[redacted:secret:1]\n");
+}

@@ -196,6 +196,7 @@ impl Stream {
         let Library { archive, prices, .. } = &self.library;
         let mut messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
         censor.clean(&mut assembled.session, &mut messages);
+        censor.clean_files(&mut assembled.files);
         write_new(&assembled, &messages, prices, choice, told, out)
     }
 

@@ -61,7 +61,7 @@ fn put_file(
 ) -> Result<Exit> {
     let loaded = load(ctx, path, file)?;
     let fallback = fallback(path);
-    put(ctx, printer, args.output.as_deref(), args.force, |out| {
+    put(ctx, printer, args, censor, |out| {
         censor.with(|redactor| write_redacted(&loaded, &fallback, file, redactor, out))
     })?;
     tell_faults(ctx, printer, path, &loaded);

@@ -8,7 +8,7 @@ use backstory_core::collection::newest_first;
 use backstory_core::export::index::{self, Entry};
 use backstory_core::model::{Session, SessionKind};
 
-use super::name::names;
+use super::name::{Names, names};
 use super::target::{cannot_write, check_folder, existing};
 use super::{Export, Format, Writer, gemini};
 use crate::commands::{self, redact::Censor};
@@ -38,7 +38,10 @@ pub(super) fn run(
     if sessions.is_empty() {
         return Err(Failure::nothing("no session fits").hint("`backstory sessions` lists them"));
     }
-    let names = names(sessions.iter().copied(), args.format.ending());
+    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+    let names = rehearse(ctx, args, &library, &sessions, censor)?;
+    let sessions: Vec<Session> =
+        sessions.into_iter().map(|session| censor.session(session)).collect();
     let index = match args.format {
         Format::Html => Some("index.html"),
         Format::Markdown => Some("index.md"),
@@ -49,7 +52,6 @@ pub(super) fn run(
 
     let writer = Writer::new(ctx, args, &library, &names, censor)?;
     let progress = printer.counter(("writing", "sessions"), sessions.len());
-    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
     let mut batch = Batch::default();
     let (mut written, mut failures) = (0, Vec::new());
     library
@@ -72,7 +74,7 @@ pub(super) fn run(
     written -= unfinished.len() as u64;
     failures.extend(unfinished);
     if let Some(index) = index {
-        let entries = entries(sessions, |session| Entry {
+        let entries = entries(sessions.iter().collect(), |session| Entry {
             session,
             file: &names[&session.id],
             cost: writer.costs.of(&session.id),
@@ -89,6 +91,36 @@ pub(super) fn run(
     tell(ctx, printer, folder, written, failures)?;
     commands::tell_faults(printer, &library);
     Ok(commands::strictly(ctx, &library))
+}
+
+/// Reads everything that will be written, so that its secrets are known; returns the names of the files.
+fn rehearse(
+    ctx: &Context,
+    args: &Export,
+    library: &Library,
+    sessions: &[&Session],
+    censor: &Censor<'_>,
+) -> Result<Names> {
+    // Only which sessions have a name matters here.
+    let unredacted = names(sessions.iter().copied(), args.format.ending());
+    let writer = Writer::new(ctx, args, library, &unredacted, censor)?;
+    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+    censor
+        .rehearse(|out| {
+            for session in sessions {
+                censor.session(session);
+            }
+            library.each(&ids, |assembled| {
+                // A session that cannot be read is reported when it is to be written.
+                if args.format != Format::Gemini || gemini::has_form(&assembled) {
+                    let _ = writer.session(&assembled, out);
+                }
+                Ok(())
+            })
+        })
+        .map_err(|error| Failure::new("cannot read the sessions").because(error))?;
+    let redacted: Vec<Session> = sessions.iter().map(|session| censor.session(session)).collect();
+    Ok(names(redacted.iter(), args.format.ending()))
 }
 
 /// The newest first, each followed by the agents it started.

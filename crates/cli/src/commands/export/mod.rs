@@ -169,7 +169,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
             events.require_some(ctx)?;
             let period = args.filters.filter(ctx)?.period;
             let choice = Choice { period, ..Choice::default() };
-            target::put(ctx, printer, args.output.as_deref(), args.force, |out| {
+            target::put(ctx, printer, args, &censor, |out| {
                 events.write(&choice, &censor, out).map(|_| ())
             })?;
             Ok(events.finish(ctx, printer))
@@ -193,9 +193,7 @@ fn one(
     let (library, assembled) = super::open_session(ctx, printer, session)?;
     let names = Names::new();
     let writer = Writer::new(ctx, args, &library, &names, censor)?;
-    target::put(ctx, printer, args.output.as_deref(), args.force, |out| {
-        writer.session(&assembled, out)
-    })?;
+    target::put(ctx, printer, args, censor, |out| writer.session(&assembled, out))?;
     super::tell_faults(printer, &library);
     Ok(super::strictly(ctx, &library))
 }

@@ -31,9 +31,26 @@ pub(super) fn names<'a>(sessions: impl Iterator<Item = &'a Session>, ending: &st
 fn name(session: &Session, id: &str) -> String {
     let day = session.started.or(session.updated);
     let day = day.map_or_else(|| "undated".to_owned(), |at| at.strftime("%Y-%m-%d").to_string());
-    let parts = [day, slug(&session.project.name, 24), slug(&session.title().0, 48), id.to_owned()];
+    let parts = [
+        day,
+        slug(&session.project.name, 24),
+        slug(&unnumbered(&session.title().0), 48),
+        id.to_owned(),
+    ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("_")
+}
+
+/// Markers without their numbers, which depend on what else is exported.
+fn unnumbered(title: &str) -> String {
+    let mut parts = title.split("[redacted:");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (marker, rest) = part.split_once(']').unwrap_or((part, ""));
+        let kind = marker.split(':').next().unwrap_or_default();
+        out.extend(["redacted ", kind, " ", rest]);
+    }
+    out
 }
 
 /// The first 8 characters of an id that is unique; of others those of its hash.
@@ -82,5 +99,6 @@ mod tests {
         assert_eq!(slug(&"x".repeat(300), 48).len(), 24);
         assert!(slug(&"語".repeat(300), 48).len() <= 96);
         assert_eq!(slug("?!", 48), "");
+        assert_eq!(slug(&unnumbered("use [redacted:jwt:12] now"), 48), "use-redacted-jwt-now");
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn run(
         filter: &filter,
         censor,
     };
-    put(ctx, printer, args.output.as_deref(), args.force, |out| {
+    put(ctx, printer, args, censor, |out| {
         sheet.head(out)?;
         library.each(&ids, |assembled| sheet.session(&assembled, out))
     })?;

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use backstory_core::discover::Source;
 use backstory_core::file::{self, Existing, Occupant, occupant};
 
+use super::Export;
+use crate::commands::redact::Censor;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::output::Printer;
@@ -79,23 +81,24 @@ pub(crate) fn check_place(ctx: &Context, output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes to standard output, or to the file that was named.
+/// Writes to standard output, or to the file that was named. The content is asked for twice: the first time, only
+/// its secrets are collected.
 pub(super) fn put(
     ctx: &Context,
     printer: &mut Printer,
-    output: Option<&Path>,
-    force: bool,
-    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    args: &Export,
+    censor: &Censor<'_>,
+    mut content: impl FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
-    match output.filter(|output| *output != Path::new("-")) {
+    let cannot = |error: io::Error| Failure::new("cannot export").because(error);
+    censor.rehearse(&mut content).map_err(cannot)?;
+    match args.output.as_deref().filter(|output| *output != Path::new("-")) {
         None => {
             let mut out = printer.data()?;
-            content(&mut out)
-                .and_then(|()| out.flush())
-                .map_err(|error| Failure::new("cannot export").because(error))
+            content(&mut out).and_then(|()| out.flush()).map_err(cannot)
         }
         Some(output) => {
-            save(output, existing(force), content)
+            save(output, existing(args.force), content)
                 .map_err(|error| cannot_write(ctx, output, error))?;
             printer.detail(format!("wrote `{}`", ctx.show(output)));
             Ok(())
