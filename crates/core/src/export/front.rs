@@ -1,4 +1,7 @@
 //! The front matter of a Markdown file: what it is, for programs that collect such files.
+//!
+//! A renderer that does not know front matter takes it for text. What could be a tag, a link or an image there is
+//! written as an escape, which YAML reads back and Markdown shows as it is.
 
 use std::io::{self, Write};
 
@@ -33,7 +36,7 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
     ];
     writeln!(out, "---")?;
     for (name, value) in fields.iter().filter(|(_, value)| *value != Value::Null) {
-        writeln!(out, "{name}: {value}")?;
+        writeln!(out, "{name}: {}", inert(&value.to_string()))?;
     }
     let usage = &session.usage;
     let tokens = [
@@ -50,4 +53,38 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
         writeln!(out, "  {name}: {tokens}")?;
     }
     writeln!(out, "---")
+}
+
+/// Escapes what Markdown gives a meaning, inside the strings of a JSON value.
+fn inert(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let (mut is_text, mut is_escaped) = (false, false);
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '[' | ']' | '`' | '&' if is_text => {
+                out.extend(["\\u00", &format!("{:02x}", u32::from(c))]);
+            }
+            c => out.push(c),
+        }
+        is_text ^= c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_same_value_without_markup(text in "[a<>\\[\\]`&!\\\\\"é]{0,12}") {
+            let value = json!([text, {"k": text}]);
+            let written = inert(&value.to_string());
+            prop_assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), value);
+            prop_assert!(!written.contains(['<', '>', '`', '&']) && written.matches('[').count() == 1);
+        }
+    }
 }

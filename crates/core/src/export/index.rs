@@ -90,7 +90,7 @@ pub fn markdown(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> 
             entry.day(zone),
             super::markdown::inline(&session.project.name),
             if entry.is_inner() { "↳ " } else { "" },
-            super::markdown::inline(&entry.title()),
+            link_text(&entry.title()),
             entry.file,
             count(session.prompts as u64),
             count(session.usage.total()),
@@ -98,4 +98,19 @@ pub fn markdown(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> 
         )?;
     }
     Ok(())
+}
+
+/// Text for a link, without brackets: not every renderer knows that an escaped one cannot begin another link.
+fn link_text(text: &str) -> String {
+    let text = super::markdown::inline(text);
+    [
+        ("\\[", "&#91;"),
+        ("\\]", "&#93;"),
+        ("[", "&#91;"),
+        ("]", "&#93;"),
+        ("(", "&#40;"),
+        (")", "&#41;"),
+    ]
+    .iter()
+    .fold(text, |text, (from, to)| text.replace(from, to))
 }
