@@ -22,17 +22,31 @@ impl<W: Write> Escaping<W> {
 
     fn pass(&mut self, text: &str) -> io::Result<()> {
         let mut rest = text;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {
+        while let Some((at, c)) = rest.char_indices().find(|(at, c)| is_escaped(*c, &rest[*at..])) {
             self.out.write_all(&rest.as_bytes()[..at])?;
-            write!(self.out, "\\u{:04x}", u32::from(c))?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(self.out, "\\u{unit:04x}")?;
+            }
             rest = &rest[at + c.len_utf8()..];
         }
         self.out.write_all(rest.as_bytes())
     }
 }
 
-fn is_escaped(c: char) -> bool {
-    clean::is_unsafe(c) && !matches!(c, '\n' | '\r' | '\t')
+/// Whether a character must not reach a terminal as it is; `rest` begins with it. A carriage return may only end
+/// a line: elsewhere it would let one text overwrite another. Characters without a width would hide something.
+fn is_escaped(c: char, rest: &str) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\r' => !rest.starts_with("\r\n"),
+        '\u{ad}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200d}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        c => clean::is_unsafe(c),
+    }
 }
 
 impl<W: Write> Write for Escaping<W> {
@@ -61,6 +75,13 @@ impl<W: Write> Write for Escaping<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_overwrites_or_hides() {
+        let mut out = Vec::new();
+        Escaping::new(&mut out).write_all("a\r\nb\rc\u{200b}\u{e0041}\n".as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a\r\nb\\u000dc\\u200b\\udb40\\udc41\n");
+    }
 
     #[test]
     fn the_same_document_without_the_danger() {
