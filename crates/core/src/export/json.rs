@@ -15,8 +15,7 @@ use crate::model::{Attachment, Message, Part, Reference, Session, Thought, ToolC
 use crate::money::Usd;
 use crate::pricing::{Bill, Table};
 use crate::project::Project;
-use crate::query::commands::command_text;
-use crate::shell;
+use crate::query::commands::simple_commands;
 pub use crate::time::Time;
 
 fn time(at: Option<Timestamp>) -> Option<Time> {
@@ -256,9 +255,7 @@ impl<'a> ToolCallRow<'a> {
             result_display: call.result_display.as_deref(),
             markdown: call.markdown,
             exit_code: call.exit_code,
-            commands: command_text(call)
-                .map(|text| shell::split(&text).into_iter().map(|command| command.text).collect())
-                .unwrap_or_default(),
+            commands: simple_commands(call).into_iter().map(|command| command.text).collect(),
             lines_added: call.lines_added,
             lines_removed: call.lines_removed,
             agent_session: call.agent_session.as_deref(),

@@ -28,6 +28,8 @@ pub struct ToolCall {
     pub lines_removed: Option<u64>,
     /// The session of the agent that this call started.
     pub agent_session: Option<String>,
+    /// Whether a command in it is one of PowerShell.
+    pub is_powershell: bool,
 }
 
 impl ToolCall {

@@ -5,11 +5,10 @@ use std::io;
 use serde::Serialize;
 
 use super::Filter;
-use super::commands::command_text;
+use super::commands::simple_commands;
 use crate::agent::gemini::{Assembled, has_no_id};
 use crate::model::{Message, MessageKind, Usage};
 use crate::pricing::Table;
-use crate::shell;
 
 /// One row of `export --format calls`.
 #[derive(Debug, Clone, Serialize)]
@@ -57,7 +56,7 @@ pub fn calls(
         }
         let timestamp = at.map(|at| format!("{at:.3}"));
         let bill = prices.bill(message.model.as_deref(), at, &usage);
-        let shell = message.tool_calls.iter().filter_map(command_text);
+        let commands = message.tool_calls.iter().flat_map(simple_commands);
         sink(CallRow {
             dedup_key: dedup_key(&session.id, message, timestamp.as_deref(), &usage),
             agent: session.agent.name(),
@@ -72,9 +71,7 @@ pub fn calls(
             cache_creation_input_tokens: 0,
             reasoning_tokens: usage.thoughts,
             tools: message.tool_calls.iter().map(|call| call.name.label.clone()).collect(),
-            bash_commands: shell
-                .flat_map(|text| shell::split(&text).into_iter().map(|command| command.text))
-                .collect(),
+            bash_commands: commands.map(|command| command.text).collect(),
             user_message: prompt.chars().take(500).collect(),
             cost_usd: bill.usd.map(|usd| usd.to_string()),
         })?;

@@ -11,7 +11,7 @@ use super::reading::tool_calls;
 use crate::agent::gemini::{Assembled, ToolFact, tool_name};
 use crate::model::ToolCall;
 use crate::read::bytes::Bytes;
-use crate::shell;
+use crate::shell::{self, SimpleCommand};
 use crate::time::Period;
 
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl Commands {
         let is_shell = |tool: &ToolFact| is_shell(&tool.name);
         tool_calls(assembled, bytes, &self.period, is_shell, |call, at| {
             let failed = call.has_failed();
-            for command in command_text(call).iter().flat_map(|text| shell::split(text)) {
+            for command in simple_commands(call) {
                 let key = if self.full { command.text.clone() } else { command.program };
                 let sum = self.sums.entry(key).or_default();
                 sum.runs += 1;
@@ -88,8 +88,14 @@ fn is_shell(name: &str) -> bool {
     tool.canonical == "shell_exec" && !name.contains("background")
 }
 
+/// Returns the simple commands that a shell call ran.
+pub fn simple_commands(call: &ToolCall) -> Vec<SimpleCommand> {
+    let Some(text) = command_text(call) else { return Vec::new() };
+    if call.is_powershell { shell::split_powershell(&text) } else { shell::split(&text) }
+}
+
 /// The command line of a shell call: `command` or `cmd`, in an object or in a string that is one.
-pub fn command_text(call: &ToolCall) -> Option<String> {
+fn command_text(call: &ToolCall) -> Option<String> {
     if !is_shell(&call.name.name) {
         return None;
     }

@@ -9,15 +9,20 @@
 //! Debian system (on the others it agrees with the scanner), takes time that grows with the square
 //! of hostile text, and crashes on `{` before U+10FFFD; brush-parser 0.4 rejects what is cut off.
 
+mod powershell;
 mod scan;
 mod word;
 mod wrap;
 
 #[cfg(test)]
+mod powershell_tests;
+#[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+pub use powershell::split_powershell;
 
 /// The text that is read of a command, in bytes. What stands after it is left out.
 pub const MAX_TEXT: usize = 64 * 1024;

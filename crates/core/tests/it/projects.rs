@@ -7,6 +7,8 @@ use backstory_core::agent::gemini::{self, Candidates, hash_of};
 use backstory_core::archive::{Archive, Exclude, Setup};
 use backstory_core::model::Session;
 use backstory_core::project::{Project, Proof};
+use backstory_core::query::Commands;
+use backstory_core::time::Period;
 use serde_json::json;
 
 use crate::archive::sync;
@@ -135,6 +137,30 @@ fn a_folder_on_windows_is_one_project_however_it_is_spelled() {
     let home = Home::at(root.path());
     let keys: Vec<&str> = home.sessions.iter().map(|s| s.session.project.key()).collect();
     assert_eq!(keys, [spelled, spelled]);
+}
+
+#[test]
+fn commands_are_those_of_powershell_where_the_project_has_a_drive() {
+    for (path, want) in [
+        (r"C:\dev\app", &["Get-Content", "Set-Content"][..]),
+        ("/dev/app", &["-replace", "Get-Content", "Set-Content"]),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("tmp/app");
+        write(&folder.join(".project_root"), path);
+        let reply = json!({ "id": "00000001-0000-4000-8000-000000000002", "type": "gemini", "content": "",
+            "timestamp": "2026-03-01T10:00:02Z", "toolCalls": [{ "id": "c", "name": "run_shell_command",
+                "status": "success", "args": { "command": "(Get-Content a) -replace 'x','y' | Set-Content a" } }] });
+        write(
+            &folder.join("chats/session-1.jsonl"),
+            &format!("{}{reply}\n", session(1, "h", "go")),
+        );
+        let home = Home::at(root.path());
+        let mut commands = Commands::new(Period::default(), false);
+        commands.add(&home.sessions[0], &home.archive).unwrap();
+        let names: Vec<String> = commands.rows().into_iter().map(|row| row.program).collect();
+        assert_eq!(names, want, "{path}");
+    }
 }
 
 #[test]

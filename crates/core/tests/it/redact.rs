@@ -402,6 +402,7 @@ fn a_message_and_its_session() {
             lines_added: None,
             lines_removed: None,
             agent_session: None,
+            is_powershell: false,
         }],
     };
     let project =

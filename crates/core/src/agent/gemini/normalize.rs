@@ -14,6 +14,7 @@ use super::assemble::{Assembled, Placed};
 use super::facts::time;
 use super::log::Span;
 use super::own;
+use super::projects::has_drive;
 use super::prompt;
 use super::record::{Element, Message as Record, ToolCalls, elements};
 use super::toolcall;
@@ -94,6 +95,12 @@ fn read(
     let mut out: Vec<Message> = messages.collect::<io::Result<_>>()?;
     answer_calls(&mut out);
     tell_calls_once(wanted, among, &mut out);
+    let project = &assembled.session.project;
+    if project.path.as_deref().is_some_and(has_drive) {
+        // That is what Gemini CLI runs commands with where paths have drives.
+        let calls = out.iter_mut().flat_map(|message| &mut message.tool_calls);
+        calls.for_each(|call| call.is_powershell = true);
+    }
     Ok(out)
 }
 

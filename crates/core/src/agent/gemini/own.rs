@@ -346,6 +346,7 @@ impl ToolCallIn {
             lines_added: self.lines_added,
             lines_removed: self.lines_removed,
             agent_session: self.agent_session,
+            is_powershell: false,
         }
     }
 }

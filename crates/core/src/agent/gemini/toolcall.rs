@@ -41,6 +41,7 @@ pub(super) fn recorded(
         lines_added: added,
         lines_removed: removed,
         agent_session: text(call.agent_id).as_deref().and_then(agent_session),
+        is_powershell: false,
     }
 }
 
@@ -125,6 +126,7 @@ fn functions(
             lines_added: None,
             lines_removed: None,
             agent_session: None,
+            is_powershell: false,
         };
         if fill(&mut call, function.get()) {
             out.push(call);
