@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod argument;
 pub mod clean;
 pub mod collection;
 pub mod discover;

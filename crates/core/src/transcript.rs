@@ -3,11 +3,9 @@
 //! Follows seed 001's reading rules: a person's words, the agent's words, each tool with its one
 //! telling argument, errors noted. The rest is there on request.
 
-use serde_json::value::RawValue;
-
-use crate::agent::gemini::KEY_ARGUMENTS;
+use crate::argument::argument;
+pub use crate::argument::key_argument;
 use crate::model::{Message, MessageKind, Thought, ToolCall};
-use crate::read::json::{self, Raw};
 
 /// What to show besides words, tools and errors.
 #[derive(Debug, Clone, Default)]
@@ -100,41 +98,5 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
 
 fn tool<'a>(call: &'a ToolCall, options: &Options) -> What<'a> {
     let output = call.output.as_deref().or(call.error.as_deref());
-    What::Tool {
-        call,
-        argument: call.args.as_deref().and_then(key_argument),
-        output: output.filter(|_| options.tool_output),
-    }
-}
-
-/// The one argument worth showing beside a tool's name. Arguments are an object, or an object that
-/// was written as a string.
-pub fn key_argument(args: &RawValue) -> Option<String> {
-    let inside = json::string(Raw::of(args));
-    let object = inside.as_deref().unwrap_or(args.get());
-    let mut found: [Option<Raw<'_>>; KEY_ARGUMENTS.len()] = [None; KEY_ARGUMENTS.len()];
-    json::each_field(object, |key, value| {
-        if let Some(rank) = KEY_ARGUMENTS.iter().position(|name| name.as_bytes() == &*key) {
-            found[rank] = Some(value);
-        }
-    })
-    .ok()?;
-    let value = found.into_iter().flatten().find(|value| value.get() != "null")?;
-    Some(json::string(value).unwrap_or_else(|| value.get().into()).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_telling_argument() {
-        let got = |text: &str| key_argument(&RawValue::from_string(text.to_owned()).unwrap());
-        assert_eq!(got(r#"{"content":"x","file_path":"a.rs"}"#).as_deref(), Some("a.rs"));
-        assert_eq!(got(r#"{"command":"ls","dir_path":"src"}"#).as_deref(), Some("src"));
-        assert_eq!(got(r#""{\"cmd\":\"cargo test\"}""#).as_deref(), Some("cargo test"));
-        assert_eq!(got(r#"{"path":null,"query":5}"#).as_deref(), Some("5"));
-        assert_eq!(got(r#"{"todos":[]}"#), None);
-        assert_eq!(got("7"), None);
-    }
+    What::Tool { call, argument: argument(call), output: output.filter(|_| options.tool_output) }
 }
