@@ -202,12 +202,15 @@ impl Library {
         view: View,
     ) -> Result<Vec<Message>> {
         let agents = |agent: &str| self.all.agent_session(agent);
-        gemini::transcript(assembled, view, &self.archive, &agents).map_err(|error| {
+        let read = gemini::transcript(assembled, view, &self.archive, &agents);
+        let mut messages = read.map_err(|error| {
             let file = assembled.files.first().map(|file| ctx.show(&file.path)).unwrap_or_default();
             Failure::new(format!("cannot read session `{}`", assembled.session.id))
                 .because(error)
                 .hint(format!("was `{file}` deleted just now?"))
-        })
+        })?;
+        self.all.tie_agents(&assembled.session, &mut messages);
+        Ok(messages)
     }
 
     /// One session with all its messages; the id is one that the collection gave.

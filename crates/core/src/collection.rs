@@ -1,11 +1,14 @@
 //! All sessions that an archive holds, and what was found on disk: what lists and names go by.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::agent::gemini::is_unique;
 use crate::archive::{Archive, ArchiveError};
 use crate::discover::Found;
-use crate::model::{Session, SessionKind};
+use crate::model::{Message, Session, SessionKind, ToolCall};
+
+/// A call and the agent that it ran end within this many milliseconds.
+const NEAR: i64 = 5000;
 
 #[derive(Debug)]
 pub struct Collection {
@@ -114,6 +117,43 @@ impl Collection {
 
     fn all(&self, fits: impl Fn(&&Session) -> bool) -> Vec<&Session> {
         self.sessions.iter().filter(fits).collect()
+    }
+
+    /// Ties the subagents of a session that no call names to calls that ended when they did.
+    pub fn tie_agents(&self, session: &Session, messages: &mut [Message]) {
+        let loose = self.loose_agents(session, messages);
+        let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
+        let mut calls: Vec<&mut ToolCall> = calls
+            .filter(|call| call.name.label == "Agent" && call.agent_session.is_none())
+            .collect();
+        let mut near: Vec<(i64, usize, usize)> = Vec::new();
+        for (n, call) in calls.iter().enumerate() {
+            for (m, agent) in loose.iter().enumerate() {
+                let (Some(call), Some(agent)) = (call.at, agent.updated) else { continue };
+                let apart = (call.as_millisecond() - agent.as_millisecond()).abs();
+                near.extend((apart <= NEAR).then_some((apart, n, m)));
+            }
+        }
+        near.sort_unstable();
+        let mut tied: HashSet<usize> = HashSet::new();
+        for (_, call, agent) in near {
+            let call = &mut calls[call].agent_session;
+            if call.is_none() && tied.insert(agent) {
+                *call = Some(loose[agent].id.clone());
+            }
+        }
+    }
+
+    /// Returns the subagents of a session that no call in its messages leads to.
+    pub fn loose_agents(&self, session: &Session, messages: &[Message]) -> Vec<&Session> {
+        if session.subagents == 0 {
+            return Vec::new();
+        }
+        let calls = messages.iter().flat_map(|message| &message.tool_calls);
+        let tied: HashSet<&str> = calls.filter_map(|call| call.agent_session.as_deref()).collect();
+        self.all(|child| {
+            child.parent.as_ref() == Some(&session.id) && !tied.contains(child.id.as_str())
+        })
     }
 
     /// The session of the agent that a tool call names.

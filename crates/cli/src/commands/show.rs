@@ -151,7 +151,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
                     .hint("`PAGER` names the program to use")
             })?;
         }
-        Page { ctx, printer, args, marks, cost }.session(
+        let agents = library.all.loose_agents(&assembled.session, &messages);
+        let agents = agents.iter().map(|agent| agent.id.clone()).collect();
+        Page { ctx, printer, args, marks, cost, agents }.session(
             &assembled.session,
             &messages,
             &options,
@@ -235,6 +237,8 @@ struct Page<'a> {
     args: &'a Show,
     marks: Option<Marks<'a>>,
     cost: Bill,
+    /// Subagents that no call leads to.
+    agents: Vec<String>,
 }
 
 impl Page<'_> {
@@ -293,6 +297,9 @@ impl Page<'_> {
         if let Some(cost) = self.cost.short() {
             let lacks = self.cost.lacks().map(|lacks| format!(" ({lacks})"));
             self.fact("cost", &format!("{cost}{}", lacks.unwrap_or_default()))?;
+        }
+        for (n, agent) in std::mem::take(&mut self.agents).iter().enumerate() {
+            self.fact(if n == 0 { "subagents" } else { "" }, agent)?;
         }
         if !session.models.is_empty() {
             self.fact("models", &session.models.join(", "))?;

@@ -1,6 +1,7 @@
 //! The library from outside, one binary for all.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+mod agents;
 mod archive;
 mod conformance;
 mod current_view;

@@ -255,6 +255,7 @@ impl<'a, 'r> Writer<'a, 'r> {
         let Library { archive, all, .. } = self.library;
         let agents = |agent: &str| all.agent_session(agent);
         let mut messages = transcript(assembled, self.view.into(), archive, &agents)?;
+        all.tie_agents(&assembled.session, &mut messages);
         let mut session = assembled.session.clone();
         self.censor.clean(&mut session, &mut messages);
         Ok((session, messages))
