@@ -243,7 +243,7 @@ fn a_document_cut_inside_a_prompt_leaves_its_words_in_every_answer() {
     let whole = document(&["one", "two"]);
     lab.write(name, &whole);
     lab.sync();
-    lab.write(name, &whole[..whole.find("two").unwrap() + 1]);
+    lab.write(name, &whole[..=whole.find("two").unwrap()]);
     lab.sync();
     assert_eq!(lab.prompts(), ["one", "two"]);
     assert_eq!(lab.texts(), ["one", "two"]);
