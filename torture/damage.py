@@ -118,7 +118,7 @@ def readable(case, store, want):
     def row(sql, key):
         try:
             return db.execute(sql, (key,)).fetchone()
-        except (sqlite3.Error, OverflowError):
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError):  # of a message with a damaged name in it
             return None
 
     files, named, words = {}, set(), []

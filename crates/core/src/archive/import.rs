@@ -51,7 +51,7 @@ impl Imported {
 /// Another archive, open for reading only.
 pub struct Foreign {
     pub(super) db: Connection,
-    /// The same, but damaged pages cannot be read.
+    /// The same, but damaged pages cannot be read; none when not even the first page can.
     verified: Option<(Connection, Option<TempDir>)>,
     /// Whether it is of this version or a later one, which know machines by ids.
     has_digests: bool,
@@ -143,7 +143,7 @@ impl Foreign {
     /// Returns whether a row is on a damaged page: it can be read, and anything in it can be wrong.
     fn is_doubtful(&self, sql: &str, number: i64) -> bool {
         let find = |db: &Connection| db.prepare_cached(sql)?.query_row([number], |_| Ok(()));
-        self.verified.as_ref().is_some_and(|(db, _)| find(db).is_err())
+        self.verified.as_ref().is_none_or(|(db, _)| find(db).is_err())
     }
 }
 
