@@ -185,6 +185,16 @@ fn replies_without_an_id_are_known_by_time_model_and_tokens_in_every_report() {
         .map(|message| message.text)
         .collect();
     assert_eq!(texts, ["a", "b", "c"]);
+
+    // Lines are like the list of a document.
+    let mut header = document(&[]);
+    header.as_object_mut().unwrap().remove("messages");
+    let lines = [header, reply(first, "a"), reply(first, "a"), reply(second, "b")];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let (_folder, log) = home("h/chats/session-2026-05-01T18-34-90a6c51d.jsonl", lines);
+    assert_eq!(totals(&log), vec![310; totals(&log).len()]);
+    let log_keys: Vec<String> = rows(&log).into_iter().map(|row| row.dedup_key).collect();
+    assert_eq!(log_keys, keys);
 }
 
 #[test]

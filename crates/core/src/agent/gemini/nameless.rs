@@ -1,4 +1,4 @@
-//! Messages without an id, which only documents have: they are known by what they say.
+//! Messages without an id: they are known by what they say.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

@@ -26,6 +26,8 @@ pub(super) enum Record<'a> {
     /// `{"$rewindTo": id}`: that message and all after it leave the list.
     Rewind(JsStr<'a>),
     Message(Message<'a>),
+    /// A message without an id, which the loader passes over.
+    Nameless(Message<'a>),
     /// A message of which only the call is wanted.
     Reply(Reply<'a>),
     /// `{"$set": {…}}`: new metadata, and perhaps a whole new list of messages.
@@ -309,6 +311,13 @@ impl<'a> Fields<'a> {
         string(self.session) && string(self.project)
     }
 
+    /// Whether it has the type of a message, and anything to say.
+    fn says_something(&self) -> bool {
+        let kind = self.kind.and_then(json::js_string);
+        matches!(kind.as_deref(), Some(b"user" | b"gemini"))
+            && (self.content.is_some() || self.tokens.is_some())
+    }
+
     fn into_message(self, raw: &'a str, depth: Depth) -> Message<'a> {
         let id = self.id.and_then(json::js_string);
         let has_id = id.is_some();
@@ -384,6 +393,9 @@ impl<'a> Record<'a> {
         if fields.is_header() {
             return Ok(Self::Header(Set::new(text, depth)?));
         }
+        if fields.says_something() {
+            return Ok(Self::Nameless(fields.into_message(text, depth)));
+        }
         let what = match &fields.other {
             Some(key) => format!("`{}`", String::from_utf8_lossy(key)),
             None => "no known key".to_owned(),
@@ -402,6 +414,7 @@ mod tests {
             Ok(Record::Message(_) | Record::Reply(_)) => "message",
             Ok(Record::Set(_)) => "set",
             Ok(Record::Header(_)) => "header",
+            Ok(Record::Nameless(_)) => "nameless",
             Ok(Record::Unknown(_)) => "unknown",
             Err(_) => "malformed",
         }
@@ -423,6 +436,10 @@ mod tests {
             (r#"{"\u0069d":"a"}"#, "message"),
             (r#"{"id":"a","toolCalls":7}"#, "message"),
             (r#"{"id":"a","toolCalls":[7]}"#, "message"),
+            (r#"{"type":"gemini","tokens":{"input":1}}"#, "nameless"),
+            (r#"{"type":"user","content":"a","id":7}"#, "nameless"),
+            (r#"{"type":"gemini"}"#, "unknown"),
+            (r#"{"type":"message","content":"a"}"#, "unknown"),
             ("[1,2]", "unknown"),
             ("null", "unknown"),
             ("{\"id\":\"a\"}{}", "malformed"),

@@ -98,6 +98,9 @@ impl Replay {
             return;
         }
         self.faults.used += 1;
+        if matches!(record, Record::Nameless(_)) {
+            self.faults.push(line, None, What::NoId);
+        }
         if let Some(repair) = entry.repair {
             self.faults.push(line, None, What::Repaired(repair));
             if self.manner == Manner::Strict {
@@ -123,7 +126,7 @@ impl Replay {
                 }
             }
             // What it says is not wanted, so there is no list to put it into.
-            Record::Reply(_) | Record::Unknown(_) => {}
+            Record::Reply(_) | Record::Nameless(_) | Record::Unknown(_) => {}
         }
     }
 

@@ -58,6 +58,10 @@ impl Segments {
                 let place = base.place(message.raw);
                 self.history.store(message, place);
             }
+            Ok(Record::Nameless(message)) => {
+                let place = base.place(message.raw);
+                self.history.store_at(entry.line, 0, message, place);
+            }
             Ok(Record::Reply(reply)) => self.history.count(reply),
             Ok(Record::Set(set)) => {
                 self.open.take(set);
