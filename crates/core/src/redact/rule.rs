@@ -62,8 +62,11 @@ struct Spec {
     opt_in: bool,
 }
 
+/// How far most rules look from their keyword.
+pub(super) const USUAL_REACH: usize = 1024;
+
 fn usual_reach() -> usize {
-    1024
+    USUAL_REACH
 }
 
 /// How a rule finds secrets.

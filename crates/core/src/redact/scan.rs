@@ -3,20 +3,25 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use memchr::memchr_iter;
+
 use super::block::Blocks;
 use super::known::Known;
 use super::name::{Class, Names};
-use super::rule::{Before, By, MARKER, Rule, Rules};
+use super::rule::{Before, By, MARKER, Rule, Rules, USUAL_REACH};
 use super::value::{entropy, fits_in};
 use super::view::View;
 
 /// So much base64 without a break before a match means that it is inside a blob.
 const BLOB: usize = 256;
 
-/// In each block of text, regexes look at eight times its bytes and no more: a text that repeats a keyword over and
-/// over takes no longer than others.
+/// The number of lines that a regex may look at. What is further away has nothing to do with the keyword.
+const LINES: usize = 4;
+
+/// In each block of text, regexes may look in vain at this many times its bytes. Only a line that repeats
+/// keywords over and over comes near that; without the bound it would take far longer than other texts.
 const BLOCK: usize = 4096;
-const BUDGET: usize = 8 * BLOCK;
+const BUDGET: usize = 64 * BLOCK;
 
 /// A secret and where its match began.
 #[derive(Debug, Clone)]
@@ -117,7 +122,7 @@ struct Search<'a> {
     text: &'a str,
     names: [Names; 2],
     blocks: Blocks,
-    /// The block that a regex looked at last, and how many bytes they looked at in it.
+    /// The block that a regex looked at last, and how many bytes they looked at in it in vain.
     spent: (usize, usize),
     found: Vec<Found>,
 }
@@ -162,7 +167,10 @@ impl<'a> Search<'a> {
         let Some(window) = self.window(rule, start) else { return };
         let Some(regex) = rule.regex() else { return };
         // Finding a match is many times cheaper than finding its groups.
-        let Some(whole) = regex.find(window) else { return };
+        let Some(whole) = regex.find(window) else {
+            self.spent.1 += window.len();
+            return;
+        };
         let secret = if regex.captures_len() == 1 {
             whole
         } else {
@@ -183,13 +191,15 @@ impl<'a> Search<'a> {
             return None;
         }
         let end = floor(self.text, start + rule.reach);
-        let mut window = self.text.get(start..end)?;
-        if !rule.is_spaced {
-            let ends = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'<');
-            window = &window[..window.bytes().position(ends).unwrap_or(window.len())];
-        }
-        self.spent.1 += window.len();
-        Some(window)
+        let window = self.text.get(start..end)?;
+        let bytes = window.as_bytes();
+        let end = if rule.is_spaced {
+            memchr_iter(b'\n', bytes).nth(LINES - 1).filter(|_| rule.reach <= USUAL_REACH)
+        } else {
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'<".contains(byte);
+            bytes.iter().position(ends)
+        };
+        Some(&window[..end.unwrap_or(window.len())])
     }
 
     fn everywhere(&mut self, at: usize) {

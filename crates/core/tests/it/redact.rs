@@ -281,6 +281,38 @@ fn a_disguise_is_taken_out_with_the_secret() {
     );
 }
 
+#[test]
+fn the_hundredth_secret_of_a_form_goes_like_the_first() {
+    for form in [
+        "https://user{n}:{an16}@host{n}.corp.test/repo.git",
+        "Authorization: Bearer {an40}",
+        "INFO running curl -s -u deploy:{an14} https://host{n}.corp.test/a",
+        "aws configure set aws_secret_access_key {an40}",
+        "GET /callback?code={an30}&state=1",
+        "mysqldump --password {an14} shop",
+        "setx DB_PASSWORD {an14}",
+        "db{n}.corp.test:5432:shop:app:{an16}",
+        "ENV APP_PASSWORD {an14}",
+        "CREATE USER u{n} IDENTIFIED BY '{an14}';",
+        "ConvertTo-SecureString '{an14}' -AsPlainText -Force",
+        "curl https://host{n}.corp.test/a && curl -u deploy:{an14} https://host{n}.corp.test/b",
+    ] {
+        let mut text = String::new();
+        let mut secrets = Vec::new();
+        for n in 0..300_u64 {
+            let (head, rest) = form.split_once("{an").unwrap();
+            let (length, tail) = rest.split_once('}').unwrap();
+            let secret = fill(&format!("{{an{length}}}"), n + 1);
+            let line = format!("{head}{secret}{tail}\n").replace("{n}", &n.to_string());
+            secrets.push(secret);
+            text.push_str(&line);
+        }
+        let redacted = Redactor::new(&RULES).text(&text).into_owned();
+        let left = secrets.iter().filter(|secret| redacted.contains(secret.as_str())).count();
+        assert_eq!(left, 0, "{form}");
+    }
+}
+
 /// Texts of keywords alone take no longer than others. The bounds are wide: the build may be slow and the machine busy.
 #[test]
 fn no_text_is_slow() {
