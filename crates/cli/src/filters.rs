@@ -31,11 +31,11 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "NAME")]
     machine: Vec<String>,
 
-    /// Only what went on after this: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+    /// Only what happened from this time on: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 
-    /// Only what went on before the end of this
+    /// Only what happened before the end of this
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
 }

@@ -120,8 +120,9 @@ struct Document {
     schema: &'static str,
     dry_run: bool,
     sessions: Vec<Row>,
-    files: u64,
-    bytes: u64,
+    /// None before it is done.
+    files: Option<u64>,
+    bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -150,8 +151,8 @@ fn document(
         schema: "backstory.forget/1",
         dry_run: done.is_none(),
         sessions: sessions.iter().map(row).collect(),
-        files: done.map_or(0, |done| done.sources),
-        bytes: done.map_or(0, |done| done.bytes),
+        files: done.map(|done| done.sources),
+        bytes: done.map(|done| done.bytes),
     })?)
 }
 

@@ -265,7 +265,7 @@ fn state(found: &Found, looked: &Looked) -> &'static str {
 fn tell_faults(printer: &mut Printer, library: &Library) {
     if library.faults.records > 0 {
         let faults = plural(library.faults.records, "fault", "faults");
-        printer.note(format!("{faults} while reading; `backstory doctor` lists them."));
+        printer.note(format!("{faults} while reading; see `backstory doctor`."));
     }
 }
 

@@ -56,10 +56,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
     let session = &assembled.session;
     if session.kind != SessionKind::Main || !is_unique(&session.id) {
         return Err(Failure::new(format!("Gemini CLI cannot resume `{}`", session.id))
-            .because(format!(
-                "it is not a session with an id of its own, but: {}",
-                session.kind.name()
-            ))
+            .because(match session.kind {
+                SessionKind::Main => "its file has no session id".to_owned(),
+                kind => format!("it is a {}", kind.name()),
+            })
             .hint("`backstory show` shows it"));
     }
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;

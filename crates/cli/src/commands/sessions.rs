@@ -22,7 +22,7 @@ Examples:
   backstory sessions --grep 'berth calendar'
                                            those in which both words were said in one message
   backstory sessions --sort tokens --limit 5
-  backstory sessions --kind subagent       what agents started agents for
+  backstory sessions --kind subagent       the subagents that sessions started
   backstory sessions --json | jq -r '.sessions[].title'
 
 Open one with `backstory show`: by the number in the first column (`@3`), by the beginning of its
@@ -278,7 +278,7 @@ fn nothing(ctx: &Context, all: &Collection) -> Failure {
     let failure = Failure::nothing("no sessions match");
     let Some(newest) = listed.first() else {
         return failure.hint(format!(
-            "there are {} in which nothing was said; `--all` lists them",
+            "`--all` also lists {} in which nothing was said",
             plural(all.sessions.len() as u64, "session", "sessions")
         ));
     };

@@ -22,8 +22,8 @@ Examples:
 /// Bring the archive up to date, and keep the agent's own files in it
 ///
 /// Reads the files that are new or have changed, captures their bytes, so that every command works
-/// for a session whose files are gone, and indexes what they say. Other commands do the same in
-/// passing, for a moment; `search` indexes.
+/// for a session whose files are gone, and indexes what they say. Other commands read and
+/// capture too, but stop capturing after a moment; only `search` indexes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
@@ -31,7 +31,7 @@ pub(crate) struct Sync {
     #[arg(long)]
     rebuild: bool,
 
-    /// What the machine is called that the files come from
+    /// The name of the machine that the files come from
     #[arg(long = "as", value_name = "NAME")]
     machine: Option<String>,
 }

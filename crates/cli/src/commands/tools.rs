@@ -17,13 +17,13 @@ const EXAMPLES: &str = "\
 Examples:
   backstory tools                     every tool, the most used first
   backstory tools server              by MCP server
-  backstory tools --since 7d -p api   last week's, in one project
+  backstory tools --since 7d -p api   the last 7 days, in one project
   backstory commands                  which programs the shell tool ran";
 
 /// Count tool calls: how often, how they ended, lines changed
 ///
-/// Each call once, however often it was recorded; below, the errors that came most often. Gemini CLI recorded no tool calls before October
-/// 2025: none from then means unknown.
+/// Counts each call once, however often it was recorded, and lists the most frequent errors. Gemini CLI recorded no
+/// tool calls before October 2025, so earlier sessions show none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Tools {

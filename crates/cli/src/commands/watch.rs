@@ -38,7 +38,7 @@ It ends on Ctrl-C or SIGTERM, after what it is doing, with exit code 0.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Watch {
-    /// Look every so many seconds, instead of being told by the system
+    /// Poll every N seconds instead of using the system's notifications
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     poll: Option<u64>,
 }

@@ -155,7 +155,7 @@ fn names_and_tags_survive_a_rebuild() {
           ID        UPDATED      PROJECT  PROMPTS  TOKENS  COST  TITLE
       @3  11111111  25 days ago  shop           2       0     –  the till
     --- stderr
-    2 faults while reading; `backstory doctor` lists them.
+    2 faults while reading; see `backstory doctor`.
     ");
     insta::assert_snapshot!(env.run(&["name", "the till", " "]).show(), @"
     exit code 2
@@ -349,7 +349,7 @@ fn without_a_place_for_the_archive_it_answers_all_the_same() {
     --- stderr
     warning: nothing is kept: the archive `file/archive.db` cannot be opened (Not a directory (os error 20))
     2 more; `--limit 3` lists them all.
-    2 faults while reading; `backstory doctor` lists them.
+    2 faults while reading; see `backstory doctor`.
     ");
     insta::assert_snapshot!(env.run(&["sync", "--archive", "file/archive.db"]).show(), @"
     exit code 2

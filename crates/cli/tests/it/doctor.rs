@@ -20,7 +20,7 @@ fn small_tree() {
       15 records read: 12 used, 1 ignored on purpose, 2 not usable
 
     Skipped on purpose: 3
-           1  JSON that is no session
+           1  JSON, but not a session
            1  auto-memory notes
            1  programs Gemini CLI downloaded
 
@@ -263,7 +263,7 @@ fn extra_files_by_their_content() {
     assert_eq!(kinds, ["session", "saved history"]);
     let why: Vec<&str> =
         got["skipped"].as_array().unwrap().iter().map(|s| s["why"].as_str().unwrap()).collect();
-    assert_eq!(why, ["Git LFS pointer, the content is not here", "JSON that is no session"]);
+    assert_eq!(why, ["Git LFS pointer, the content is not here", "JSON, but not a session"]);
     assert_eq!(got["faults"][0]["what"], "Gemini CLI refuses this file: it is not JSON");
 }
 

@@ -243,7 +243,7 @@ fn export() {
 
     Options:
           --all
-              Every session that the filters take
+              Export every session that matches the filters
 
       -h, --help
               Print help (see a summary with '-h')
@@ -267,10 +267,10 @@ fn export() {
               Only what was read on this machine (repeatable)
 
           --since <WHEN>
-              Only what went on after this: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+              Only what happened from this time on: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
 
           --until <WHEN>
-              Only what went on before the end of this
+              Only what happened before the end of this
 
           --format <FORMAT>
               The form to write
@@ -280,11 +280,11 @@ fn export() {
               - html:     One page that holds everything and needs no network
               - json:     Our own document, complete: the session and every message
                 (`backstory.session/1`)
-              - jsonl:    The same a line each: the session, then its messages
-              - calls:    One line a model call: tokens, tools, commands, prompt, cost
+              - jsonl:    The same as JSON lines: the session, then its messages
+              - calls:    One line per model call: tokens, tools, commands, prompt, cost
               - csv:      A table for spreadsheets
-              - events:   What happened, one line an event: prompts, tools and their results (`backstory
-                events`)
+              - events:   What happened, one line per event: prompts, tools and their results
+                (`backstory events`)
               - gemini:   Gemini CLI's own document, as `/export-session` writes it and `--session-file`
                 reads it
 
@@ -326,8 +326,7 @@ fn export() {
               Replace what is there
 
           --no-redact
-              Leave secrets in: without it they are taken out, and their number is told
-              (docs/redaction.md)
+              Keep secrets; by default they are taken out and counted (docs/redaction.md)
 
     Examples:
       backstory export latest --format html -o session.html
@@ -450,7 +449,7 @@ fn watch() {
 
     Options:
           --poll <SECONDS>
-              Look every so many seconds, instead of being told by the system
+              Poll every N seconds instead of using the system's notifications
 
       -h, --help
               Print help (see a summary with '-h')

@@ -19,7 +19,7 @@ fn a_file_each_and_an_index() {
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     wrote 3 sessions to `out/all`
-    2 faults while reading; `backstory doctor` lists them.
+    2 faults while reading; see `backstory doctor`.
     ");
     insta::assert_snapshot!(listing(&env, "out/all").join("\n"), @"
     2026-07-20_shop_add-a-cart_11111111.md
@@ -33,7 +33,7 @@ fn a_file_each_and_an_index() {
 
     3 sessions · 0 tokens
 
-    | started | project | session | prompts | tokens | list price |
+    | started | project | session | prompts | tokens | cost at list price |
     | --- | --- | --- | ---: | ---: | ---: |
     | 2026-08-13 08:00 | tools | [why](<2026-08-13_tools_why_44444444.md>) | 1 | 0 |  |
     | 2026-08-10 09:00 | shop | [sort the list](<2026-08-10_shop_sort-the-list_22222222.md>) | 1 | 0 |  |
@@ -53,7 +53,7 @@ fn filters_instead_of_a_session() {
     insta::assert_snapshot!(none.show(), @"
     exit code 1
     --- stderr
-    error: no session fits
+    error: no sessions match
       hint: `backstory sessions` lists them
     ");
     assert!(!env.home().join("y").exists());
@@ -111,7 +111,7 @@ fn nothing_is_replaced_unasked() {
     assert_eq!(listing(&env, "out"), before);
     fs::write(env.home().join("file"), "").unwrap();
     let run = env.run(&["export", "--all", "--format", "json", "-o", "file"]);
-    assert!(run.stderr.contains("`file` is no folder"), "{}", run.stderr);
+    assert!(run.stderr.contains("`file` is not a folder"), "{}", run.stderr);
     let run = env.run(&["export", "--all", "--format", "json", "-o", ".gemini/tmp/x"]);
     assert!(run.stderr.contains("inside Gemini CLI's own folder"), "{}", run.stderr);
 }

@@ -209,7 +209,7 @@ fn sessions_and_show_take_words_too() {
       done
 
     --- stderr
-    2 faults while reading; `backstory doctor` lists them.
+    2 faults while reading; see `backstory doctor`.
     ");
     assert_eq!(env.run(&["show", "1111", "--grep", "zyzzyva"]).code, Some(1));
 }

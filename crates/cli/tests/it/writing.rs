@@ -270,7 +270,7 @@ fn many_files_refuse_a_special_one_too() {
     assert!(run.stderr.contains("`out/index.md` is a link that leads nowhere"), "{}", run.stderr);
     symlink("nowhere", env.home().join("lost")).unwrap();
     let run = env.run(&["export", "--all", "--format", "json", "-o", "lost"]);
-    assert!(run.stderr.contains("`lost` is no folder"), "{}", run.stderr);
+    assert!(run.stderr.contains("`lost` is not a folder"), "{}", run.stderr);
 }
 
 #[test]

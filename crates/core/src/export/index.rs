@@ -80,7 +80,7 @@ pub fn html(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> io::
 
 pub fn markdown(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# Sessions\n\n{}\n", sum(entries))?;
-    writeln!(out, "| started | project | session | prompts | tokens | list price |")?;
+    writeln!(out, "| started | project | session | prompts | tokens | cost at list price |")?;
     writeln!(out, "| --- | --- | --- | ---: | ---: | ---: |")?;
     for entry in entries {
         let session = entry.session;

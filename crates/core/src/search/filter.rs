@@ -67,7 +67,7 @@ impl Filters {
                 return Err(if negated {
                     format!("`{key}:` cannot be turned round")
                 } else {
-                    format!("`{value}` is no time; write {}", time::FORMS)
+                    format!("`{value}` is not a time; write {}", time::FORMS)
                 });
             };
             if key == "since" {

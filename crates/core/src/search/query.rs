@@ -438,7 +438,7 @@ mod tests {
         want("(project:x a)", "project:x", "a condition cannot stand in parentheses");
         want("a NOT", "NOT", "there is nothing behind it to leave out");
         want("a project:", "project:", "`project:` what?");
-        assert!(error("since:soonish x").1.contains("`soonish` is no time"));
+        assert!(error("since:soonish x").1.contains("`soonish` is not a time"));
         assert!(error("role:chef").1.contains("user, assistant, tool, system"));
         assert_eq!(error(&"(".repeat(100)).1, "the parentheses are too deep");
     }

@@ -51,11 +51,11 @@ pub(crate) struct Events {
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = types())]
     types: Vec<Types>,
 
-    /// Go on as sessions go on, until Ctrl-C; what was before is told only with `--since`
+    /// Follow sessions until Ctrl-C; earlier events are printed only with `--since`
     #[arg(long, short)]
     follow: bool,
 
-    /// Leave secrets in: without it they are taken out, and their number is told (docs/redaction.md)
+    /// Keep secrets; by default they are taken out and counted (docs/redaction.md)
     #[arg(long)]
     no_redact: bool,
 }

@@ -36,7 +36,7 @@ pub(super) fn run(
     let sessions: Vec<&Session> =
         library.all.sessions.iter().filter(|s| filter.takes(s) && s.turns > 0).collect();
     if sessions.is_empty() {
-        return Err(Failure::nothing("no session fits").hint("`backstory sessions` lists them"));
+        return Err(Failure::nothing("no sessions match").hint("`backstory sessions` lists them"));
     }
     let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
     let names = rehearse(ctx, args, &library, &sessions, censor)?;

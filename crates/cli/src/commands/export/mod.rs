@@ -53,7 +53,7 @@ pub(crate) struct Export {
     #[arg(value_name = "FILE|SESSION")]
     session: Option<OsString>,
 
-    /// Every session that the filters take
+    /// Export every session that matches the filters
     #[arg(long, conflicts_with = "session")]
     all: bool,
 
@@ -96,7 +96,7 @@ pub(crate) struct Export {
     #[arg(long)]
     force: bool,
 
-    /// Leave secrets in: without it they are taken out, and their number is told (docs/redaction.md)
+    /// Keep secrets; by default they are taken out and counted (docs/redaction.md)
     #[arg(long)]
     no_redact: bool,
 }
@@ -110,13 +110,13 @@ enum Format {
     Html,
     /// Our own document, complete: the session and every message (`backstory.session/1`)
     Json,
-    /// The same a line each: the session, then its messages
+    /// The same as JSON lines: the session, then its messages
     Jsonl,
-    /// One line a model call: tokens, tools, commands, prompt, cost
+    /// One line per model call: tokens, tools, commands, prompt, cost
     Calls,
     /// A table for spreadsheets
     Csv,
-    /// What happened, one line an event: prompts, tools and their results (`backstory events`)
+    /// What happened, one line per event: prompts, tools and their results (`backstory events`)
     Events,
     /// Gemini CLI's own document, as `/export-session` writes it and `--session-file` reads it
     Gemini,

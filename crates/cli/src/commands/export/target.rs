@@ -51,7 +51,7 @@ pub(super) fn check_folder<'a>(
 ) -> Result<()> {
     let shown = ctx.show(folder);
     if occupant(folder) != Occupant::Nothing && !folder.is_dir() {
-        return Err(Failure::new(format!("`{shown}` is no folder"))
+        return Err(Failure::new(format!("`{shown}` is not a folder"))
             .hint("many sessions go into a folder, a file each"));
     }
     check_place(ctx, folder)?;

@@ -40,7 +40,7 @@ pub(crate) struct Restore {
     #[arg(required_unless_present = "all_files")]
     session: Option<OsString>,
 
-    /// Say what would be written, and leave it
+    /// Show what would be written without writing it
     #[arg(long)]
     dry_run: bool,
 
@@ -52,7 +52,7 @@ pub(crate) struct Restore {
     #[arg(long, short, value_name = "DIR")]
     project: Option<PathBuf>,
 
-    /// With `--all-files`: where to
+    /// Write the files of `--all-files` below this folder
     #[arg(long, value_name = "DIR", requires = "all_files")]
     to: Option<PathBuf>,
 
@@ -399,7 +399,7 @@ fn places(ctx: &Context, found: &Found) -> BTreeSet<PathBuf> {
 fn project_path(ctx: &Context, path: &Path) -> Result<String> {
     let found = if cfg!(unix) { path.canonicalize() } else { std::path::absolute(path) };
     let found = found.ok().filter(|path| path.is_dir()).ok_or_else(|| {
-        Failure::new(format!("`{}` is no folder", ctx.show(path)))
+        Failure::new(format!("`{}` is not a folder", ctx.show(path)))
             .hint("`--project` takes the folder that the project is in now")
     })?;
     found.into_os_string().into_string().map_err(|_| {

@@ -43,7 +43,7 @@ impl Shape {
             Self::StreamJson => "output of `--output-format stream-json`",
             Self::LfsPointer => "Git LFS pointer, the content is not here",
             Self::Empty => "empty",
-            Self::OtherJson => "JSON that is no session",
+            Self::OtherJson => "JSON, but not a session",
             Self::NotJson => "not JSON",
         }
     }
