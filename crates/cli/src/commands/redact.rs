@@ -124,6 +124,9 @@ fn redact(
     let mut held = Vec::new();
     input.by_ref().take(HELD).read_to_end(&mut held)?;
     redactor.stream(&mut &*held, &mut io::sink())?;
+    if redactor.is_empty() && (held.len() as u64) < HELD {
+        return out.write_all(&held);
+    }
     redactor.learn();
     redactor.stream(&mut held.chain(input), out)
 }

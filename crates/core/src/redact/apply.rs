@@ -1,7 +1,8 @@
 //! Puts markers where secrets were.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
 
 use super::known::Known;
 use super::rule::{MARKER, Rules};
@@ -15,7 +16,7 @@ const ROUNDS: usize = 8;
 pub struct Redactor<'r> {
     pub(super) rules: &'r Rules,
     /// The marker of each secret.
-    markers: HashMap<Box<str>, Marker>,
+    markers: FxHashMap<Box<str>, Marker>,
     /// What is taken out wherever it occurs.
     pub(super) known: Known,
     /// For each kind: what was taken out, and how many different ones.
@@ -41,7 +42,7 @@ pub struct Count {
 impl<'r> Redactor<'r> {
     pub fn new(rules: &'r Rules) -> Self {
         let counts = vec![(0, 0); rules.kinds().len()];
-        Self { rules, markers: HashMap::new(), known: Known::default(), counts }
+        Self { rules, markers: FxHashMap::default(), known: Known::default(), counts }
     }
 
     /// Returns the text without its secrets.
@@ -57,6 +58,11 @@ impl<'r> Redactor<'r> {
             text = Cow::Owned(self.replace(&text, &found));
         }
         text
+    }
+
+    /// Returns whether nothing was found yet.
+    pub fn is_empty(&self) -> bool {
+        self.markers.is_empty()
     }
 
     /// Ends a rehearsal: from now on, what was found is taken out wherever it occurs, and counting starts again.

@@ -1,6 +1,7 @@
 //! Private keys: a block with its `END` goes whole, a cut-off one as far as its base64 goes.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::memmem;
 
@@ -17,6 +18,10 @@ const LINE: usize = 20;
 
 /// So many short pieces in a row may be between two full lines.
 const SHORTS: usize = 4;
+
+/// Where keys end and begin.
+static LITERALS: LazyLock<[memmem::Finder<'static>; 4]> =
+    LazyLock::new(|| ["--END ", "-- END ", "--BEGIN ", "-- BEGIN "].map(memmem::Finder::new));
 
 /// Finds blocks in one text; remembers where the next `END` and `BEGIN` are, so that every byte is read once.
 #[derive(Debug, Default)]
@@ -59,10 +64,9 @@ impl Blocks {
     }
 
     fn find(&mut self, n: usize, text: &[u8], from: usize) -> Option<usize> {
-        const LITERALS: [&[u8]; 4] = [b"--END ", b"-- END ", b"--BEGIN ", b"-- BEGIN "];
         let found = match self.places[n] {
             Some((asked, found)) if asked <= from && from <= found => found,
-            _ => memmem::find(&text[from..], LITERALS[n]).map_or(text.len(), |found| from + found),
+            _ => LITERALS[n].find(&text[from..]).map_or(text.len(), |found| from + found),
         };
         self.places[n] = Some((from, found));
         (found < text.len()).then_some(found)
@@ -81,9 +85,12 @@ fn label(text: &[u8]) -> Option<usize> {
     let name = &text[dashes..];
     let end = name.iter().position(|byte| *byte == b'-')?;
     let is_label = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b' ';
-    let has = |words: &str| memmem::find(&name[..end], words.as_bytes()).is_some();
-    let is_private = name[..end].iter().all(is_label) && (has("PRIVATE KEY") || has("Static key"));
-    let close = name[end..].iter().take(5).take_while(|byte| **byte == b'-').count();
+    let name = &name[..end];
+    let is_key =
+        name.strip_suffix(b" BLOCK").unwrap_or(name).trim_ascii_end().ends_with(b"PRIVATE KEY");
+    let is_private =
+        name.iter().all(is_label) && (is_key || name.starts_with(b"OpenVPN Static key"));
+    let close = text[dashes + end..].iter().take(5).take_while(|byte| **byte == b'-').count();
     (is_private && close >= 4).then_some(dashes + end + close)
 }
 

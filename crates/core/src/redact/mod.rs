@@ -9,6 +9,7 @@
 mod apply;
 mod block;
 mod json;
+mod keywords;
 mod known;
 mod literal;
 mod name;

@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use super::literal::{cut, ends_bare, fallback, opening, quoted};
-use super::rule::REACH;
 use super::separator::{Style, blanks, count, sentence, separator};
 use super::value::{Value, entropy, fits, is_uuid};
 use super::words::{
@@ -15,6 +16,12 @@ use super::words::{
 
 /// The longest identifier that is looked at, in either direction from its keyword.
 pub(super) const LONGEST: usize = 64;
+
+/// The longest value without quotes.
+const LONGEST_VALUE: usize = 8192;
+
+/// The longest password.
+const LONGEST_PASSWORD: usize = 256;
 
 /// What a name says about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +49,13 @@ pub(super) struct Place {
 /// no more than any other.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// Behind the last value that was taken.
-    done: usize,
+    /// The last value that was taken.
+    taken: Range<usize>,
     /// The identifier that was looked at last.
     last: Range<usize>,
     run: Range<usize>,
     spent: usize,
+    seen: FxHashMap<Box<str>, Option<Facts>>,
 }
 
 impl Names {
@@ -58,38 +66,40 @@ impl Names {
             return None;
         }
         let name = identifier(bytes, &hit);
-        if name.start < self.done || name == self.last {
+        if self.taken.contains(&name.start) || name == self.last {
             return None;
         }
         let separator = separator(bytes, &name);
         if separator.is_some_and(|(_, at)| self.run.contains(&at)) && self.is_spent() {
             return None;
         }
-        let words = words(text.get(name.clone())?);
-        let is_env =
-            !bytes[name.clone()].iter().any(u8::is_ascii_lowercase) && bytes[name.start].is_ascii();
-        let (found, strength) = classify(&words, is_env)?;
-        if found != class {
-            return None;
-        }
+        let facts = self.facts(text.get(name.clone())?).filter(|facts| facts.class == class)?;
         self.last = name.clone();
-        let mut promise = Promise {
-            class,
-            strength,
-            style: Style::Loose,
-            is_env,
-            is_plain_token: false,
-            is_secret: false,
-        };
-        promise.is_secret = words.iter().any(|word| word == "secret");
-        promise.is_plain_token = words.len() == 1 && words[0] == "token";
+        let mut promise = Promise { facts, style: Style::Loose };
         let value = separator.and_then(|(style, at)| {
             promise.style = style;
             self.value(text, at, &promise)
         });
-        let value = value.or_else(|| self.told(text, name.end, &promise))?;
-        self.done = value.end;
+        let is_told = promise.style == Style::Loose;
+        let value = match value {
+            None if is_told => self.told(text, name.end, &promise)?,
+            value => value?,
+        };
+        self.taken = value.clone();
         Some(Place { start: name.start, value })
+    }
+
+    /// Returns what a name promises. The same names come again and again.
+    fn facts(&mut self, name: &str) -> Option<Facts> {
+        const MOST: usize = 4096;
+        if let Some(facts) = self.seen.get(name) {
+            return *facts;
+        }
+        let facts = Facts::of(name);
+        if self.seen.len() < MOST {
+            self.seen.insert(name.into(), facts);
+        }
+        facts
     }
 
     /// Returns the value that begins at `at`, if the name promised one like it.
@@ -106,6 +116,9 @@ impl Names {
         if promise.bare(&text[value.clone()], &text[value.end..]) {
             return Some(value);
         }
+        if !text[value.clone()].contains(['.', '(', '[']) {
+            return None;
+        }
         let value = quoted(bytes, &fallback(bytes, at)?)?;
         promise.quoted(text.get(value.clone())?).then_some(value)
     }
@@ -113,7 +126,7 @@ impl Names {
     /// Returns the value that a sentence gives to a name: `the password for the VPN is …`. It must look like nothing
     /// but a secret.
     fn told(&mut self, text: &str, from: usize, promise: &Promise) -> Option<Range<usize>> {
-        if promise.strength == Strength::Weak {
+        if promise.facts.strength == Strength::Weak {
             return None;
         }
         let bytes = text.as_bytes();
@@ -122,7 +135,7 @@ impl Names {
                 quoted(bytes, &open)?
             } else {
                 let value = self.bare(text, at)?;
-                let ascii = count(&bytes[value.clone()], REACH, |byte| byte.is_ascii());
+                let ascii = count(&bytes[value.clone()], LONGEST_VALUE, |byte| byte.is_ascii());
                 value.start..value.start + ascii
             };
             promise.told(text.get(value.clone())?, at == from + 1).then_some(value)
@@ -130,21 +143,21 @@ impl Names {
     }
 
     fn is_spent(&self) -> bool {
-        self.spent > 4 * self.run.len() + 4096
+        self.spent > 2 * self.run.len() + 4096
     }
 
     /// Returns a value without quotes.
     fn bare(&mut self, text: &str, at: usize) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         if !self.run.contains(&at) {
-            let most = bytes.len().min(at + REACH);
+            let most = bytes.len().min(at + LONGEST_VALUE);
             let len = (at..most).take_while(|at| !ends_bare(bytes, *at)).count();
             self.run = at..at + len;
             self.spent = 0;
         }
         let end = at + cut(&bytes[at..self.run.end]);
         self.spent += end - at;
-        if self.is_spent() {
+        if self.is_spent() || end - at == LONGEST_VALUE {
             return None;
         }
         let is_trailing = |byte: &&u8| {
@@ -265,11 +278,12 @@ fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     is_weak.then_some((Secret, Weak))
 }
 
-/// What a name and its separator promise.
-struct Promise {
+/// What a name promises.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
     class: Class,
     strength: Strength,
-    style: Style,
+    /// It is written in large letters, as in an environment.
     is_env: bool,
     /// It is `token` and nothing else, of which there are many kinds.
     is_plain_token: bool,
@@ -277,11 +291,33 @@ struct Promise {
     is_secret: bool,
 }
 
+impl Facts {
+    fn of(name: &str) -> Option<Self> {
+        let words = words(name);
+        let is_env = name.is_ascii() && !name.bytes().any(|byte| byte.is_ascii_lowercase());
+        let (class, strength) = classify(&words, is_env)?;
+        let is_plain_token = words.len() == 1 && words[0] == "token";
+        let is_secret = words.iter().any(|word| word == "secret");
+        Some(Self { class, strength, is_env, is_plain_token, is_secret })
+    }
+}
+
+/// What a name and its separator promise.
+struct Promise {
+    facts: Facts,
+    style: Style,
+}
+
 impl Promise {
     fn quoted(&self, value: &str) -> bool {
+        if self.facts.class == Class::Password && value.len() > LONGEST_PASSWORD {
+            return false;
+        }
         let is_word = !value.contains(char::is_whitespace);
-        match (self.class, self.strength) {
-            (Class::Password, Strength::Strong) if self.is_env && self.style != Style::Loose => {
+        match (self.facts.class, self.facts.strength) {
+            (Class::Password, Strength::Strong)
+                if self.facts.is_env && self.style != Style::Loose =>
+            {
                 value.len() >= 4 && fits(Value::Given, value, None)
             }
             (Class::Password, _) => is_word && value.len() >= 6 && fits(Value::Mixed, value, None),
@@ -291,16 +327,19 @@ impl Promise {
 
     fn bare(&self, value: &str, rest: &str) -> bool {
         let next = rest.chars().next();
-        if self.class == Class::Secret {
+        if self.facts.class == Class::Secret {
             return self.is_random(value, 16, next);
         }
+        if value.len() > LONGEST_PASSWORD {
+            return false;
+        }
         let is_given = match self.style {
-            Style::Assign | Style::Pair => self.is_env,
-            Style::Colon => self.is_env && ends_line(rest.as_bytes()),
+            Style::Assign | Style::Pair => self.facts.is_env,
+            Style::Colon => self.facts.is_env && ends_line(rest.as_bytes()),
             Style::Element => next == Some('<'),
             _ => false,
         };
-        if is_given && self.strength == Strength::Strong {
+        if is_given && self.facts.strength == Strength::Strong {
             return value.len() >= 4 && fits(Value::Given, value, next);
         }
         value.len() >= 6 && fits(Value::Mixed, value, next)
@@ -311,7 +350,7 @@ impl Promise {
         let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
         let is_odd = has(|byte| b"!@#$%^&*+~?=".contains(byte));
         let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase);
-        match self.class {
+        match self.facts.class {
             Class::Password => {
                 (8..=64).contains(&value.len())
                     && is_mixed
@@ -329,17 +368,17 @@ impl Promise {
     }
 
     fn is_random(&self, value: &str, least: usize, next: Option<char>) -> bool {
-        let strong = self.strength == Strength::Strong;
-        if strong && self.is_env && self.style != Style::Cell {
+        let strong = self.facts.strength == Strength::Strong;
+        if strong && self.facts.is_env && self.style != Style::Cell {
             return value.len() >= 8 && fits(Value::Mixed, value, next) && entropy(value) >= 2.5;
         }
-        let least = match (strong, self.is_secret) {
+        let least = match (strong, self.facts.is_secret) {
             (true, true) => 8,
             (true, false) => least,
             (false, _) => 16,
         };
         if is_uuid(value) {
-            return strong && !self.is_plain_token;
+            return strong && !self.facts.is_plain_token;
         }
         value.len() >= least && fits(Value::Random, value, next) && entropy(value) >= 2.8
     }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use serde::Deserialize;
 
+use super::keywords::{Keyword, Keywords};
 use super::value::Value;
 use super::view::TRIGGERS;
 
@@ -158,7 +158,7 @@ pub struct Rules {
     kinds: Vec<Kind>,
     pub(super) list: Vec<Rule>,
     /// The marker first, then the triggers of a decoded view, then the keywords.
-    pub(super) keywords: AhoCorasick,
+    pub(super) keywords: Keywords,
     /// The rules that each keyword wakes.
     pub(super) wakes: Vec<Vec<usize>>,
     /// The rules that need no keyword.
@@ -181,7 +181,8 @@ impl Rules {
         let mut list =
             Builder { choice, kinds: Vec::new(), rules: Vec::new(), keywords: Vec::new() };
         for literal in [MARKER].iter().chain(TRIGGERS) {
-            list.keywords.push(((*literal).to_owned(), Vec::new()));
+            let literal = (*literal).to_owned();
+            list.keywords.push((Keyword { literal, any_case: false }, Vec::new()));
         }
         for spec in file.rule {
             list.embedded(spec, &file.pieces);
@@ -210,7 +211,7 @@ struct Builder<'c> {
     choice: &'c Choice,
     kinds: Vec<Kind>,
     rules: Vec<Rule>,
-    keywords: Vec<(String, Vec<usize>)>,
+    keywords: Vec<(Keyword, Vec<usize>)>,
 }
 
 impl Builder<'_> {
@@ -239,11 +240,7 @@ impl Builder<'_> {
             regex: OnceLock::new(),
         });
         for keyword in &spec.keywords {
-            self.wake(keyword.clone());
-            if spec.any_case {
-                self.wake(keyword.to_uppercase());
-                self.wake(capital(keyword));
-            }
+            self.wake(keyword, spec.any_case);
         }
     }
 
@@ -276,11 +273,7 @@ impl Builder<'_> {
             regex: OnceLock::from(Some(regex)),
         });
         for keyword in &rule.keywords {
-            for keyword in
-                [keyword.to_lowercase(), keyword.to_uppercase(), capital(keyword), keyword.clone()]
-            {
-                self.wake(keyword);
-            }
+            self.wake(keyword, true);
         }
         Ok(())
     }
@@ -298,12 +291,17 @@ impl Builder<'_> {
         enabled.then_some(at)
     }
 
-    fn wake(&mut self, keyword: String) {
+    fn wake(&mut self, literal: &str, any_case: bool) {
         let rule = self.rules.len() - 1;
-        match self.keywords.iter_mut().find(|(known, _)| *known == keyword) {
+        let is_known =
+            |keyword: &Keyword| keyword.literal == literal && keyword.any_case == any_case;
+        match self.keywords.iter_mut().find(|(keyword, _)| is_known(keyword)) {
             Some((_, rules)) if rules.last() == Some(&rule) => {}
             Some((_, rules)) => rules.push(rule),
-            None => self.keywords.push((keyword, vec![rule])),
+            None => {
+                let literal = literal.to_owned();
+                self.keywords.push((Keyword { literal, any_case }, vec![rule]));
+            }
         }
     }
 
@@ -322,21 +320,12 @@ impl Builder<'_> {
             }
         });
         let allow = allow.collect::<Result<_, _>>()?;
-        let (patterns, wakes): (Vec<_>, Vec<_>) = self.keywords.into_iter().unzip();
-        let keywords = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(patterns)
-            .map_err(|error| RuleError::Rule { kind: "keywords".into(), why: error.to_string() })?;
+        let (keywords, wakes): (Vec<_>, Vec<_>) = self.keywords.into_iter().unzip();
+        let keywords = Keywords::new(&keywords);
         let woken: BTreeSet<usize> = wakes.iter().flatten().copied().collect();
         let always = (0..self.rules.len()).filter(|rule| !woken.contains(rule)).collect();
         Ok(Rules { kinds: self.kinds, list: self.rules, keywords, wakes, always, allow })
     }
-}
-
-fn capital(word: &str) -> String {
-    let mut chars = word.chars();
-    let first = chars.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(chars.map(|c| c.to_ascii_lowercase())).collect()
 }
 
 #[cfg(test)]

@@ -54,10 +54,9 @@ fn scan_view(rules: &Rules, known: &Known, text: &str, may_differ: bool) -> Opti
     let mut search = Search::new(rules, text);
     let mut markers: Vec<Range<usize>> = Vec::new();
     let mut woken: Vec<usize> = rules.always.clone();
-    for hit in rules.keywords.find_overlapping_iter(text) {
-        let keyword = hit.pattern().as_usize();
+    for (keyword, hit) in rules.keywords.find(text) {
         if keyword == 0 {
-            markers.extend(marker_at(text, hit.start()));
+            markers.extend(marker_at(text, hit.start));
         } else if Rules::is_trigger(keyword) {
             if may_differ {
                 return None;
@@ -67,7 +66,7 @@ fn scan_view(rules: &Rules, known: &Known, text: &str, may_differ: bool) -> Opti
                 match rules.list[*at].by {
                     By::Search if !woken.contains(at) => woken.push(*at),
                     By::Search => {}
-                    _ => search.look(*at, hit.range()),
+                    _ => search.look(*at, hit.clone()),
                 }
             }
         }

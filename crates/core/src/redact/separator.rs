@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::literal::opening;
 use super::name::is_identifier;
 use super::scan::floor;
+use super::words::LINKS;
 
 /// White space between a name, a separator and a value.
 const GAP: usize = 24;
@@ -137,27 +138,25 @@ fn lines(rest: &[u8]) -> usize {
 /// Returns where a sentence may give the value of a name: behind the first word that can lead to it, and behind the
 /// colon at the end. Without either it is the next word.
 pub(super) fn sentence(text: &str, from: usize) -> [Option<usize>; 2] {
-    const LINKS: [&str; 15] = [
-        ":\\", ": ", ":\r", ":\n", " is ", " are ", " to ", " ist ", " lautet ", " est ", " es ",
-        " é ", "是", "は", "：\n",
-    ];
     let line = &text[from..floor(text, from + 96)];
     // The value is on this line, or alone on one of the next.
     let line = &line[..line.find('\n').map_or(line.len(), |end| end + 1)];
-    // An escaped line end is skipped with the other blanks.
-    let behind = |link: &&str| Some(line.find(*link)? + link.trim_end_matches('\\').len());
-    let Some(first) = LINKS.iter().filter_map(behind).min() else {
+    let Some(first) = LINKS.first(line) else {
         let is_next = line.starts_with(' ') && !line[1..].starts_with(' ');
         return [is_next.then_some(from + 1), None];
     };
-    let last = line.rfind(": ").map(|at| at + 2).filter(|last| *last > first);
+    let colon = memchr::memrchr(b':', line.as_bytes()).filter(|at| line[*at..].starts_with(": "));
+    let last = colon.map(|at| at + 2).filter(|last| *last > first);
     let value = |link: usize| {
         let is_gap = |c: char| c.is_whitespace() || matches!(c, '`' | '「' | '“' | '*' | '+' | '>');
+        // The backslash of an escaped line end is skipped with it.
+        let link = link - usize::from(line[..link].ends_with(":\\"));
         let mut rest = &text[from + link..];
         for _ in 0..GAP {
             let slashes = count(rest.as_bytes(), 16, |byte| byte == b'\\');
             let escaped = rest[slashes..].strip_prefix('n').filter(|_| slashes > 0);
-            rest = escaped.or_else(|| rest.strip_prefix(is_gap)).unwrap_or(rest);
+            let Some(next) = escaped.or_else(|| rest.strip_prefix(is_gap)) else { break };
+            rest = next;
         }
         Some(text.len() - rest.len())
     };

@@ -60,6 +60,13 @@ struct Window {
 
 impl Window {
     fn pass(&mut self, redactor: &mut Redactor, held: &[u8]) {
+        // What is not text is rare, and far from the end of what is written now.
+        let valid = simdutf8::compat::from_utf8(held).map_or_else(|e| e.valid_up_to(), str::len);
+        if valid >= self.until
+            && let Ok(text) = simdutf8::basic::from_utf8(&held[..valid])
+        {
+            return self.text(redactor, text, 0);
+        }
         let mut start = 0;
         for piece in held.utf8_chunks() {
             let text = piece.valid();

@@ -5,7 +5,8 @@
 
 use serde::Deserialize;
 
-use super::words::{FOREIGN, PASSES, USERS, WORDS};
+use super::scan::floor;
+use super::words::{FOREIGN, PASSES, SAMPLES, USERS, WORDS};
 
 /// What a secret must look like besides matching.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -70,21 +71,6 @@ const PLACEHOLDERS: &[&str] = &[
     "->",
 ];
 
-/// Parts of tokens in documentation.
-const SAMPLES: &[&str] = &[
-    "example",
-    "sample",
-    "placeholder",
-    "redacted",
-    "dummy",
-    "changeme",
-    "replace",
-    "insert",
-    "your",
-    "fake",
-    "xxxx",
-];
-
 /// Words of which the names of variables that hold secrets are made.
 const NAMES: &[&str] = &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
 
@@ -142,9 +128,8 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
 /// Whether a token is one of documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`, `sk-1234567890abcdef`.
 fn is_sample(token: &str) -> bool {
     const LONGEST: usize = 128;
-    let lower = token.to_ascii_lowercase();
     // By chance any word is somewhere in a token that is long enough.
-    let has_word = token.len() <= LONGEST && SAMPLES.iter().any(|word| lower.contains(word));
+    let has_word = token.len() <= LONGEST && SAMPLES.is_match(token);
     has_word || is_masked(token) || is_sequence(token)
 }
 
@@ -181,7 +166,9 @@ fn is_foreign(lower: &str) -> bool {
 
 /// A literal of someone's own choice: no variable, call or placeholder.
 fn is_given(text: &str, next: Option<char>) -> bool {
-    let lower = text.to_ascii_lowercase();
+    // A name or a placeholder shows it in its beginning.
+    const BEGINNING: usize = 96;
+    let lower = text[..floor(text, BEGINNING)].to_ascii_lowercase();
     let trimmed = lower.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
     !(is_reference(text)
         || is_masked(text)
@@ -191,7 +178,7 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || WORDS.contains(trimmed)
         || PLACEHOLDERS.iter().any(|part| lower.contains(part))
         || (text.len() >= 16 && is_sequence(text))
-        || is_foreign(&text.to_lowercase())
+        || is_foreign(&lower)
         || is_dotted_name(trimmed))
 }
 
@@ -225,13 +212,22 @@ fn is_number(text: &str) -> bool {
     (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The same character again and again: `****`, `xxxx`, `0000`.
+/// The same character again and again: `****`, `xxxx`, `00000000`.
 fn is_masked(text: &str) -> bool {
-    let mut chars = text.chars();
-    let first = chars.next();
-    let is_same = chars.clone().next().is_some() && chars.all(|c| Some(c) == first);
-    let masks = ["***", "xxxx", "XXXX", "00000000", "####", "•••"];
-    is_same || text == "…" || masks.iter().any(|mask| text.contains(mask))
+    let (mut last, mut run, mut longest) = ('\0', 0, 0);
+    let mut is_mask = false;
+    for c in text.chars() {
+        run = if c == last { run + 1 } else { 1 };
+        last = c;
+        longest = longest.max(run);
+        is_mask |= match c {
+            '*' | '•' => run >= 3,
+            'x' | 'X' | '#' => run >= 4,
+            '0' => run >= 8,
+            _ => false,
+        };
+    }
+    is_mask || text == "…" || longest > 1 && text.chars().nth(longest).is_none()
 }
 
 /// `user.password`, `config.auth.v2`

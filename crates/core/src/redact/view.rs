@@ -139,10 +139,15 @@ fn sequence(tail: &[u8]) -> usize {
     }
 }
 
-/// `31;1m`: parameters and the letter that ends them.
+/// Returns the length of `31;1m`: parameters and the letter that ends them. Without parameters only the letters of
+/// colours and of erasing count, because others may belong to the text.
 fn parameters(tail: &[u8]) -> usize {
-    let count = tail.iter().take(64).take_while(|byte| matches!(byte, 0x20..=0x3f)).count();
-    count + usize::from(tail.get(count).is_some_and(|byte| matches!(byte, 0x40..=0x7e)))
+    let count = tail.iter().take(64).take_while(|byte| matches!(byte, b'0'..=b'?')).count();
+    let is_end = |byte: &u8| match count {
+        0 => matches!(byte, b'm' | b'K' | b'J' | b'H'),
+        _ => matches!(byte, b'@'..=b'~'),
+    };
+    count + usize::from(tail.get(count).is_some_and(is_end))
 }
 
 fn entity(rest: &str) -> Option<(usize, Option<char>)> {

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::FxHashSet;
 
 /// Words to look up.
@@ -100,3 +101,48 @@ pub(super) static USERS: Words =
 /// Passwords of such users.
 pub(super) static PASSES: Words =
     LazyLock::new(|| split("pass passwd password pwd pw passwort motdepasse mdp senha"));
+
+/// Literals to search for, of which the first one counts.
+pub(super) struct Literals(Option<AhoCorasick>);
+
+impl Literals {
+    fn new(literals: &[&str]) -> Self {
+        let mut builder = AhoCorasick::builder();
+        builder.ascii_case_insensitive(true).match_kind(MatchKind::LeftmostFirst);
+        Self(builder.build(literals).ok())
+    }
+
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        self.first(text).is_some()
+    }
+
+    /// Returns the place behind the first of them.
+    pub(super) fn first(&self, text: &str) -> Option<usize> {
+        Some(self.0.as_ref()?.find(text)?.end())
+    }
+}
+
+/// Parts of tokens in documentation.
+pub(super) static SAMPLES: LazyLock<Literals> = LazyLock::new(|| {
+    Literals::new(&[
+        "example",
+        "sample",
+        "placeholder",
+        "redacted",
+        "dummy",
+        "changeme",
+        "replace",
+        "insert",
+        "your",
+        "fake",
+        "xxxx",
+    ])
+});
+
+/// What leads from a name to its value in a sentence.
+pub(super) static LINKS: LazyLock<Literals> = LazyLock::new(|| {
+    Literals::new(&[
+        ":\\", ": ", ":\r", ":\n", " is ", " are ", " to ", " ist ", " lautet ", " est ", " es ",
+        " é ", "是", "は", "：\n",
+    ])
+});

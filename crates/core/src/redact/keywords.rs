@@ -1,0 +1,178 @@
+//! The literals of all rules, searched for at once.
+//!
+//! A table of a few kilobytes tells which three bytes some literal begins with, regardless of case; only there literals are
+//! compared. An automaton would find the same, but waits for memory at each byte.
+
+use std::ops::Range;
+
+/// The lowest five bits of three bytes: the same for large and small letters.
+const KEYS: usize = 1 << 15;
+
+/// A literal to search for.
+#[derive(Debug)]
+pub(super) struct Keyword {
+    pub(super) literal: String,
+    pub(super) any_case: bool,
+}
+
+/// All literals, known by their numbers.
+#[derive(Debug)]
+pub(super) struct Keywords {
+    /// A bit for each key that some form begins with.
+    begins: Vec<u64>,
+    /// For each key, a bit for each fourth byte that some form has.
+    fourth: Vec<u32>,
+    /// For each key, where its forms begin in `forms`; one more for the end.
+    starts: Vec<u32>,
+    forms: Vec<Form>,
+}
+
+/// A spelling of a literal.
+#[derive(Debug, Clone)]
+struct Form {
+    bytes: Box<[u8]>,
+    any_case: bool,
+    number: usize,
+}
+
+impl Keywords {
+    pub(super) fn new(list: &[Keyword]) -> Self {
+        let mut by_key: Vec<(usize, Form)> = Vec::new();
+        for (number, keyword) in list.iter().enumerate() {
+            let mut spellings = keyword.spellings();
+            spellings.sort_unstable();
+            spellings.dedup();
+            for spelling in spellings {
+                let any_case = keyword.any_case;
+                let form = Form { bytes: spelling.into_bytes().into(), any_case, number };
+                by_key.extend(form.keys().map(|key| (key, form.clone())));
+            }
+        }
+        by_key.sort_by_key(|(key, _)| *key);
+        let mut begins = vec![0; KEYS / 64];
+        let mut fourth = vec![0; KEYS];
+        let mut starts = vec![0; KEYS + 1];
+        for (key, form) in &by_key {
+            fourth[*key] |= form.bytes.get(3).map_or(u32::MAX, |byte| 1 << (byte & 31));
+            begins[key / 64] |= 1 << (key % 64);
+            starts[key + 1] += 1;
+        }
+        for key in 0..KEYS {
+            starts[key + 1] += starts[key];
+        }
+        Self { begins, fourth, starts, forms: by_key.into_iter().map(|(_, form)| form).collect() }
+    }
+
+    /// Returns the number and the place of every literal in a text, in the order of their beginnings.
+    pub(super) fn find<'a>(
+        &'a self,
+        text: &'a str,
+    ) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
+        let bytes = text.as_bytes();
+        Candidates { keywords: self, bytes, at: 0, key: key(bytes) }.flat_map(move |(at, key)| {
+            let forms = &self.forms[self.starts[key] as usize..self.starts[key + 1] as usize];
+            let here = forms.iter().filter(move |form| form.is_at(&bytes[at..]));
+            here.map(move |form| (form.number, at..at + form.bytes.len()))
+        })
+    }
+}
+
+impl Keyword {
+    /// Returns the spellings that have to be compared; the case of ASCII is ignored when they are.
+    fn spellings(&self) -> Vec<String> {
+        let literal = &self.literal;
+        if literal.is_ascii() || !self.any_case {
+            return vec![literal.clone()];
+        }
+        let mut chars = literal.chars();
+        let first = chars.next().into_iter().flat_map(char::to_uppercase);
+        let capital = first.chain(chars).collect();
+        let spellings = [literal.to_lowercase(), literal.to_uppercase(), capital];
+        spellings.map(|spelling| spelling.to_ascii_lowercase()).into()
+    }
+}
+
+impl Form {
+    fn is_at(&self, text: &[u8]) -> bool {
+        text.get(..self.bytes.len()).is_some_and(|text| {
+            if self.any_case { self.bytes.eq_ignore_ascii_case(text) } else { *self.bytes == *text }
+        })
+    }
+
+    /// Returns the keys that it may begin with: of a literal of one or two bytes, whatever follows.
+    fn keys(&self) -> impl Iterator<Item = usize> + use<> {
+        let fixed = 5 * self.bytes.len().min(3);
+        let begin = key(&self.bytes);
+        (0..KEYS >> fixed).map(move |rest| begin | rest << fixed)
+    }
+}
+
+fn key(bytes: &[u8]) -> usize {
+    bytes.iter().take(3).rev().fold(0, |key, byte| key << 5 | usize::from(byte & 31))
+}
+
+/// The places where a literal may begin, and their keys.
+struct Candidates<'a> {
+    keywords: &'a Keywords,
+    bytes: &'a [u8],
+    at: usize,
+    key: usize,
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        while self.at < self.bytes.len() {
+            let (at, key) = (self.at, self.key);
+            let next = self.bytes.get(at + 3).map_or(0, |byte| usize::from(byte & 31));
+            self.at += 1;
+            self.key = key >> 5 | next << 10;
+            if self.keywords.begins[key / 64] >> (key % 64) & 1 == 1
+                && self.keywords.fourth[key] >> next & 1 == 1
+            {
+                return Some((at, key));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found<'t>(list: &[(&str, bool)], text: &'t str) -> Vec<(usize, &'t str)> {
+        let keyword = |(literal, any_case): &(&str, bool)| Keyword {
+            literal: (*literal).into(),
+            any_case: *any_case,
+        };
+        let keywords = Keywords::new(&list.iter().map(keyword).collect::<Vec<_>>());
+        keywords.find(text).map(|(n, range)| (n, &text[range])).collect()
+    }
+
+    #[test]
+    fn case_counts_where_it_has_to() {
+        let list = [("SK", false), ("token", true), ("şifre", true)];
+        assert_eq!(
+            found(&list, "sk SK Token é TOKEN Şifre ŞIFRE şifre SK"),
+            [
+                (0, "SK"),
+                (1, "Token"),
+                (1, "TOKEN"),
+                (2, "Şifre"),
+                (2, "ŞIFRE"),
+                (2, "şifre"),
+                (0, "SK")
+            ]
+        );
+    }
+
+    #[test]
+    fn short_and_overlapping_literals_are_found() {
+        let list = [("@", false), ("ab", false), ("abc", false), ("bcd", false)];
+        assert_eq!(found(&list, "abcd@"), [(1, "ab"), (2, "abc"), (3, "bcd"), (0, "@")]);
+        assert_eq!(found(&list, "a"), []);
+        assert_eq!(found(&list, "ab"), [(1, "ab")]);
+    }
+}
