@@ -13,6 +13,9 @@ const SHORT: usize = 8;
 /// The least length of the run of letters and digits by which a value is looked up.
 const RUN: usize = 5;
 
+/// So many values may share a run: more are made of repetitions, which would be compared again and again.
+const SAME_RUN: usize = 8;
+
 /// The values to look for, by their longest run of letters and digits.
 #[derive(Debug, Default)]
 pub(super) struct Known {
@@ -39,7 +42,7 @@ impl Known {
         let (least, most) = self.runs.unwrap_or((run.len(), run.len()));
         self.runs = Some((least.min(run.len()), most.max(run.len())));
         let values = self.by_run.entry(text[run.clone()].into()).or_default();
-        if !values.iter().any(|value| &*value.text == text) {
+        if values.len() < SAME_RUN && !values.iter().any(|value| &*value.text == text) {
             values.push(Value { text: text.into(), run: run.start, rule });
             values.sort_by_key(|value| std::cmp::Reverse(value.text.len()));
         }
@@ -67,10 +70,11 @@ impl Known {
                         .then_some((range, value.rule))
                 };
                 if let Some((range, rule)) = values.iter().find_map(place) {
+                    at = range.end;
                     found(range, rule);
                 }
             }
-            at = end;
+            at = at.max(end);
         }
     }
 }
