@@ -18,10 +18,12 @@ const BLOB: usize = 256;
 /// The number of lines that a regex may look at. What is further away has nothing to do with the keyword.
 const LINES: usize = 4;
 
-/// In each block of text, regexes may look in vain at this many times its bytes. Only a line that repeats
-/// keywords over and over comes near that; without the bound it would take far longer than other texts.
+/// In each block of text, a regex may look in vain at this many times its bytes: at more if it takes words
+/// that are apart, because its keyword can be on every line. Only a text that repeats a keyword over and
+/// over comes near that; without the bound it would take far longer than others.
 const BLOCK: usize = 4096;
-const BUDGET: usize = 64 * BLOCK;
+const APART: usize = 16 * BLOCK;
+const TOGETHER: usize = 4 * BLOCK;
 
 /// A secret and where its match began.
 #[derive(Debug, Clone)]
@@ -121,15 +123,15 @@ struct Search<'a> {
     text: &'a str,
     names: [Names; 2],
     blocks: Blocks,
-    /// The block that a regex looked at last, and how many bytes they looked at in it in vain.
-    spent: (usize, usize),
+    /// For each rule, the block that it looked at last, and how many bytes it looked at in it in vain.
+    spent: Vec<(usize, usize)>,
     found: Vec<Found>,
 }
 
 impl<'a> Search<'a> {
     fn new(rules: &'a Rules, text: &'a str) -> Self {
         let (names, blocks) = ([Names::default(), Names::default()], Blocks::default());
-        Self { rules, text, names, blocks, spent: (0, 0), found: Vec::new() }
+        Self { rules, text, names, blocks, spent: Vec::new(), found: Vec::new() }
     }
 
     /// Tries a rule where one of its keywords is.
@@ -163,11 +165,11 @@ impl<'a> Search<'a> {
         if !may_begin(rule.before, self.text, start) || self.found.last().is_some_and(is_inside) {
             return;
         }
-        let Some(window) = self.window(rule, start) else { return };
+        let Some(window) = self.window(at, start) else { return };
         let Some(regex) = rule.regex() else { return };
         // Finding a match is many times cheaper than finding its groups.
         let Some(whole) = regex.find(window) else {
-            self.spent.1 += window.len();
+            self.spend(at, start / BLOCK, window.len());
             return;
         };
         let secret = if regex.captures_len() == 1 {
@@ -180,13 +182,13 @@ impl<'a> Search<'a> {
         self.take(at, start..start + whole.end(), range, secret.end() == whole.end());
     }
 
-    /// Returns the text that a rule may look at, within the budget.
-    fn window(&mut self, rule: &Rule, start: usize) -> Option<&'a str> {
-        let block = start / BLOCK;
-        if self.spent.0 != block {
-            self.spent = (block, 0);
-        }
-        if self.spent.1 >= BUDGET {
+    /// Returns the text that a rule may look at, within its budget.
+    fn window(&self, at: usize, start: usize) -> Option<&'a str> {
+        let rule = &self.rules.list[at];
+        let budget = if rule.is_spaced { APART } else { TOGETHER };
+        let is_spent =
+            |(block, bytes): &(usize, usize)| *block == start / BLOCK && *bytes >= budget;
+        if self.spent.get(at).is_some_and(is_spent) {
             return None;
         }
         let end = floor(self.text, start + rule.reach);
@@ -199,6 +201,14 @@ impl<'a> Search<'a> {
             bytes.iter().position(ends)
         };
         Some(&window[..end.unwrap_or(window.len())])
+    }
+
+    fn spend(&mut self, rule: usize, block: usize, bytes: usize) {
+        if self.spent.is_empty() {
+            self.spent.resize(self.rules.list.len(), (0, 0));
+        }
+        let spent = &mut self.spent[rule];
+        *spent = (block, if spent.0 == block { spent.1 + bytes } else { bytes });
     }
 
     fn everywhere(&mut self, at: usize) {
