@@ -179,7 +179,10 @@ impl<'a> Search<'a> {
             captures.and_then(|captures| captures.iter().skip(1).flatten().next()).unwrap_or(whole)
         };
         let range = start + secret.start()..start + secret.end();
-        self.take(at, start..start + whole.end(), range, secret.end() == whole.end());
+        let is_last = secret.end() == whole.end();
+        if !self.take(at, start..start + whole.end(), range, is_last) {
+            self.spend(at, start / BLOCK, whole.end());
+        }
     }
 
     /// Returns the text that a rule may look at, within its budget.
@@ -223,14 +226,20 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Keeps what passes the last checks.
-    fn take(&mut self, at: usize, whole: Range<usize>, secret: Range<usize>, is_last: bool) {
+    /// Keeps what passes the last checks; returns whether it does.
+    fn take(
+        &mut self,
+        at: usize,
+        whole: Range<usize>,
+        secret: Range<usize>,
+        is_last: bool,
+    ) -> bool {
         let rule = &self.rules.list[at];
         let (text, rest) = (&self.text[secret.clone()], &self.text[secret.end..]);
         let next = rest.chars().next();
         // A word that continues is another word.
         if is_last && next.is_some_and(|c| c.is_ascii_alphanumeric()) && is_whole(rule) {
-            return;
+            return false;
         }
         let start = whole.start;
         let is_secret = !text.is_empty()
@@ -241,6 +250,7 @@ impl<'a> Search<'a> {
         if is_secret {
             self.push(at, start, secret);
         }
+        is_secret
     }
 
     fn push(&mut self, rule: usize, at: usize, range: Range<usize>) {

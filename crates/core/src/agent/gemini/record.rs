@@ -21,7 +21,6 @@ pub(super) enum Depth {
 
 /// A record, its values still in the agent's own words.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly every record is a message, and none is kept")]
 pub(super) enum Record<'a> {
     /// `{"$rewindTo": id}`: that message and all after it leave the list.
     Rewind(JsStr<'a>),
