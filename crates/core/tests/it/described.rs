@@ -190,8 +190,9 @@ fn replies_without_an_id_are_known_by_time_model_and_tokens_in_every_report() {
     let mut header = document(&[]);
     header.as_object_mut().unwrap().remove("messages");
     let lines = [header, reply(first, "a"), reply(first, "a"), reply(second, "b")];
-    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let (_folder, log) = home("h/chats/session-2026-05-01T18-34-90a6c51d.jsonl", lines);
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let (_folder, log) =
+        home("h/chats/session-2026-05-01T18-34-90a6c51d.jsonl", lines.join("\n") + "\n");
     assert_eq!(totals(&log), vec![310; totals(&log).len()]);
     let log_keys: Vec<String> = rows(&log).into_iter().map(|row| row.dedup_key).collect();
     assert_eq!(log_keys, keys);
