@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use super::scan::floor;
-use super::words::{FOREIGN, PASSES, SAMPLES, USERS, WORDS};
+use super::words::{FOREIGN, PASSES, SAMPLE_WORDS, SAMPLES, USERS, WORDS};
 
 /// What a secret must look like besides matching.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -129,8 +129,32 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
 fn is_sample(token: &str) -> bool {
     const LONGEST: usize = 128;
     // By chance any word is somewhere in a token that is long enough.
-    let has_word = token.len() <= LONGEST && SAMPLES.is_match(token);
+    let has_word = token.len() <= LONGEST && SAMPLES.is_match(token) && {
+        let lower = token.to_ascii_lowercase();
+        SAMPLE_WORDS.iter().any(|word| has_own_word(token, &lower, word))
+    };
     has_word || is_masked(token) || is_sequence(token)
+}
+
+/// Whether a text has a word that somebody wrote: it is not mixed of small and large letters, and begins where no
+/// other word does. In a random value such letters are part of it. `lower` is the text in small letters.
+fn has_own_word(text: &str, lower: &str, word: &str) -> bool {
+    let is_letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    lower.match_indices(word).any(|(at, _)| {
+        let found = &text.as_bytes()[at..at + word.len()];
+        let is_large = found[0].is_ascii_uppercase();
+        let same = |rest: &[u8], is: fn(&u8) -> bool| rest.iter().all(is);
+        let is_even =
+            same(found, u8::is_ascii_uppercase) || same(&found[1..], u8::is_ascii_lowercase);
+        let begins = match at.checked_sub(1).map(|before| text.as_bytes()[before]) {
+            Some(before) if before.is_ascii_alphabetic() => {
+                (is_large && before.is_ascii_lowercase()) || before == found[0]
+            }
+            _ => true,
+        };
+        // By chance a longer word is in no value.
+        !is_letters || (is_even && (begins || word.len() > 5))
+    })
 }
 
 /// Whether at least half of a text are runs such as `12345678`, `abcdef`, `00000000`.
@@ -176,7 +200,7 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || matches!(next, Some('(' | '['))
         || text.contains(['(', '[', '{'])
         || WORDS.contains(trimmed)
-        || PLACEHOLDERS.iter().any(|part| lower.contains(part))
+        || PLACEHOLDERS.iter().any(|part| has_own_word(text, &lower, part))
         || (text.len() >= 16 && is_sequence(text))
         || is_foreign(&lower)
         || is_dotted_name(trimmed))
@@ -394,6 +418,23 @@ mod tests {
             ["swordfish", "password2", "my-app-secret-v2", "secrets/app1/config", "auth_token_v1"]
         {
             assert!(!fits(Value::Mixed, not, None), "{not}");
+        }
+    }
+
+    #[test]
+    fn letters_of_a_random_value_are_no_placeholder() {
+        for token in ["a8Kd93jLmQ2xVbT7yRzYoUr5NfHs1PuE4gXo", "k2jyour8Qm1fxFaKe0Zt"] {
+            assert!(fits(Value::Token, token, None), "{token}");
+        }
+        for sample in [
+            "your-token-1",
+            "AKIAIOSFODNN7EXAMPLE",
+            "K7MDENGbPxRfiCYEXAMPLEKEY",
+            "xxxxxxxx1a",
+            "myExampleKey1",
+            "YOUR_KEY_1",
+        ] {
+            assert!(!fits(Value::Token, sample, None), "{sample}");
         }
     }
 

@@ -123,26 +123,27 @@ impl Literals {
 }
 
 /// Parts of tokens in documentation.
-pub(super) static SAMPLES: LazyLock<Literals> = LazyLock::new(|| {
-    Literals::new(&[
-        "example",
-        "sample",
-        "placeholder",
-        "redacted",
-        "dummy",
-        "changeme",
-        "replace",
-        "insert",
-        "your",
-        "fake",
-        "xxxx",
-    ])
-});
+pub(super) const SAMPLE_WORDS: &[&str] = &[
+    "example",
+    "sample",
+    "placeholder",
+    "redacted",
+    "dummy",
+    "changeme",
+    "replace",
+    "insert",
+    "your",
+    "fake",
+    "xxxx",
+];
+
+/// Finds any of them quickly.
+pub(super) static SAMPLES: LazyLock<Literals> = LazyLock::new(|| Literals::new(SAMPLE_WORDS));
 
 /// What leads from a name to its value in a sentence.
 pub(super) static LINKS: LazyLock<Literals> = LazyLock::new(|| {
     Literals::new(&[
         ":\\", ": ", ":\r", ":\n", " is ", " are ", " to ", " ist ", " lautet ", " est ", " es ",
-        " é ", "是", "は", "：\n",
+        " è ", " är ", " — ", " é ", "是", "は", "：\n",
     ])
 });
