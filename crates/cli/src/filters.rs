@@ -72,7 +72,7 @@ impl From<Kind> for SessionKind {
 }
 
 impl Filters {
-    /// Whether they narrow anything.
+    /// Returns whether they narrow anything.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { project, model, agent, tag, machine, since, until } = self;
         let words = [project, model, agent, tag, machine];

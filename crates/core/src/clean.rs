@@ -14,7 +14,7 @@ pub fn block(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect())
 }
 
-/// Whether a text of several lines can stay as it is. Texts are long and nearly all are clean, so
+/// Returns whether a text of several lines can stay as it is. Texts are long and nearly all are clean, so
 /// bytes are looked at in pieces, and characters only where a byte may begin an unsafe one.
 fn is_clean(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -49,7 +49,7 @@ pub fn message(text: &str) -> String {
     block(text).chars().filter(|c| !is_hidden(*c)).collect()
 }
 
-/// Whether a character can be unsafe that begins with this byte: control characters, and the
+/// Returns whether a character can be unsafe that begins with this byte: control characters, and the
 /// beginnings of C1, of U+061C and of U+2000 to U+2FFF.
 fn may_be_unsafe(byte: u8) -> bool {
     (byte < 0x20 && byte != b'\n' && byte != b'\t') | matches!(byte, 0x7F | 0xC2 | 0xD8 | 0xE2)

@@ -162,7 +162,7 @@ impl Collection {
     }
 }
 
-/// Whether one of its files has this name, with or without its ending.
+/// Returns whether one of its files has this name, with or without its ending.
 fn has_file(session: &Session, name: &str) -> bool {
     session.parts.iter().any(|part| {
         part.file.file_name().is_some_and(|known| known == name)

@@ -66,7 +66,7 @@ impl Source {
         self.folder.as_deref()
     }
 
-    /// Whether the agent has written another file in its place.
+    /// Returns whether the agent has written another file in its place.
     pub fn is_replaced(&self) -> bool {
         self.archived.as_ref().is_some_and(|archived| archived.state == SourceState::Replaced)
     }
@@ -120,17 +120,17 @@ impl SourceKind {
         Self::Task,
     ];
 
-    /// Whether the file holds a conversation of its own.
+    /// Returns whether the file holds a conversation of its own.
     pub fn is_session(self) -> bool {
         matches!(self, Self::Chat | Self::Subagent | Self::Background)
     }
 
-    /// Whether what it says is read, and not only kept.
+    /// Returns whether what it says is read, and not only kept.
     pub fn is_read(self) -> bool {
         self.is_session() || matches!(self, Self::ChatSave | Self::RestorePoint | Self::PromptLog)
     }
 
-    /// Whether people and models speak in it.
+    /// Returns whether people and models speak in it.
     pub fn is_text(self) -> bool {
         self.is_read() || self == Self::ShellHistory
     }

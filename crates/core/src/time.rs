@@ -31,7 +31,7 @@ impl Period {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
-    /// Whether anything between the two times, both included, can be inside.
+    /// Returns whether anything between the two times, both included, can be inside.
     pub fn overlaps(&self, from: Timestamp, to: Timestamp) -> bool {
         self.since.is_none_or(|since| to >= since) && self.until.is_none_or(|until| from < until)
     }

@@ -84,7 +84,7 @@ impl Command {
         )
     }
 
-    /// Whether it answers from the archive, and so keeps it up to date.
+    /// Returns whether it answers from the archive, and so keeps it up to date.
     pub(crate) fn reads(&self) -> bool {
         !matches!(
             self,

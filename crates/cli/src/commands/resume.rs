@@ -181,7 +181,7 @@ fn quote(word: &OsStr) -> String {
     }
 }
 
-/// Whether a byte means itself in a shell, quoted or not.
+/// Returns whether a byte means itself in a shell, quoted or not.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte)
 }

@@ -140,7 +140,7 @@ fn hang_out_sign(archive: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Whether somebody watches for this archive.
+/// Returns whether somebody watches for this archive.
 pub(super) fn is_running(archive: &Path) -> bool {
     let file = File::options().append(true).open(sign(archive));
     file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))

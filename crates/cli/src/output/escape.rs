@@ -33,7 +33,7 @@ impl<W: Write> Escaping<W> {
     }
 }
 
-/// Whether a character must not reach a terminal as it is; `rest` begins with it. A carriage return may only end
+/// Returns whether a character must not reach a terminal as it is; `rest` begins with it. A carriage return may only end
 /// a line: elsewhere it would let one text overwrite another. Characters without a width would hide something.
 fn is_escaped(c: char, rest: &str) -> bool {
     match c {

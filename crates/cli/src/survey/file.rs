@@ -64,7 +64,7 @@ impl FileRead {
         self.faults.unusable.max(details as u64)
     }
 
-    /// Whether it is only the line that an agent is writing right now.
+    /// Returns whether it is only the line that an agent is writing right now.
     pub(crate) fn is_pending(&self, fault: &Fault) -> bool {
         fault.what.is_pending() && self.is_newest
     }

@@ -63,7 +63,7 @@ impl<'a> Survey<'a> {
         Ok(Self { found: &all.found, files, projects })
     }
 
-    /// Whether there is data of Antigravity CLI here, and nothing of Gemini CLI.
+    /// Returns whether there is data of Antigravity CLI here, and nothing of Gemini CLI.
     pub(crate) fn only_antigravity(&self) -> bool {
         let is_antigravity = |path: &Path| path.file_name().is_some_and(|n| n == "antigravity-cli");
         self.files.is_empty() && self.found.skipped.iter().any(|s| is_antigravity(&s.path))

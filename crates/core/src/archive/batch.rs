@@ -198,7 +198,7 @@ impl<'a> Batch<'a> {
         Ok(number)
     }
 
-    /// Whether its project must stay out.
+    /// Returns whether its project must stay out.
     fn is_excluded(&mut self, scanned: &Scanned, members: &[Membership]) -> bool {
         let source = &scanned.source;
         let mut hashes: Vec<Option<&str>> = members.iter().map(|m| m.hash.as_deref()).collect();

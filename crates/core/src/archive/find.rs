@@ -215,7 +215,7 @@ impl Archive {
         Ok(find.query_row([number], |row| text_row(row, 0)).optional()?)
     }
 
-    /// Whether a word or phrase stands anywhere at all.
+    /// Returns whether a word or phrase stands anywhere at all.
     pub fn has_term(&self, term: &Term) -> Result<bool, ArchiveError> {
         let expression = Node::Term(term.clone()).expression(&names(&Where::ALL));
         Ok(self

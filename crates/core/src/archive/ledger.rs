@@ -140,7 +140,7 @@ fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Whether sums can answer, or single calls must: the period cuts no quarter of an hour in two, and no price
+/// Returns whether sums can answer, or single calls must: the period cuts no quarter of an hour in two, and no price
 /// changes inside a class.
 pub fn sums_suffice(period: &Period, prices: &Table) -> bool {
     let whole = |at: Option<Timestamp>| {

@@ -132,7 +132,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// Whether the file itself is damaged.
+    /// Returns whether the file itself is damaged.
     pub fn is_damage(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         match self {
@@ -144,7 +144,7 @@ impl ArchiveError {
         }
     }
 
-    /// Whether there is no room left for it.
+    /// Returns whether there is no room left for it.
     pub fn is_full(&self) -> bool {
         match self {
             Self::DiskFull(_) => true,
@@ -153,7 +153,7 @@ impl ArchiveError {
         }
     }
 
-    /// Whether it may go better in a while: somebody else is writing, or the disk is full.
+    /// Returns whether it may go better in a while: somebody else is writing, or the disk is full.
     pub fn passes(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
         match self {
@@ -181,7 +181,7 @@ impl Archive {
         self.path.as_deref()
     }
 
-    /// Whether it can only be asked.
+    /// Returns whether it can only be asked.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }

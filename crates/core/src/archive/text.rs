@@ -497,7 +497,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// Whether a message of `session` repeats one of an earlier session.
+    /// Returns whether a message of `session` repeats one of an earlier session.
     fn repeats(&mut self, message: &str, is_saved: bool, session: i64) -> bool {
         let first = *self.first.get_or_insert(session);
         if is_saved && first != session {

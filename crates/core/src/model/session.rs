@@ -99,7 +99,7 @@ impl Session {
             .unwrap_or_else(|| (self.id.clone(), TitleFrom::Id))
     }
 
-    /// Whether it belongs into a list that nobody narrowed: a conversation in which something was
+    /// Returns whether it belongs into a list that nobody narrowed: a conversation in which something was
     /// said.
     pub fn is_listed(&self) -> bool {
         self.kind == SessionKind::Main && self.turns > 0 && self.state != State::LogOnly

@@ -19,7 +19,7 @@ const WRITE_1H: &str = "cache_creation_input_token_cost_above_1hr";
 /// The entry that explains the fields; its prices are zeros.
 const SAMPLE: &str = "sample_spec";
 
-/// Whether an object is a file of `LiteLLM`'s: some entry has one of its fields.
+/// Returns whether an object is a file of `LiteLLM`'s: some entry has one of its fields.
 pub(super) fn looks_like(file: &Object) -> bool {
     let fields = [INPUT, OUTPUT, "litellm_provider"];
     file.values().any(|entry| {

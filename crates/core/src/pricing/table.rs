@@ -96,7 +96,7 @@ impl Table {
         self.aliases.iter().map(|(alias, model)| (alias.as_str(), model.as_str()))
     }
 
-    /// Whether a name stands for a choice of model that is made later, such as `auto`. Such names
+    /// Returns whether a name stands for a choice of model that is made later, such as `auto`. Such names
     /// have no price.
     pub fn is_routing(&self, model: &str) -> bool {
         self.routing.iter().any(|name| name == model)

@@ -60,7 +60,7 @@ impl Group {
         Self::ALL.into_iter().find(|group| group.name() == name)
     }
 
-    /// Whether its keys are stretches of time.
+    /// Returns whether its keys are stretches of time.
     pub fn is_time(self) -> bool {
         matches!(self, Self::Daily | Self::Weekly | Self::Monthly | Self::Hourly)
     }

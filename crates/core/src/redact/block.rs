@@ -98,7 +98,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
-/// Whether enough of the bytes between can be base64. Digits and capitals are what prose has few of.
+/// Returns whether enough of the bytes between can be base64. Digits and capitals are what prose has few of.
 fn is_key(between: &[u8]) -> bool {
     let count = |is: fn(&u8) -> bool| between.iter().filter(|byte| is(byte)).count();
     let base64 = count(|byte| is_base64(*byte));

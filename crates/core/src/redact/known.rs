@@ -79,7 +79,7 @@ impl Known {
     }
 }
 
-/// Whether no letter or digit continues the value.
+/// Returns whether no letter or digit continues the value.
 fn is_whole(text: &[u8], range: &Range<usize>) -> bool {
     let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
     let begins =
@@ -88,7 +88,7 @@ fn is_whole(text: &[u8], range: &Range<usize>) -> bool {
     begins && ends
 }
 
-/// Whether a value means the same wherever it occurs. `postgres` is a password in one place and a word in the
+/// Returns whether a value means the same wherever it occurs. `postgres` is a password in one place and a word in the
 /// others; `3f9c1a7be2d0` is not.
 fn is_distinctive(text: &str) -> bool {
     let has = |is: fn(&u8) -> bool| text.bytes().any(|byte| is(&byte));

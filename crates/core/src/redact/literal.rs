@@ -68,7 +68,7 @@ pub(super) fn quoted(text: &[u8], open: &Open) -> Option<Range<usize>> {
     }
 }
 
-/// Whether a value without quotes ends here.
+/// Returns whether a value without quotes ends here.
 pub(super) fn ends_bare(text: &[u8], at: usize) -> bool {
     match text[at] {
         b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' => true,

@@ -169,7 +169,7 @@ impl Names {
     }
 }
 
-/// Whether the keyword ends where a word of an identifier ends.
+/// Returns whether the keyword ends where a word of an identifier ends.
 fn ends_word(text: &[u8], hit: &Range<usize>) -> bool {
     let (last, next) = (text[hit.end - 1], text.get(hit.end).copied().unwrap_or(b' '));
     match last {
@@ -384,7 +384,7 @@ impl Promise {
     }
 }
 
-/// Whether the line ends here, or a comment begins.
+/// Returns whether the line ends here, or a comment begins.
 fn ends_line(rest: &[u8]) -> bool {
     let at = blanks(rest);
     rest.get(at)

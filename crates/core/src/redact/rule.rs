@@ -197,7 +197,7 @@ impl Rules {
         &self.kinds
     }
 
-    /// Whether a literal says that the text has to be decoded.
+    /// Returns whether a literal says that the text has to be decoded.
     pub(super) fn is_trigger(keyword: usize) -> bool {
         (1..=TRIGGERS.len()).contains(&keyword)
     }

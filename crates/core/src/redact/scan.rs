@@ -87,7 +87,7 @@ fn scan_view(rules: &Rules, known: &Known, text: &str, may_differ: bool) -> Opti
     Some(joined(found, text))
 }
 
-/// Whether a match is inside a marker, overlaps one or ends at one.
+/// Returns whether a match is inside a marker, overlaps one or ends at one.
 fn touches(markers: &[Range<usize>], found: &Found) -> bool {
     let from = found.at.min(found.range.start);
     let first = markers.partition_point(|marker| marker.end <= from);
@@ -259,12 +259,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether its end must be the end of a word.
+/// Returns whether its end must be the end of a word.
 fn is_whole(rule: &Rule) -> bool {
     rule.by != By::Search && rule.before != Before::Any
 }
 
-/// Whether a match may begin here.
+/// Returns whether a match may begin here.
 fn may_begin(before: Before, text: &str, at: usize) -> bool {
     let head = &text.as_bytes()[..at];
     let Some(&last) = head.last() else { return true };
@@ -286,7 +286,7 @@ fn may_begin(before: Before, text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether the letters before are not of a word but of `\n`, `%3D` or a colour whose escape character was lost.
+/// Returns whether the letters before are not of a word but of `\n`, `%3D` or a colour whose escape character was lost.
 fn ends_in_escape(head: &[u8]) -> bool {
     match head {
         [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,

@@ -202,14 +202,14 @@ fn verb(rest: &[u8]) -> Option<usize> {
     verbs.iter().find(|verb| rest.starts_with(verb.as_bytes())).map(|verb| verb.len())
 }
 
-/// Whether a name is alone in a cell: `| **NAME** |`.
+/// Returns whether a name is alone in a cell: `| **NAME** |`.
 fn is_cell(text: &[u8], start: usize) -> bool {
     let head = &text[start.saturating_sub(GAP)..start];
     let before = head.iter().rev().find(|byte| !matches!(byte, b' ' | b'*' | b'`' | b'"'));
     before == Some(&b'|')
 }
 
-/// Whether a name is that of an element: `<NAME>`, `<ns:NAME>`.
+/// Returns whether a name is that of an element: `<NAME>`, `<ns:NAME>`.
 fn is_element(text: &[u8], start: usize) -> bool {
     let head = &text[start.saturating_sub(GAP)..start];
     let prefix =

@@ -74,7 +74,7 @@ const PLACEHOLDERS: &[&str] = &[
 /// Words of which the names of variables that hold secrets are made.
 const NAMES: &[&str] = &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
 
-/// Whether the secret of a match looks like what its rule asks for; `next` is the character behind it.
+/// Returns whether the secret of a match looks like what its rule asks for; `next` is the character behind it.
 pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char>) -> bool {
     match value {
         Value::Url => {
@@ -88,7 +88,7 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
     }
 }
 
-/// Whether a value alone looks like what is asked for.
+/// Returns whether a value alone looks like what is asked for.
 pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     let has = |is: fn(&u8) -> bool| secret.bytes().any(|byte| is(&byte));
     match value {
@@ -125,7 +125,7 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     }
 }
 
-/// Whether a token is one of documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`, `sk-1234567890abcdef`.
+/// Returns whether a token is one of documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`, `sk-1234567890abcdef`.
 fn is_sample(token: &str) -> bool {
     const LONGEST: usize = 128;
     // By chance any word is somewhere in a token that is long enough.
@@ -136,7 +136,7 @@ fn is_sample(token: &str) -> bool {
     has_word || is_masked(token) || is_sequence(token)
 }
 
-/// Whether a text has a word that somebody wrote: it is not mixed of small and large letters, and begins where no
+/// Returns whether a text has a word that somebody wrote: it is not mixed of small and large letters, and begins where no
 /// other word does. In a random value such letters are part of it. `lower` is the text in small letters.
 fn has_own_word(text: &str, lower: &str, word: &str) -> bool {
     let is_letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -157,7 +157,7 @@ fn has_own_word(text: &str, lower: &str, word: &str) -> bool {
     })
 }
 
-/// Whether at least half of a text are runs such as `12345678`, `abcdef`, `00000000`.
+/// Returns whether at least half of a text are runs such as `12345678`, `abcdef`, `00000000`.
 fn is_sequence(text: &str) -> bool {
     let bytes = text.as_bytes();
     let step = |at: usize| match (bytes[at], bytes[at + 1]) {

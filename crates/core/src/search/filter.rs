@@ -97,7 +97,7 @@ impl Filters {
         self.len() == 0
     }
 
-    /// Whether what is asked for in a condition holds: any of its values, and none that is negated.
+    /// Returns whether what is asked for in a condition holds: any of its values, and none that is negated.
     fn holds(&self, key: &str, mut is: impl FnMut(&str) -> bool) -> bool {
         let (mut asked, mut any) = (false, false);
         for condition in self.conditions.iter().filter(|condition| condition.key == key) {
@@ -124,7 +124,7 @@ impl Filters {
             .collect()
     }
 
-    /// Whether the session is meant, whatever stands in it; `session:` is not looked at.
+    /// Returns whether the session is meant, whatever stands in it; `session:` is not looked at.
     pub fn takes_session(&self, session: &Session) -> bool {
         let project = |wanted: &str| {
             let filter =
@@ -142,14 +142,14 @@ impl Filters {
             && self.holds(SESSION_KIND, |name| name == session.kind.name())
     }
 
-    /// Whether any condition needs a look at the message.
+    /// Returns whether any condition needs a look at the message.
     pub fn asks_messages(&self) -> bool {
         let of_message =
             |c: &Condition| matches!(c.key, "model" | "tool" | "role" | "fate" | "kind");
         !self.period.is_everything() || self.conditions.iter().any(of_message)
     }
 
-    /// Whether the message is meant. A message without a model goes by those of its session.
+    /// Returns whether the message is meant. A message without a model goes by those of its session.
     pub fn takes(&self, about: &About<'_>, session: &Session) -> bool {
         let role = MessageKind::ALL
             .into_iter()

@@ -83,7 +83,7 @@ pub(super) fn of(
     censor.with(|redactor| write_redacted(&loaded, &fallback, &mut file, redactor, out))
 }
 
-/// Whether it has this form: it is made of Gemini CLI's own files only.
+/// Returns whether it has this form: it is made of Gemini CLI's own files only.
 pub(super) fn has_form(assembled: &Assembled) -> bool {
     assembled.true_file.is_some() && !assembled.listed().any(|placed| placed.said.is_ours)
 }

@@ -157,7 +157,7 @@ impl Prepared {
         Ok(Self { library, assembled, rows, captured, plan })
     }
 
-    /// Whether all that Gemini CLI needs is there.
+    /// Returns whether all that Gemini CLI needs is there.
     pub(super) fn is_there(&self, ctx: &Context) -> Result<bool> {
         let done = self.writer(ctx, false, true).write_all(&self.plan)?;
         Ok(done.iter().filter(|done| done.what == What::Session).all(|done| done.how == How::There))

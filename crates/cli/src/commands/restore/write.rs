@@ -225,7 +225,7 @@ enum Found {
     Differs,
 }
 
-/// Whether all of `ours` stands at the beginning of `theirs`.
+/// Returns whether all of `ours` stands at the beginning of `theirs`.
 fn begins_with(mut theirs: impl Read, mut ours: impl Read) -> io::Result<bool> {
     let (mut a, mut b) = (vec![0; PIECE], vec![0; PIECE]);
     loop {

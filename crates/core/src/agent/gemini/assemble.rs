@@ -95,7 +95,7 @@ pub fn memberships(
     out
 }
 
-/// Whether only its name and its neighbours can tell which session a source belongs to.
+/// Returns whether only its name and its neighbours can tell which session a source belongs to.
 pub fn is_nameless(scanned: &Scanned) -> bool {
     matches!(scanned.holds, Holds::Sessions(_))
         && scanned.segments().iter().any(|segment| segment.session_id.is_none())

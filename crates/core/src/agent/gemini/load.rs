@@ -132,7 +132,7 @@ impl LogReader {
         self.segments.iter().flat_map(Segments::said)
     }
 
-    /// Whether Gemini CLI's own loader takes the log so far.
+    /// Returns whether Gemini CLI's own loader takes the log so far.
     pub(super) fn is_accepted(&self) -> bool {
         self.replay.has_header()
     }
@@ -253,7 +253,7 @@ fn read_log(
     Ok((reader, tail))
 }
 
-/// Whether the file begins like pretty-printed JSON: a brace or bracket alone on its line. Only a
+/// Returns whether the file begins like pretty-printed JSON: a brace or bracket alone on its line. Only a
 /// short cut: it saves parsing each line of a document as a record.
 fn is_pretty(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(head).trim_ascii_start();
@@ -300,7 +300,7 @@ impl Document {
         Ok(Self { bytes })
     }
 
-    /// Whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
+    /// Returns whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
     /// line that is a header; the loader then takes the file for a log, and so must we.
     fn has_header_line(&self) -> bool {
         let mut replay = Replay::new(Manner::Strict, Depth::Calls);

@@ -31,7 +31,7 @@ use crate::read::{decode, json};
 /// What every such document begins with, white space aside.
 const BEGINNING: &[u8] = b"{\"schema\":\"backstory.session/1\"";
 
-/// Whether a file that begins with `head` is one of ours.
+/// Returns whether a file that begins with `head` is one of ours.
 pub(super) fn is_ours(head: &[u8]) -> bool {
     let mut visible = head.iter().filter(|byte| !byte.is_ascii_whitespace());
     BEGINNING.iter().all(|byte| visible.next() == Some(byte))

@@ -32,7 +32,7 @@ impl Piece<'_> {
         &self.scanned.source.path
     }
 
-    /// Whether it is the model's own list, which has no ids, times or tokens.
+    /// Returns whether it is the model's own list, which has no ids, times or tokens.
     pub(super) fn is_history(&self) -> bool {
         matches!(self.scanned.holds, Holds::History(_))
     }

@@ -310,7 +310,7 @@ impl<'a> Fields<'a> {
         string(self.session) && string(self.project)
     }
 
-    /// Whether it has the type of a message, and anything to say.
+    /// Returns whether it has the type of a message, and anything to say.
     fn says_something(&self) -> bool {
         let kind = self.kind.and_then(json::js_string);
         matches!(kind.as_deref(), Some(b"user" | b"gemini"))
@@ -351,7 +351,7 @@ impl<'a> Fields<'a> {
         Ok(is_gemini && self.has_anything(!text.is_empty())?)
     }
 
-    /// Whether a reply says or does anything.
+    /// Returns whether a reply says or does anything.
     fn has_anything(&self, has_text: bool) -> Result<bool, Throws> {
         Ok(has_text || self.tool_calls.has_length()? || content::has_length(self.thoughts)?)
     }

@@ -133,7 +133,7 @@ fn bases(root: &Path) -> [PathBuf; 2] {
     [root.join("tmp"), root.join("history")]
 }
 
-/// Whether a folder of this name belongs to another project.
+/// Returns whether a folder of this name belongs to another project.
 fn is_foreign(root: &Path, slug: &str, project: &str) -> bool {
     let owner = |base: PathBuf| marker(&base.join(slug));
     bases(root).into_iter().filter_map(owner).any(|owner| normal(&owner) != project)

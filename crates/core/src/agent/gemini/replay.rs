@@ -75,7 +75,7 @@ impl Replay {
         }
     }
 
-    /// Whether the loader would take the file so far.
+    /// Returns whether the loader would take the file so far.
     pub(super) fn has_header(&self) -> bool {
         HEADER
             .iter()

@@ -49,7 +49,7 @@ impl Scanned {
         Self { source, holds, faults }
     }
 
-    /// Whether it is a log that Gemini CLI would load.
+    /// Returns whether it is a log that Gemini CLI would load.
     pub(super) fn is_log(&self) -> bool {
         matches!(&self.holds, Holds::Sessions(loaded) if loaded.accepted && loaded.form == Form::Log)
     }

@@ -168,7 +168,7 @@ impl Segment {
     }
 }
 
-/// Whether an id can belong to one session only.
+/// Returns whether an id can belong to one session only.
 pub fn is_uuid(id: impl AsRef<[u8]>) -> bool {
     let id = id.as_ref();
     id.len() == 36

@@ -48,7 +48,7 @@ impl Shape {
         }
     }
 
-    /// Whether there is a conversation in it.
+    /// Returns whether there is a conversation in it.
     pub fn is_conversation(self) -> bool {
         matches!(
             self,

@@ -89,7 +89,7 @@ pub fn tool_name(name: &str, shown: Option<&str>) -> ToolName {
     known(name, "other", "Other", None)
 }
 
-/// Whether a tool changes files, and so may show a diff.
+/// Returns whether a tool changes files, and so may show a diff.
 pub(super) fn edits(name: &str) -> bool {
     let row = TABLE.iter().find(|(names, ..)| names.contains(&name));
     row.is_some_and(|(.., category)| *category == "Edit")
@@ -120,7 +120,7 @@ fn mcp_server<'a>(name: &'a str, shown: Option<&'a str>) -> Option<&'a str> {
     name.split_once("__").map(|(server, _)| server).filter(|server| !server.is_empty())
 }
 
-/// Whether a tool runs another agent.
+/// Returns whether a tool runs another agent.
 pub(super) fn is_agent(name: &str) -> bool {
     matches!(tool_name(name, None).label.as_str(), "Agent") && name != "complete_task"
 }
