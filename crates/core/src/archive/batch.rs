@@ -64,7 +64,7 @@ enum Slot {
 /// The note that sessions known only from prompt logs must be put together again.
 pub(super) const UNSETTLED: &str = "unsettled";
 
-/// The note which hashes of unknown projects all text was searched for.
+/// The note that lists the hashes of unknown projects that all text was searched for.
 pub(super) const SEARCHED: &str = "searched";
 
 /// What is carried from batch to batch.

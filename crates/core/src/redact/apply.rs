@@ -8,7 +8,7 @@ use super::known::Known;
 use super::rule::{MARKER, Rules};
 use super::scan::{Found, scan};
 
-/// A text is looked at again until nothing is found, and so often at most.
+/// The number of passes over a text; it is scanned again until nothing is found.
 const ROUNDS: usize = 8;
 
 /// Takes secrets out of the texts of one export. Equal secrets get equal markers.

@@ -10,13 +10,13 @@ use super::rule::REACH;
 /// Fields before the base64 of a key.
 const HEADERS: [&str; 6] = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Charset:"];
 
-/// So much base64 between `BEGIN` and `END` makes it a key; code and prose about keys have less.
+/// The least base64 between `BEGIN` and `END` of a key; code and prose about keys have less.
 const LEAST: usize = 40;
 
 /// A full line of a cut-off key.
 const LINE: usize = 20;
 
-/// So many short pieces in a row may be between two full lines.
+/// The number of short pieces in a row that may be between two full lines.
 const SHORTS: usize = 4;
 
 /// Where keys end and begin.

@@ -13,7 +13,7 @@ const SHORT: usize = 8;
 /// The least length of the run of letters and digits by which a value is looked up.
 const RUN: usize = 5;
 
-/// So many values may share a run: more are made of repetitions, which would be compared again and again.
+/// The number of values that may share a run. More are made of repetitions, and would be compared again and again.
 const SAME_RUN: usize = 8;
 
 /// The values to look for, by their longest run of letters and digits.

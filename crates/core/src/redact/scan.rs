@@ -12,7 +12,7 @@ use super::rule::{Before, By, MARKER, Rule, Rules, USUAL_REACH};
 use super::value::{entropy, fits_in};
 use super::view::View;
 
-/// So much base64 without a break before a match means that it is inside a blob.
+/// The length of unbroken base64 before a match that means it is inside a blob.
 const BLOB: usize = 256;
 
 /// The number of lines that a regex may look at. What is further away has nothing to do with the keyword.
