@@ -165,8 +165,9 @@ fn tell(printer: &mut Printer, prompts: &[Prompt]) {
         names.push("…");
     }
     printer.note(format!(
-        "{} of them are all that is left of {}, in `logs.json`: {}",
+        "{} of them {} all that is left of {}, in `logs.json`: {}",
         count(lines as u64),
+        if lines == 1 { "is" } else { "are" },
         plural(left.len() as u64, "session", "sessions"),
         names.join(", ")
     ));
