@@ -79,9 +79,9 @@ def pieces():
             (f"UPDATE captures SET data = ?, length = {GIGABYTE} WHERE {PIECE}", packed),
             (f"UPDATE sources SET {sizes} WHERE number = (SELECT source FROM captures WHERE {PIECE})",),
         ],
-        "a scan of 1 GB": [("UPDATE scans SET body = ?", packed + b"\x01"), *no_pieces],
+        "a scan of 1 GB": [("UPDATE scans SET facts = ?", packed + b"\x01"), *no_pieces],
         "noise for scans and notes": [
-            ("UPDATE scans SET body = randomblob(100)",),
+            ("UPDATE scans SET facts = randomblob(100)",),
             ("UPDATE notes SET value = randomblob(100) WHERE key != 'version'",),
             *no_pieces,
         ],

@@ -5,8 +5,11 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use backstory_core::agent::AgentKind;
-use backstory_core::agent::gemini::{self, Candidates, Projects, Scanned, View};
+use backstory_core::agent::AgentId;
+use backstory_core::agent::gemini::{self};
+use backstory_core::projects::{ProjectHints, Projects};
+use backstory_core::assemble::{ScannedSource};
+use backstory_core::content::{View};
 use backstory_core::discover::{Source, SourceKind};
 use backstory_core::export::events::{self, Choice};
 use backstory_core::export::gemini::{Fallback, write};
@@ -36,9 +39,9 @@ fuzz_target!(|bytes: &[u8]| {
 
     let holds = gemini::read_conversation(&mut input).expect("memory can be read");
     let source = Source {
-        agent: AgentKind::Gemini,
+        agent: gemini::id(),
         path: FILE.clone(),
-        kind: SourceKind::Chat,
+        kind: SourceKind::Conversation,
         folder: None,
         size: bytes.len() as u64,
         modified: None,
@@ -46,9 +49,9 @@ fuzz_target!(|bytes: &[u8]| {
         inode: None,
         archived: None,
     };
-    let scanned = vec![Scanned { source, holds, faults: Faults::default() }];
-    let mut projects = Projects::new(&Candidates::default());
-    let sessions = gemini::assemble(scanned, &mut projects, &|_, _| None);
+    let scanned = vec![ScannedSource { source, holds, faults: Faults::default() }];
+    let mut projects = Projects::new(&ProjectHints::default());
+    let sessions = assemble(scanned, &mut projects, &|_, _| None);
     if sessions.iter().all(|assembled| assembled.messages.is_empty()) {
         return;
     }
@@ -56,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
     let everything = Options { thoughts: true, tool_output: true, info: true, only: Vec::new() };
     for assembled in &sessions {
         for view in [View::Current, View::Full] {
-            let messages = gemini::transcript(assembled, view, &Disk, &|_| None).expect("it was written");
+            let messages = transcript(assembled, view, &Disk, &|_| None).expect("it was written");
             blocks(&messages, &everything);
             let mut document = Vec::new();
             json::write(&assembled.session, Bill::default(), &messages, &Table::embedded(), &mut document)

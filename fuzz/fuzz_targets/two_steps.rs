@@ -3,13 +3,13 @@
 //! The first two bytes of the input say where it is cut.
 #![no_main]
 
-use backstory_core::agent::gemini::{LogReader, Manner};
+use backstory_core::agent::gemini::{LogReader, Mode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(([high, low], log)) = bytes.split_first_chunk() else { return };
     let cut = usize::from(u16::from_be_bytes([*high, *low])) % (log.len() + 1);
-    for manner in [Manner::Strict, Manner::Kind] {
+    for manner in [Mode::Strict, Mode::Lenient] {
         let mut once = LogReader::new(manner);
         let tail = once.feed(log).expect("memory can be read");
         let end = once.offset();

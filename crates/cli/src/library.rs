@@ -4,15 +4,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use backstory_core::agent::gemini::{self, Assembled, Candidates, View};
+use backstory_core::agent::Agents;
 use backstory_core::archive::{
     Archive, ArchiveError, FaultCount, Imported, Machine, Rebuild, Setup, Synced, Texted,
     sums_suffice,
 };
+use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::Collection;
-use backstory_core::discover::Found;
+use backstory_core::content::{View, transcript};
+use backstory_core::discover::Discovery;
 use backstory_core::model::Message;
 use backstory_core::pricing::Table;
+use backstory_core::projects::{ProjectHints, worktrees};
 use backstory_core::query;
 use backstory_core::query::usage::{Costs, session_costs};
 use backstory_core::time::Period;
@@ -96,7 +99,7 @@ impl Library {
     /// A file by itself.
     pub(crate) fn of_file(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Self> {
         let archive = Archive::in_memory().map_err(cannot_open)?;
-        Self::read(ctx, printer, archive, gemini::discover_given(path), Vec::new())
+        Self::read(ctx, printer, archive, Agents::default().discover_at(path), Vec::new())
     }
 
     /// Looks at it again with more paths that projects may have.
@@ -113,7 +116,7 @@ impl Library {
         ctx: &Context,
         printer: &mut Printer,
         mut archive: Archive,
-        found: Found,
+        found: Discovery,
         paths: Vec<PathBuf>,
     ) -> Result<Self> {
         bring_up(ctx, printer, &mut archive, &found, paths)?;
@@ -121,7 +124,7 @@ impl Library {
     }
 
     /// What the archive knows.
-    pub(crate) fn of_archive(ctx: &Context, archive: Archive, found: Found) -> Result<Self> {
+    pub(crate) fn of_archive(ctx: &Context, archive: Archive, found: Discovery) -> Result<Self> {
         let all = Collection::new(&archive, found).map_err(cannot_open)?;
         Self::around(ctx, archive, all)
     }
@@ -137,7 +140,7 @@ impl Library {
     pub(crate) fn refresh(
         &mut self,
         ctx: &Context,
-        found: Found,
+        found: Discovery,
         progress: &(dyn Fn(u64) + Sync),
     ) -> std::result::Result<Synced, ArchiveError> {
         // A rebuild by another run puts another file in its place.
@@ -171,7 +174,7 @@ impl Library {
     }
 
     /// Adds what only the list of all sessions knows: name, tags, state, subagents.
-    fn complete(&self, assembled: &mut Assembled) {
+    fn complete(&self, assembled: &mut SessionFacts) {
         if let Some(session) = self.all.get(&assembled.session.id) {
             assembled.session = session.clone();
         }
@@ -181,9 +184,9 @@ impl Library {
     pub(crate) fn each(
         &self,
         ids: &[String],
-        mut each: impl FnMut(Assembled) -> io::Result<()>,
+        mut each: impl FnMut(SessionFacts) -> io::Result<()>,
     ) -> io::Result<()> {
-        let read = |mut assembled: Assembled| {
+        let read = |mut assembled: SessionFacts| {
             self.complete(&mut assembled);
             let id = assembled.session.id.clone();
             each(assembled).map_err(|error| ArchiveError::Read(id, error))
@@ -198,11 +201,11 @@ impl Library {
     pub(crate) fn messages(
         &self,
         ctx: &Context,
-        assembled: &Assembled,
+        assembled: &SessionFacts,
         view: View,
     ) -> Result<Vec<Message>> {
         let agents = |agent: &str| self.all.agent_session(agent);
-        let read = gemini::transcript(assembled, view, &self.archive, &agents);
+        let read = transcript(assembled, view, &self.archive, &agents);
         let mut messages = read.map_err(|error| {
             let file = assembled.files.first().map(|file| ctx.show(&file.path)).unwrap_or_default();
             Failure::new(format!("cannot read session `{}`", assembled.session.id))
@@ -214,7 +217,7 @@ impl Library {
     }
 
     /// One session with all its messages; the id is one that the collection gave.
-    pub(crate) fn assembled(&self, id: &str) -> Result<Assembled> {
+    pub(crate) fn assembled(&self, id: &str) -> Result<SessionFacts> {
         let mut found = self.archive.assembled(id).map_err(cannot_open)?;
         if let Some(assembled) = &mut found {
             self.complete(assembled);
@@ -228,7 +231,7 @@ fn bring_up(
     ctx: &Context,
     printer: &mut Printer,
     archive: &mut Archive,
-    found: &Found,
+    found: &Discovery,
     paths: Vec<PathBuf>,
 ) -> Result<()> {
     if archive.is_read_only() {
@@ -375,7 +378,7 @@ fn run_rebuild(ctx: &Context, printer: &mut Printer, rebuild: &Rebuild) -> Resul
 pub(crate) fn setup<'a>(
     ctx: &'a Context,
     machine: Machine<'a>,
-    candidates: &'a Candidates,
+    candidates: &'a ProjectHints,
 ) -> Setup<'a> {
     Setup {
         machine,
@@ -391,7 +394,7 @@ pub(crate) fn sync(
     ctx: &Context,
     printer: &mut Printer,
     archive: &mut Archive,
-    found: &Found,
+    found: &Discovery,
     machine: Machine<'_>,
     paths: Vec<PathBuf>,
 ) -> Result<Synced> {
@@ -437,15 +440,15 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
 }
 
 /// Paths that may explain a hash without any search.
-pub(crate) fn candidates(ctx: &Context) -> Candidates {
+pub(crate) fn candidates(ctx: &Context) -> ProjectHints {
     let links = ctx.projects.links.iter().map(|(hash, path)| (hash.clone(), path.clone()));
     let mut paths: Vec<PathBuf> = Vec::new();
     if let Some(cwd) = &ctx.cwd {
         paths.extend(cwd.ancestors().map(Path::to_owned));
-        paths.extend(gemini::worktrees(cwd));
+        paths.extend(worktrees(cwd));
     }
-    paths.extend(ctx.projects.links.values().flat_map(|path| gemini::worktrees(Path::new(path))));
-    Candidates { links: links.collect(), paths }
+    paths.extend(ctx.projects.links.values().flat_map(|path| worktrees(Path::new(path))));
+    ProjectHints { links: links.collect(), paths }
 }
 
 /// What is wrong with the archive, and what to do.

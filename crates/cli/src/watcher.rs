@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use backstory_core::discover::{Found, Source};
+use backstory_core::discover::{Discovery, Source};
 use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
@@ -31,7 +31,7 @@ enum Signal {
 }
 
 pub(crate) struct Watcher<'a> {
-    look: Box<dyn Fn() -> Found + 'a>,
+    look: Box<dyn Fn() -> Discovery + 'a>,
     /// What was there the last time; none when it must be told again.
     last: Option<Vec<Source>>,
     signals: Receiver<Signal>,
@@ -47,8 +47,8 @@ impl<'a> Watcher<'a> {
     /// Follows what `look` finds, of which `found` was the first. With `every` the system is not asked.
     /// From now on an interruption ends the watching, and not the run.
     pub(crate) fn new(
-        look: impl Fn() -> Found + 'a,
-        found: &Found,
+        look: impl Fn() -> Discovery + 'a,
+        found: &Discovery,
         every: Option<Duration>,
     ) -> Self {
         let (send, signals) = mpsc::channel();
@@ -77,7 +77,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Waits until something has changed; none when the run shall end.
-    pub(crate) fn next(&mut self) -> Option<Found> {
+    pub(crate) fn next(&mut self) -> Option<Discovery> {
         loop {
             let was_told = match self.signals.recv_timeout(self.interval()) {
                 Ok(Signal::End) | Err(RecvTimeoutError::Disconnected) => return None,
@@ -142,7 +142,7 @@ impl<'a> Watcher<'a> {
     }
 
     /// Listens where something may happen now; returns whether any place is new.
-    fn arm(&mut self, found: &Found) -> bool {
+    fn arm(&mut self, found: &Discovery) -> bool {
         let Some(system) = &mut self.system else { return false };
         let places = places(found);
         for path in self.watched.keys().filter(|path| !places.contains_key(*path)) {
@@ -170,7 +170,7 @@ impl<'a> Watcher<'a> {
 
 /// Where to listen: below the agent's folder only where its sessions are, and where a place is not there
 /// yet, in the next folder above it that is.
-fn places(found: &Found) -> BTreeMap<PathBuf, RecursiveMode> {
+fn places(found: &Discovery) -> BTreeMap<PathBuf, RecursiveMode> {
     let mut out = BTreeMap::new();
     let mut add = |path: &Path, mode: RecursiveMode| {
         let known = out.entry(path.to_owned()).or_insert(mode);
@@ -209,7 +209,7 @@ fn or_here(path: &Path) -> &Path {
 mod tests {
     use std::fs;
 
-    use backstory_core::agent::gemini;
+    use backstory_core::agent::Agents;
 
     use super::*;
 
@@ -218,7 +218,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
         let listen = |path: &Path| {
-            let places = places(&gemini::discover_given(path));
+            let places = places(&Agents::default().discover_at(path));
             let name = |path: PathBuf| path.strip_prefix(home).unwrap().display().to_string();
             places.into_iter().map(|(path, mode)| (name(path), mode)).collect::<Vec<_>>()
         };

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use backstory_core::archive::{Archive, Order};
 use backstory_core::collection::Collection;
-use backstory_core::discover::Found;
+use backstory_core::discover::Discovery;
 use backstory_core::search::Query;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -20,7 +20,7 @@ const SHOWN: usize = 20;
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: search ARCHIVE < QUERIES")?;
     let archive = Archive::open(Path::new(&path))?;
-    let all = Collection::new(&archive, Found::default())?;
+    let all = Collection::new(&archive, Discovery::default())?;
     let now = Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
     let mut took = Vec::new();
     for line in io::stdin().lock().lines() {

@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, View};
+use backstory_core::agent::Agents;
 use backstory_core::archive::Archive;
 use backstory_core::collection::Collection;
+use backstory_core::content::{View, transcript};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::pricing::Table;
 use backstory_core::query::usage::session_costs;
@@ -16,7 +17,7 @@ use jiff::tz::TimeZone;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let home = std::env::args().nth(1).ok_or("usage: sessions HOME [transcript]")?;
     let with_messages = std::env::args().nth(2).is_some();
-    let found = gemini::discover_given(Path::new(&home));
+    let found = Agents::default().discover_at(Path::new(&home));
     let archive = Archive::of(&found)?;
     let all = Collection::new(&archive, found)?;
     let prices = Table::embedded();
@@ -27,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{}", serde_json::to_string(&row)?);
         if let Some(assembled) = archive.assembled(&session.id)?.filter(|_| with_messages) {
             let find = |id: &str| all.agent_session(id);
-            for message in gemini::transcript(&assembled, View::Full, &archive, &find)? {
+            for message in transcript(&assembled, View::Full, &archive, &find)? {
                 println!("  {}", serde_json::to_string(&MessageRow::new(&message, &prices))?);
             }
         }

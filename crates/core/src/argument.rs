@@ -3,9 +3,23 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::agent::gemini::KEY_ARGUMENTS;
 use crate::model::ToolCall;
 use crate::read::json::{self, Raw};
+
+/// The argument worth showing beside a tool's name: the first of these that is there.
+const KEY_ARGUMENTS: [&str; 11] = [
+    "file_path",
+    "absolute_path",
+    "path",
+    "dir_path",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "prompt",
+    "agent_name",
+    "url",
+];
 
 /// Arguments that say something where none of [`KEY_ARGUMENTS`] is there.
 const OTHERS: [&str; 12] = [
@@ -118,8 +132,8 @@ fn with_process(name: &str, args: Option<&RawValue>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::gemini::tool_name;
     use crate::model::ToolStatus;
+    use crate::tools::tool_name;
 
     #[test]
     fn the_telling_argument() {

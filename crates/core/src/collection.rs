@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::agent::gemini::is_unique;
 use crate::archive::{Archive, ArchiveError};
-use crate::discover::Found;
+use crate::discover::Discovery;
+use crate::id::is_uuid;
 use crate::model::{Message, Session, SessionKind, ToolCall};
 
 /// A call and the agent that it ran end within this many milliseconds.
@@ -12,7 +12,7 @@ const NEAR: i64 = 5000;
 
 #[derive(Debug)]
 pub struct Collection {
-    pub found: Found,
+    pub found: Discovery,
     /// Sorted by id.
     pub sessions: Vec<Session>,
     /// Agent ids (the stem of a subagent's file, which is also its id) to session ids.
@@ -31,7 +31,7 @@ pub enum NotOne {
 }
 
 impl Collection {
-    pub fn new(archive: &Archive, found: Found) -> Result<Self, ArchiveError> {
+    pub fn new(archive: &Archive, found: Discovery) -> Result<Self, ArchiveError> {
         let sessions = archive.sessions()?;
         let agents = agents(&sessions);
         let mut kinds: HashMap<SessionKind, Vec<usize>> = HashMap::new();
@@ -42,7 +42,7 @@ impl Collection {
     }
 
     /// What was found, for those who need no sessions.
-    pub fn only(found: Found) -> Self {
+    pub fn only(found: Discovery) -> Self {
         Self { found, sessions: Vec::new(), agents: HashMap::new(), kinds: HashMap::new() }
     }
 
@@ -98,7 +98,7 @@ impl Collection {
     /// An id that the agent did not make random says nothing by its beginning, and is returned whole.
     pub fn short(&self, session: &Session) -> String {
         let id = session.id.as_str();
-        if !is_unique(id) {
+        if !is_uuid(id) {
             return id.to_owned();
         }
         let places = self.kinds.get(&session.kind).map_or(&[][..], Vec::as_slice);

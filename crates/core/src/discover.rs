@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::agent::AgentKind;
+use crate::model::AgentId;
 use crate::path_text;
 
 /// One file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    pub agent: AgentKind,
+    pub agent: AgentId,
     pub path: PathBuf,
     pub kind: SourceKind,
     /// The agent's folder for one project, when the file stands in one.
@@ -86,15 +86,15 @@ impl Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SourceKind {
     /// A conversation, or a file given by name, which its content must explain.
-    Chat,
+    Conversation,
     /// A conversation of an agent that another one started.
     Subagent,
     /// A job that ran by itself, such as skill extraction.
     Background,
     /// A history saved by hand (`/chat save`).
-    ChatSave,
+    SavedChat,
     /// A snapshot taken before a tool changed a file.
-    RestorePoint,
+    Snapshot,
     /// What was typed, across sessions.
     PromptLog,
     /// Shell commands that were typed.
@@ -108,11 +108,11 @@ pub enum SourceKind {
 
 impl SourceKind {
     pub const ALL: [Self; 10] = [
-        Self::Chat,
+        Self::Conversation,
         Self::Subagent,
         Self::Background,
-        Self::ChatSave,
-        Self::RestorePoint,
+        Self::SavedChat,
+        Self::Snapshot,
         Self::PromptLog,
         Self::ShellHistory,
         Self::ToolOutput,
@@ -122,12 +122,12 @@ impl SourceKind {
 
     /// Returns whether the file holds a conversation of its own.
     pub fn is_session(self) -> bool {
-        matches!(self, Self::Chat | Self::Subagent | Self::Background)
+        matches!(self, Self::Conversation | Self::Subagent | Self::Background)
     }
 
     /// Returns whether what it says is read, and not only kept.
     pub fn is_read(self) -> bool {
-        self.is_session() || matches!(self, Self::ChatSave | Self::RestorePoint | Self::PromptLog)
+        self.is_session() || matches!(self, Self::SavedChat | Self::Snapshot | Self::PromptLog)
     }
 
     /// Returns whether people and models speak in it.
@@ -135,13 +135,30 @@ impl SourceKind {
         self.is_read() || self == Self::ShellHistory
     }
 
-    pub fn name(self) -> &'static str {
+    /// Returns the word that the archive stores.
+    pub fn key(self) -> &'static str {
         match self {
-            Self::Chat => "session",
+            Self::Conversation => "conversation",
+            Self::Subagent => "subagent",
+            Self::Background => "background",
+            Self::SavedChat => "saved_chat",
+            Self::Snapshot => "snapshot",
+            Self::PromptLog => "prompt_log",
+            Self::ShellHistory => "shell_history",
+            Self::ToolOutput => "tool_output",
+            Self::Plan => "plan",
+            Self::Task => "task",
+        }
+    }
+
+    /// Returns what people call it.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Conversation => "session",
             Self::Subagent => "subagent",
             Self::Background => "background job",
-            Self::ChatSave => "saved chat",
-            Self::RestorePoint => "restore point",
+            Self::SavedChat => "saved chat",
+            Self::Snapshot => "restore point",
             Self::PromptLog => "prompt log",
             Self::ShellHistory => "shell history",
             Self::ToolOutput => "tool output",
@@ -167,7 +184,7 @@ pub struct Problem {
 
 /// A place that was looked at, and why there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Looked {
+pub struct SearchedPlace {
     pub path: PathBuf,
     pub why: String,
     pub exists: bool,
@@ -175,8 +192,8 @@ pub struct Looked {
 
 /// All that was found.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
-    pub looked: Vec<Looked>,
+pub struct Discovery {
+    pub looked: Vec<SearchedPlace>,
     /// The agent's own folders, such as `~/.gemini`.
     pub roots: Vec<PathBuf>,
     pub sources: Vec<Source>,
@@ -186,7 +203,7 @@ pub struct Found {
     pub problems: Vec<Problem>,
 }
 
-impl Found {
+impl Discovery {
     /// Adds what was found in other places.
     pub fn add(&mut self, other: Self) {
         self.looked.extend(other.looked);

@@ -11,6 +11,8 @@ pub enum Proof {
     ProjectRoot,
     /// The agent's own list of projects.
     Registry,
+    /// The session records the folder it ran in.
+    Cwd,
     /// A session names it among its directories.
     Directories,
     /// The context that was put into a session names it.
@@ -23,10 +25,11 @@ pub enum Proof {
 }
 
 impl Proof {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Link,
         Self::ProjectRoot,
         Self::Registry,
+        Self::Cwd,
         Self::Directories,
         Self::SessionContext,
         Self::Hash,
@@ -39,6 +42,7 @@ impl Proof {
             Self::Link => "link",
             Self::ProjectRoot => "project_root",
             Self::Registry => "registry",
+            Self::Cwd => "cwd",
             Self::Directories => "directories",
             Self::SessionContext => "session_context",
             Self::Hash => "hash",

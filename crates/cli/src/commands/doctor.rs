@@ -3,8 +3,8 @@ use std::io;
 use std::path::Path;
 
 use anstyle::Style;
-use backstory_core::agent::gemini::is_unique;
 use backstory_core::agent::gemini::retention::short_id;
+use backstory_core::id::is_uuid;
 
 use crate::context::Context;
 use crate::error::{Exit, Result};
@@ -134,7 +134,7 @@ impl Page<'_> {
         self.heading("Skipped on purpose", Some(skipped.len() as u64))?;
         let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for skipped in skipped {
-            reasons.entry(skipped.why).or_default().push(&skipped.path);
+            reasons.entry(&*skipped.why).or_default().push(&skipped.path);
         }
         let mut reasons: Vec<_> = reasons.into_iter().collect();
         reasons.sort_by_key(|(_, paths)| std::cmp::Reverse(paths.len()));
@@ -291,7 +291,7 @@ impl Page<'_> {
             };
             let file = name(&deletion.file);
             let what = match &deletion.session {
-                Some(id) if !verbose && is_unique(id) => id.chars().take(8).collect(),
+                Some(id) if !verbose && is_uuid(id) => id.chars().take(8).collect(),
                 Some(id) if !verbose => id.clone(),
                 None if !verbose => short_id(file).unwrap_or(file).to_owned(),
                 _ => file.to_owned(),

@@ -30,10 +30,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{Assembled, Holding};
 use backstory_core::archive::ArchiveError;
+use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::{Collection, NotOne};
-use backstory_core::discover::{Found, Looked, Problem};
+use backstory_core::discover::{Discovery, Problem, SearchedPlace};
+use backstory_core::facts::Contents;
 use backstory_core::model::{Session, SessionKind};
 use backstory_core::pricing::{PricingError, Table};
 use backstory_core::query;
@@ -136,7 +137,7 @@ fn open_session(
     ctx: &Context,
     printer: &mut Printer,
     name: &OsStr,
-) -> Result<(Library, Assembled)> {
+) -> Result<(Library, SessionFacts)> {
     let path = Path::new(name);
     if path.is_file() {
         let library = Library::of_file(ctx, printer, path)?;
@@ -169,9 +170,9 @@ fn open_session(
 fn no_conversation(ctx: &Context, path: &Path, library: &Library) -> Failure {
     let failure = Failure::new(format!("`{}` holds no conversation", ctx.show(path)));
     let files = library.archive.files().unwrap_or_default();
-    match files.first().map(|file| &file.about.what) {
-        Some(Holding::Nothing(shape)) => failure.because(format!("the file is: {}", shape.name())),
-        Some(Holding::Unreadable) => failure.because("it cannot be read"),
+    match files.first().map(|file| &file.about.contents) {
+        Some(Contents::Nothing(what)) => failure.because(format!("the file is: {what}")),
+        Some(Contents::Unreadable) => failure.because("it cannot be read"),
         _ => failure,
     }
 }
@@ -242,7 +243,7 @@ fn cannot_count(error: ArchiveError) -> Failure {
 }
 
 /// There is no session at all: where it looked, and what to do.
-fn empty(ctx: &Context, found: &Found) -> Failure {
+fn empty(ctx: &Context, found: &Discovery) -> Failure {
     let mut failure = Failure::nothing("no sessions of Gemini CLI were found");
     for looked in &found.looked {
         let state = state(found, looked);
@@ -252,7 +253,7 @@ fn empty(ctx: &Context, found: &Found) -> Failure {
 }
 
 /// Describes a place in which nothing was found.
-fn state(found: &Found, looked: &Looked) -> &'static str {
+fn state(found: &Discovery, looked: &SearchedPlace) -> &'static str {
     let is_below = |problem: &Problem| problem.path.starts_with(&looked.path);
     match looked.exists {
         false => "not there",

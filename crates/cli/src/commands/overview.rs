@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use backstory_core::collection::Collection;
-use backstory_core::discover::Found;
+use backstory_core::discover::Discovery;
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::model::Session;
 use backstory_core::pricing::Bill;
@@ -23,7 +23,7 @@ use crate::output::chart::bar;
 use crate::output::number::{count, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 use crate::survey::Survey;
-use crate::survey::report::{Deletion, Looked, Report};
+use crate::survey::report::{Deletion, Report, SearchedPlace};
 
 /// The days that are looked back on, today included.
 const DAYS: i64 = 7;
@@ -47,7 +47,7 @@ struct Document<'a> {
     sessions: usize,
     faults: FaultsRow,
     at_risk: &'a [&'a Deletion],
-    looked: &'a [Looked],
+    looked: &'a [SearchedPlace],
     roots: &'a [String],
 }
 
@@ -143,7 +143,7 @@ fn rows<'a>(sums: impl Iterator<Item = (String, &'a Sum)>) -> Vec<SumRow> {
 fn empty(
     ctx: &Context,
     printer: &mut Printer,
-    found: &Found,
+    found: &Discovery,
     only_antigravity: bool,
 ) -> Result<()> {
     printer.line(Line::new().styled(style::HEADING, "No sessions of Gemini CLI were found."))?;

@@ -2,11 +2,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use backstory_core::agent::gemini::{self, Search};
 use backstory_core::collection::Collection;
 use backstory_core::export::json::{Time, UsageRow};
 use backstory_core::file::Existing;
 use backstory_core::pricing::Bill;
+use backstory_core::projects::{Search, find_projects};
 use backstory_core::query::projects::{ProjectAnswer, projects, unresolved};
 use backstory_core::read::bytes::{SETTINGS_LIMIT, read_text};
 use serde::Serialize;
@@ -130,7 +130,7 @@ pub(crate) fn scan(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
     });
     let roots = ctx.projects.scan.clone().unwrap_or_else(|| usual.collect());
     let end = Instant::now() + PATIENCE;
-    gemini::find_projects(&hashes, &Search { roots, depth: DEPTH }, &|| Instant::now() < end)
+    find_projects(&hashes, &Search { roots, depth: DEPTH }, &|| Instant::now() < end)
 }
 
 fn print(

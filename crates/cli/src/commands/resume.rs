@@ -2,8 +2,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use backstory_core::agent::gemini::is_unique;
 use backstory_core::clean::is_unsafe;
+use backstory_core::id::is_uuid;
 use backstory_core::model::SessionKind;
 use serde::Serialize;
 
@@ -54,7 +54,7 @@ struct Document<'a> {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result<Exit> {
     let (library, assembled) = super::open_session(ctx, printer, &args.session)?;
     let session = &assembled.session;
-    if session.kind != SessionKind::Main || !is_unique(&session.id) {
+    if session.kind != SessionKind::Main || !is_uuid(&session.id) {
         return Err(Failure::new(format!("Gemini CLI cannot resume `{}`", session.id))
             .because(match session.kind {
                 SessionKind::Main => "its file has no session id".to_owned(),

@@ -3,7 +3,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anstyle::Style;
-use backstory_core::agent::gemini::{Assembled, View};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::View;
 use backstory_core::export::json;
 use backstory_core::model::{Fate, Message, Session, ToolStatus};
 use backstory_core::pricing::Bill;
@@ -163,7 +164,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
     Ok(super::strictly(ctx, &library))
 }
 
-fn keep_part(messages: &mut Vec<Message>, assembled: &Assembled, part: usize) -> Result<()> {
+fn keep_part(messages: &mut Vec<Message>, assembled: &SessionFacts, part: usize) -> Result<()> {
     let parts = assembled.files.len();
     if part == 0 || part > parts {
         return Err(Failure::new(format!("there is no part {part}"))

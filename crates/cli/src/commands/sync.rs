@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use backstory_core::archive::{Archive, Captured, Machine, Synced, Texted};
-use backstory_core::discover::Found;
+use backstory_core::discover::Discovery;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -102,7 +102,7 @@ fn read_and_capture(
     ctx: &Context,
     printer: &mut Printer,
     archive: &mut Archive,
-    mut found: Found,
+    mut found: Discovery,
     machine: Machine<'_>,
 ) -> Result<(Synced, Captured)> {
     const TRIES: usize = 3;

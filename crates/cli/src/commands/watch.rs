@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use backstory_core::archive::{ArchiveError, Captured, Synced};
-use backstory_core::discover::Found;
+use backstory_core::discover::Discovery;
 use backstory_core::model::{Session, State};
 use backstory_core::pricing::Bill;
 use backstory_core::query::usage::session_costs;
@@ -103,7 +103,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
     let look = || survey::discover(&ctx.env, &ctx.from, &ctx.roots);
     let mut found = look();
     let mut watcher = Watcher::new(look, &found, args.poll.map(Duration::from_secs));
-    let mut library = Library::of_archive(ctx, archive, Found::default())?;
+    let mut library = Library::of_archive(ctx, archive, Discovery::default())?;
     let mut before = None;
     loop {
         match refresh(ctx, printer, &mut library, found) {
@@ -153,7 +153,7 @@ fn refresh(
     ctx: &Context,
     printer: &Printer,
     library: &mut Library,
-    found: Found,
+    found: Discovery,
 ) -> std::result::Result<(Marks, Synced, Captured), ArchiveError> {
     let progress = printer.progress(found.sources.len());
     let synced = library.refresh(ctx, found, &|_| progress.tick())?;

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::gemini::retention::{ChatFile, Early, Retention, Why, plan};
-use backstory_core::agent::gemini::{Candidates, Holding, SessionFile, is_hash};
 use backstory_core::archive::{Archive, ArchiveError};
 use backstory_core::env::Env;
+use backstory_core::facts::{Contents, SessionFile};
+use backstory_core::projects::{ProjectHints, is_hash};
 use jiff::Timestamp;
 
 use super::file::FileRead;
@@ -58,7 +59,7 @@ impl<'a> Chats<'a> {
             Some(Doomed {
                 path: file.source.path.clone(),
                 session: file.session_id().map(str::to_owned),
-                resumable: file.session().is_some_and(|session| session.resumable),
+                resumable: file.session().is_some_and(|session| session.is_resumable),
                 kept: file.is_kept,
                 at: deletion.at,
                 why: deletion.why,
@@ -76,7 +77,7 @@ pub(crate) fn soonest(
     env: &Env,
     now: Timestamp,
 ) -> Result<Vec<PathBuf>, ArchiveError> {
-    let mut projects = archive.projects(&Candidates::default())?;
+    let mut projects = archive.projects(&ProjectHints::default())?;
     let mut out: Vec<(bool, Option<Timestamp>, PathBuf)> = Vec::new();
     for (folder, files) in archive.uncaptured_chats()? {
         let Some(root) = folder.parent().and_then(Path::parent).filter(|_| is_cleaned(&folder))
@@ -86,7 +87,7 @@ pub(crate) fn soonest(
         let chats = folder.join("chats");
         let is_here = |path: &Path| path.parent() == Some(&chats) && is_chat(path);
         let candidates = files.iter().filter(|(path, _)| is_here(path)).map(|(path, what)| {
-            let session = if let Holding::Session(session) = what { Some(session) } else { None };
+            let session = if let Contents::Session(session) = what { Some(session) } else { None };
             chat(&name(path), session, now)
         });
         let project = projects.resolve(Some(&folder), None);
@@ -114,7 +115,7 @@ fn is_chat(path: &Path) -> bool {
 }
 
 fn chat(name: &str, session: Option<&SessionFile>, now: Timestamp) -> ChatFile {
-    let session = session.filter(|session| session.is_offered());
+    let session = session.filter(|session| session.is_offered);
     // A time that is missing is the moment of loading to Gemini CLI.
     let resumable_since = session.map(|session| session.updated.unwrap_or(now));
     ChatFile { name: name.to_owned(), resumable_since }

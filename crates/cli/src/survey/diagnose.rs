@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use super::deletions::{Chats, Doomed};
 use super::file::{FileRead, Holds};
 use super::report::{
-    Check, Deletion, Fault, Found, Looked, Problem, Project, Records, Report, Retention, Skipped,
+    Check, Deletion, Fault, Found, Problem, Project, Records, Report, Retention, SearchedPlace,
+    Skipped,
 };
 use super::settings::{self, Decided};
 use super::{ProjectFiles, Survey};
@@ -18,7 +19,7 @@ use super::{ProjectFiles, Survey};
 impl Report {
     pub(crate) fn new(survey: &Survey, env: &Env, now: Timestamp) -> Self {
         let found = &survey.found;
-        let looked = |l: &backstory_core::discover::Looked| Looked {
+        let looked = |l: &backstory_core::discover::SearchedPlace| SearchedPlace {
             path: text(&l.path),
             why: l.why.clone(),
             exists: l.exists,
@@ -123,7 +124,7 @@ fn kinds(files: &[FileRead]) -> Vec<Found> {
     let mut kinds: Vec<Found> = Vec::new();
     for file in files {
         let kind = match &file.holds {
-            Holds::Session(..) => file.source.kind.name(),
+            Holds::Session(..) => file.source.kind.label(),
             Holds::Other(name) => name,
             Holds::Nothing(_) => continue,
         };
@@ -140,9 +141,10 @@ fn kinds(files: &[FileRead]) -> Vec<Found> {
 
 /// Passed over by their names, and by their content.
 fn skipped(survey: &Survey) -> Vec<Skipped> {
-    let by_name = survey.found.skipped.iter().map(|s| Skipped { path: text(&s.path), why: s.why });
-    let by_content = survey.files.iter().filter_map(|file| match file.holds {
-        Holds::Nothing(why) => Some(Skipped { path: text(&file.source.path), why }),
+    let by_name =
+        survey.found.skipped.iter().map(|s| Skipped { path: text(&s.path), why: s.why.into() });
+    let by_content = survey.files.iter().filter_map(|file| match &file.holds {
+        Holds::Nothing(why) => Some(Skipped { path: text(&file.source.path), why: why.clone() }),
         _ => None,
     });
     let mut all: Vec<Skipped> = by_name.chain(by_content).collect();

@@ -1,8 +1,10 @@
 //! One file as the doctor sees it: what it holds, what was wrong with it.
 
-use backstory_core::agent::gemini::{Holding, SessionFile, Shape};
+use std::borrow::Cow;
+
 use backstory_core::archive::FileRow;
-use backstory_core::discover::Source;
+use backstory_core::discover::{Source, SourceKind};
+use backstory_core::facts::{Contents, SessionFile};
 use backstory_core::fault::{Fault, Faults};
 
 pub(crate) struct FileRead {
@@ -21,24 +23,22 @@ pub(crate) enum Holds {
     /// Something else that is of use; what to call it.
     Other(&'static str),
     /// Nothing of use; why.
-    Nothing(&'static str),
+    Nothing(Cow<'static, str>),
 }
 
 impl FileRead {
     /// `id` is the session that the file was found to belong to.
     pub(super) fn new(row: FileRow, id: Option<&str>) -> Self {
         let FileRow { source, about, .. } = row;
-        let holds = match (about.what, id) {
-            (Holding::Session(file), Some(id)) => Holds::Session(id.to_owned(), file),
-            (Holding::Nothing(Shape::NotJson), _) => Holds::Other(source.kind.name()),
-            (Holding::History, _) if source.kind.is_session() => {
-                Holds::Other(Shape::History.name())
+        let holds = match (about.contents, id) {
+            (Contents::Session(file), Some(id)) => Holds::Session(id.to_owned(), file),
+            (Contents::Unrecognized, _) => Holds::Other(source.kind.label()),
+            (Contents::History, _) if source.kind.is_session() => Holds::Other("saved history"),
+            (Contents::Prompts, _) if source.kind.is_session() => {
+                Holds::Other(SourceKind::PromptLog.label())
             }
-            (Holding::Prompts, _) if source.kind.is_session() => {
-                Holds::Other(Shape::PromptLog.name())
-            }
-            (Holding::Nothing(shape), _) => Holds::Nothing(shape.name()),
-            _ => Holds::Other(source.kind.name()),
+            (Contents::Nothing(what), _) => Holds::Nothing(what),
+            _ => Holds::Other(source.kind.label()),
         };
         Self { source, holds, faults: about.faults, is_newest: true, is_kept: false }
     }

@@ -14,9 +14,9 @@ pub(crate) mod settings;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini;
+use backstory_core::agent::Agents;
 use backstory_core::archive::FileRow;
-use backstory_core::discover::{Found, SourceState};
+use backstory_core::discover::{Discovery, SourceState};
 use backstory_core::env::Env;
 use backstory_core::model::Session;
 
@@ -29,7 +29,7 @@ pub(crate) use projects::ProjectFiles;
 
 /// Every file that was read, by itself and by project.
 pub(crate) struct Survey<'a> {
-    pub(crate) found: &'a Found,
+    pub(crate) found: &'a Discovery,
     /// In the order of their paths.
     pub(crate) files: Vec<FileRead>,
     /// The largest first.
@@ -93,12 +93,12 @@ fn mark_newest(files: &mut [FileRead]) {
 }
 
 /// Looks in the given places, or, without any, in the usual ones and in `roots`.
-pub(crate) fn discover(env: &Env, given: &[PathBuf], roots: &[PathBuf]) -> Found {
-    let mut all = Found::default();
+pub(crate) fn discover(env: &Env, given: &[PathBuf], roots: &[PathBuf]) -> Discovery {
+    let mut all = Discovery::default();
     if given.is_empty() {
-        all.add(gemini::discover(env));
+        all.add(Agents::default().discover(env));
         for root in roots {
-            let mut found = gemini::discover_given(root);
+            let mut found = Agents::default().discover_at(root);
             for looked in &mut found.looked {
                 "`roots` in the config file".clone_into(&mut looked.why);
             }
@@ -106,7 +106,7 @@ pub(crate) fn discover(env: &Env, given: &[PathBuf], roots: &[PathBuf]) -> Found
         }
     } else {
         for path in given {
-            all.add(gemini::discover_given(path));
+            all.add(Agents::default().discover_at(path));
         }
     }
     all.settle();

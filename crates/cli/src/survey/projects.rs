@@ -5,10 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_core::agent::gemini::Projects;
+use backstory_core::agent::Agents;
 use backstory_core::discover::Skipped;
 use backstory_core::model::Session;
 use backstory_core::project::{Project, Proof};
+use backstory_core::projects::Projects;
 use jiff::Timestamp;
 
 use super::Owners;
@@ -102,7 +103,7 @@ impl Folders {
     fn project(&mut self, folder: &Arc<Path>) -> Arc<Project> {
         let Self { known, learned, .. } = self;
         let find = || {
-            learned.learn_folder(folder);
+            Agents::default().iter().for_each(|agent| agent.learn_folder(folder, learned));
             learned.resolve(Some(folder), None)
         };
         known.entry(folder.clone()).or_insert_with(find).clone()

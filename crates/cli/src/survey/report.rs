@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 use super::keeping::Keeping;
 use crate::output::number::json_time;
@@ -10,7 +11,7 @@ use crate::output::number::json_time;
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) schema: &'static str,
-    pub(crate) looked: Vec<Looked>,
+    pub(crate) looked: Vec<SearchedPlace>,
     pub(crate) roots: Vec<String>,
     pub(crate) found: Vec<Found>,
     pub(crate) skipped: Vec<Skipped>,
@@ -31,7 +32,7 @@ pub(crate) struct Report {
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Looked {
+pub(crate) struct SearchedPlace {
     pub(crate) path: String,
     pub(crate) why: String,
     pub(crate) exists: bool,
@@ -48,7 +49,7 @@ pub(crate) struct Found {
 #[derive(Debug, Serialize)]
 pub(crate) struct Skipped {
     pub(crate) path: String,
-    pub(crate) why: &'static str,
+    pub(crate) why: Cow<'static, str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]

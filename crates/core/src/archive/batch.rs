@@ -11,18 +11,21 @@ use super::digest::Digest;
 use super::fingerprint::Look;
 use super::forget::{forget_source, forgotten};
 use super::machine::MachineId;
+use super::reading::Reading;
 use super::settle::{resolve_all, resolved};
 use super::sources::{self, New, Version};
 use super::sync::Setup;
 use super::versions::lacks_messages;
 use super::web::{self, Names, Web};
 use super::{ArchiveError, codec, ledger};
-use crate::agent::gemini::{
-    self, About, Holds, Kept, Membership, Projects, Scanned, Typed, is_nameless, keys,
-    learn_projects, memberships, restore,
-};
+use crate::agent::Agents;
+use crate::assemble::{Membership, ScannedSource, keys, memberships};
 use crate::discover::{Archived, SourceState};
+use crate::facts::{Contents, Form, PartFacts, PromptLine};
 use crate::path_text::to_text;
+use crate::project::Proof;
+use crate::projects::Projects;
+use crate::read::bytes::Disk;
 
 /// A source on its way into the archive.
 pub(super) struct Incoming {
@@ -31,7 +34,7 @@ pub(super) struct Incoming {
     pub(super) look: Look,
     /// The content that was read; none when it could not be read.
     pub(super) digest: Option<Digest>,
-    pub(super) kept: Kept,
+    pub(super) reading: Reading,
     pub(super) origin: Origin,
     /// Where the bytes begin that no earlier sync has read.
     pub(super) new_from: u64,
@@ -49,6 +52,13 @@ pub(super) enum Origin {
         /// Whether it is a file of this machine, so that the next sync sees whether it is there.
         is_own: bool,
     },
+}
+
+impl Origin {
+    /// Returns whether the file is one of this machine.
+    fn is_here(self) -> bool {
+        !matches!(self, Self::Archive { is_own: false })
+    }
 }
 
 /// What a source is written into.
@@ -70,6 +80,7 @@ pub(super) const SEARCHED: &str = "searched";
 /// What is carried from batch to batch.
 pub(super) struct Batch<'a> {
     pub(super) setup: &'a Setup<'a>,
+    pub(super) agents: Agents,
     pub(super) projects: Projects,
     pub(super) names: Names,
     /// The sessions that must not come back, as they were when the batch began.
@@ -83,10 +94,36 @@ pub(super) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(setup: &'a Setup<'a>, projects: Projects) -> Self {
+    pub(super) fn new(setup: &'a Setup<'a>, agents: Agents, projects: Projects) -> Self {
         let (names, forgotten) = (Names::default(), HashSet::new());
         let (new_text, searched) = (Vec::new(), None);
-        Self { setup, projects, names, forgotten, logs_changed: false, new_text, searched }
+        Self { setup, agents, projects, names, forgotten, logs_changed: false, new_text, searched }
+    }
+
+    /// Learns from sources where their projects are. Reads files, so not for use within a transaction.
+    pub(super) fn learn(&mut self, incoming: &[Incoming]) {
+        let parts = || {
+            incoming
+                .iter()
+                .flat_map(|one| one.reading.scanned.facts.parts.iter().map(move |part| (one, part)))
+        };
+        for path in parts().flat_map(|(_, part)| &part.directories) {
+            self.projects.propose(path, Proof::Directories);
+        }
+        // Looks into the sessions of projects whose path nothing has revealed so far.
+        let is_telling = |(one, part): &(&Incoming, &PartFacts)| {
+            one.origin.is_here() && part.form != Form::History
+        };
+        for (one, part) in parts().filter(is_telling) {
+            let source = &one.reading.scanned.source;
+            let named = part.project.as_deref();
+            let Some(hash) = self.projects.unresolved(source.folder(), named) else { continue };
+            if let Some(agent) = self.agents.get(&source.agent)
+                && self.projects.wants_hints(&hash)
+            {
+                self.projects.follow(&hash, &agent.hints(source, part, &Disk));
+            }
+        }
     }
 
     /// Writes sources, and the sessions they touch. `written` is told the row of each, by its place in the
@@ -97,7 +134,6 @@ impl<'a> Batch<'a> {
         incoming: Vec<Incoming>,
         mut written: impl FnMut(usize, i64) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        learn_projects(incoming.iter().map(|one| &one.kept.scanned), &mut self.projects);
         self.forgotten = forgotten(db)?;
         // Until this text was searched too, it is not true.
         if let Some(searched) = ledger::note(db, SEARCHED)? {
@@ -105,13 +141,15 @@ impl<'a> Batch<'a> {
             ledger::remove_note(db, SEARCHED)?;
         }
         let mut touched: BTreeSet<String> = BTreeSet::new();
-        let mut fresh: HashMap<i64, Scanned> = HashMap::new();
+        let mut fresh: HashMap<i64, ScannedSource> = HashMap::new();
         // What has a name goes in first: it may name the rest.
-        let (nameless, named): (Vec<_>, Vec<_>) =
-            incoming.into_iter().enumerate().partition(|(_, one)| is_nameless(&one.kept.scanned));
+        let (nameless, named): (Vec<_>, Vec<_>) = incoming
+            .into_iter()
+            .enumerate()
+            .partition(|(_, one)| one.reading.scanned.facts.is_nameless());
         let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
         for (place, one) in named {
-            folders.extend(one.kept.scanned.source.folder().map(Path::to_owned));
+            folders.extend(one.reading.scanned.source.folder().map(Path::to_owned));
             written(place, self.put(db, one, &mut touched, &mut fresh)?)?;
         }
         self.names.clear();
@@ -122,7 +160,8 @@ impl<'a> Batch<'a> {
             self.rename(db, &folder, &mut touched)?;
         }
         self.weave(db, touched, fresh)?;
-        ledger::set_note(db, "projects", &self.projects.store())?;
+        let learned = codec::encode(self.projects.learned(), "projects")?;
+        ledger::set_note(db, "projects", &learned)?;
         if self.logs_changed {
             ledger::set_note(db, UNSETTLED, &[])?;
         }
@@ -141,15 +180,15 @@ impl<'a> Batch<'a> {
         db: &Transaction<'_>,
         incoming: Incoming,
         touched: &mut BTreeSet<String>,
-        fresh: &mut HashMap<i64, Scanned>,
+        fresh: &mut HashMap<i64, ScannedSource>,
     ) -> Result<i64, ArchiveError> {
-        let (number, state) = match slot(db, &incoming)? {
+        let (number, state) = match slot(db, self.agents, &incoming)? {
             Slot::Same(number) => return Ok(number),
             Slot::Known(number) => (Some(number), incoming.state),
             Slot::New(state) => (None, state),
         };
-        let Incoming { machine, look, digest, kept, new_from, .. } = incoming;
-        let Kept { mut scanned, stored, offset, known_keys } = kept;
+        let Incoming { machine, look, digest, reading, new_from, .. } = incoming;
+        let Reading { mut scanned, resume, known_keys } = reading;
         if let Some(number) = number {
             touched.extend(web::groups(db, number)?);
         }
@@ -159,9 +198,13 @@ impl<'a> Batch<'a> {
         let members = memberships(&scanned, &mut self.projects, &named);
         let excluded = self.is_excluded(&scanned, &members);
         let kept = !excluded && !self.holds_forgotten(&scanned, &members);
-        let is_conversation = matches!(scanned.holds, Holds::Sessions(_) | Holds::History(_));
-        let is_read = !matches!(scanned.holds, Holds::Attached | Holds::Prompts(_));
-        let packed = (kept && is_read).then(|| sources::pack(db, stored, source)).transpose()?;
+        let facts = &scanned.facts;
+        let is_read = !matches!(facts.contents, Contents::Attachment | Contents::Prompts);
+        let offset = resume.as_ref().map(|resume| resume.offset);
+        let packed = match kept && is_read {
+            true => Some(sources::pack(db, facts, resume, source)?),
+            false => None,
+        };
         let new = New {
             source,
             machine: &machine,
@@ -169,27 +212,27 @@ impl<'a> Batch<'a> {
             look,
             offset: offset.filter(|_| packed.is_some()),
             digest: digest.as_ref(),
-            nameless: is_nameless(&scanned),
-            about: &About::of(&scanned),
-            problems: gemini::token_problems(&scanned),
+            nameless: facts.is_nameless(),
+            about: &facts.summary(),
+            problems: facts.problem_count(),
             kept,
-            scan: packed.as_deref(),
+            scan: packed.as_ref(),
         };
         let number = sources::put(db, &new, number)?;
         if kept && source.kind.is_text() {
             self.new_text.push((number, new_from));
         }
-        if let Holds::Prompts(typed) = &scanned.holds {
+        if facts.contents == Contents::Prompts {
             self.logs_changed = true;
-            put_typed(db, number, if excluded { &[] } else { typed }, &self.forgotten)?;
+            put_typed(db, number, if excluded { &[] } else { &facts.prompts }, &self.forgotten)?;
         }
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
-        if !kept || !is_conversation {
+        if !kept || !facts.is_conversation() {
             return Ok(number);
         }
         for member in &members {
             db.prepare_cached("INSERT OR IGNORE INTO members VALUES (?1, ?2, ?3)")?
-                .execute(params![member.group, number, member.hash])?;
+                .execute(params![member.group, number, member.project])?;
             self.logs_changed |= touched.insert(member.group.clone());
         }
         hold(db, number, &scanned, &known_keys)?;
@@ -199,26 +242,29 @@ impl<'a> Batch<'a> {
     }
 
     /// Returns whether its project must stay out.
-    fn is_excluded(&mut self, scanned: &Scanned, members: &[Membership]) -> bool {
+    fn is_excluded(&mut self, scanned: &ScannedSource, members: &[Membership]) -> bool {
         let source = &scanned.source;
-        let mut hashes: Vec<Option<&str>> = members.iter().map(|m| m.hash.as_deref()).collect();
-        if hashes.is_empty() {
-            hashes.push(None);
+        let mut named: Vec<Option<&str>> = members.iter().map(|m| m.project.as_deref()).collect();
+        if named.is_empty() {
+            named.push(None);
         }
-        hashes.into_iter().any(|hash| {
-            let project = self.projects.resolve(source.folder(), hash);
+        named.into_iter().any(|named| {
+            let project = self.projects.resolve(source.folder(), named);
             self.setup.exclude.takes(&project)
         })
     }
 
     /// Returns whether a source has something of a session that was forgotten. Subagents that are not
     /// marked as such are recognized when sessions are put together.
-    fn holds_forgotten(&self, scanned: &Scanned, members: &[Membership]) -> bool {
+    fn holds_forgotten(&self, scanned: &ScannedSource, members: &[Membership]) -> bool {
         let forgotten = &self.forgotten;
-        match &scanned.holds {
-            Holds::Prompts(typed) => typed.iter().any(|typed| forgotten.contains(&typed.session)),
-            Holds::Attached => {
-                restore::owner(&scanned.source).is_some_and(|o| forgotten.contains(o))
+        let ScannedSource { source, facts } = scanned;
+        match &facts.contents {
+            Contents::Prompts => facts.prompts.iter().any(|line| forgotten.contains(&line.session)),
+            Contents::Attachment => {
+                let agent = self.agents.get(&source.agent);
+                let owner = agent.and_then(|agent| agent.owner(source));
+                owner.is_some_and(|owner| forgotten.contains(owner))
             }
             _ => members.iter().any(|member| forgotten.contains(&member.group)),
         }
@@ -248,7 +294,7 @@ impl<'a> Batch<'a> {
         number: i64,
         touched: &mut BTreeSet<String>,
     ) -> Result<(), ArchiveError> {
-        let Some(scanned) = sources::scanned(db, number)? else { return Ok(()) };
+        let Some(scanned) = sources::scanned(db, self.agents, number)? else { return Ok(()) };
         let names = &self.names;
         let named = |folder: &Path, short: &str| names.find(db, folder, short);
         let members = memberships(&scanned, &mut self.projects, &named);
@@ -258,7 +304,7 @@ impl<'a> Batch<'a> {
             db.execute("DELETE FROM members WHERE source = ?1", [number])?;
             for member in &members {
                 db.prepare_cached("INSERT OR IGNORE INTO members VALUES (?1, ?2, ?3)")?
-                    .execute(params![member.group, number, member.hash])?;
+                    .execute(params![member.group, number, member.project])?;
             }
             touched.extend(before);
             touched.extend(after);
@@ -281,14 +327,14 @@ impl<'a> Batch<'a> {
         &mut self,
         db: &Transaction<'_>,
         touched: BTreeSet<String>,
-        mut fresh: HashMap<i64, Scanned>,
+        mut fresh: HashMap<i64, ScannedSource>,
     ) -> Result<(), ArchiveError> {
         let forgotten = forgotten(db)?;
         let mut touched = touched;
         loop {
-            let web = Web::from(db, touched, &mut fresh)?;
+            let web = Web::from(db, self.agents, touched, &mut fresh)?;
             let groups = web.groups.clone();
-            let assembled = web.assemble(db, &mut self.projects);
+            let assembled = web.assemble(db, self.agents, &mut self.projects);
             let unwanted = assembled.iter().filter(|a| forgotten.contains(&a.session.id));
             let unwanted: BTreeSet<i64> = unwanted
                 .flat_map(|assembled| &assembled.files)
@@ -313,14 +359,14 @@ impl<'a> Batch<'a> {
 }
 
 /// Decides which row a source goes into, and what becomes of the versions of it that are there.
-fn slot(db: &Transaction<'_>, incoming: &Incoming) -> Result<Slot, ArchiveError> {
-    let path = &incoming.kept.scanned.source.path;
+fn slot(db: &Transaction<'_>, agents: Agents, incoming: &Incoming) -> Result<Slot, ArchiveError> {
+    let path = &incoming.reading.scanned.source.path;
     let versions = sources::versions(db, &incoming.machine, path)?;
     let current = versions.last().filter(|version| version.state != SourceState::Replaced);
     match incoming.origin {
         Origin::Archive { is_own } => slot_of_import(db, incoming, &versions, current, is_own),
         Origin::Disk | Origin::Grown => match current {
-            Some(current) => slot_of_read(db, incoming, current),
+            Some(current) => slot_of_read(db, agents, incoming, current),
             None => Ok(Slot::New(incoming.state)),
         },
     }
@@ -329,11 +375,12 @@ fn slot(db: &Transaction<'_>, incoming: &Incoming) -> Result<Slot, ArchiveError>
 /// A file that was read again.
 fn slot_of_read(
     db: &Transaction<'_>,
+    agents: Agents,
     incoming: &Incoming,
     current: &Version,
 ) -> Result<Slot, ArchiveError> {
-    let scanned = &incoming.kept.scanned;
-    if matches!(scanned.holds, Holds::Unreadable) && current.digest.is_some() {
+    let facts = &incoming.reading.scanned.facts;
+    if facts.contents == Contents::Unreadable && current.digest.is_some() {
         // What was read before stays; the file is tried again the next time.
         distrust(db, current.number)?;
         return Ok(Slot::Same(current.number));
@@ -348,7 +395,8 @@ fn slot_of_read(
     // Without its bytes an older version is worth keeping only for the facts that were read of it.
     let is_worth_keeping = current.captured > 0
         || sources::has_typed(db, current.number)?
-        || sources::scanned(db, current.number)?.is_some_and(|old| lacks_messages(scanned, &old));
+        || sources::scanned(db, agents, current.number)?
+            .is_some_and(|old| lacks_messages(facts, &old.facts));
     if is_worth_keeping {
         sources::replace(db, current.number)?;
         return Ok(Slot::New(incoming.state));
@@ -404,7 +452,7 @@ fn slot_of_import(
 fn hold(
     db: &Connection,
     number: i64,
-    scanned: &Scanned,
+    scanned: &ScannedSource,
     known: &FxHashSet<i64>,
 ) -> rusqlite::Result<()> {
     let mut keys = keys(scanned);
@@ -428,7 +476,7 @@ fn hold(
 fn put_typed(
     db: &Connection,
     source: i64,
-    typed: &[Typed],
+    typed: &[PromptLine],
     forgotten: &HashSet<String>,
 ) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM typed WHERE source = ?1")?.execute([source])?;

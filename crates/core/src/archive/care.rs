@@ -164,7 +164,7 @@ impl Archive {
         if is_changed && size == captured {
             out.problems.push(format!("`{path}`: the captured bytes are not those that were read"));
         }
-        if sources::scanned(&self.db, number).is_err() {
+        if sources::scanned(&self.db, self.agents, number).is_err() {
             out.problems.push(format!("`{path}`: what was read of it cannot be decoded"));
         }
         progress(captured);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::gemini::{Assembled, Placed, Said};
+use crate::assemble::{MessageEntry, SessionFacts};
+use crate::facts::MessageFacts;
 use crate::model::{Call, MessageKind, Session, ToolUse};
 
 /// Enough of a prompt to know it by.
@@ -33,35 +34,35 @@ pub struct TokenProblem {
 
 impl Detail {
     /// Counts the messages of a session; what they hold goes into the facts.
-    pub fn of(session: &Session, mut messages: Vec<Placed>) -> Self {
+    pub fn of(session: &Session, mut messages: Vec<MessageEntry>) -> Self {
         let mut detail = Self::default();
         let mut reading = Reading::default();
-        for placed in messages.iter_mut().filter(|placed| !placed.said.is_copy) {
-            let said = &mut placed.said;
+        for placed in messages.iter_mut().filter(|placed| !placed.facts.is_copy) {
+            let said = &mut placed.facts;
             if matches!(said.kind, MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell) {
                 let typed = said.typed.take().unwrap_or_default();
                 reading.prompt = Some(Prompt { id: said.id.clone(), typed, listed: None });
             }
             // What was imported happened in the session it was imported from.
             if placed.owned {
-                detail.tool_uses(&mut placed.said, &mut reading);
+                detail.tool_uses(&mut placed.facts, &mut reading);
                 detail.call(session, placed, &mut reading);
             }
         }
         detail
     }
 
-    fn call(&mut self, session: &Session, placed: &mut Placed, reading: &mut Reading) {
-        let said = &mut placed.said;
-        let Some(tokens) = said.tokens else { return };
+    fn call(&mut self, session: &Session, placed: &mut MessageEntry, reading: &mut Reading) {
+        let said = &mut placed.facts;
+        let Some(facts) = said.call.take() else { return };
         let call = Call {
             message: std::mem::take(&mut said.id),
             prompt: reading.prompt.as_mut().map(|prompt| self.prompt(prompt)),
             at: said.at.or(session.started).or(session.updated),
             undated: said.at.is_none(),
             model: said.model.as_deref().map(|model| self.model(model)),
-            usage: tokens.usage(),
-            at_least: placed.at_least,
+            usage: facts.usage,
+            at_least: placed.at_least || facts.at_least,
             current: placed.current.is_some(),
         };
         self.calls.push(call);
@@ -84,7 +85,7 @@ impl Detail {
         })
     }
 
-    fn tool_uses(&mut self, said: &mut Said, reading: &mut Reading) {
+    fn tool_uses(&mut self, said: &mut MessageFacts, reading: &mut Reading) {
         for tool in std::mem::take(&mut said.tools) {
             let (lines_added, lines_removed) = tool.lines.unwrap_or_default();
             let fact = ToolUse {
@@ -129,16 +130,16 @@ fn place(n: usize) -> u32 {
 }
 
 /// Token counts of a session that cannot be right.
-pub fn token_problems(assembled: &Assembled) -> Vec<TokenProblem> {
+pub fn token_problems(assembled: &SessionFacts) -> Vec<TokenProblem> {
     let mut out = Vec::new();
     for placed in assembled.listed().filter(|placed| placed.owned) {
-        let Some(tokens) = &placed.said.tokens else { continue };
+        let Some(call) = &placed.facts.call else { continue };
         let file = placed.places.first().and_then(|place| assembled.files.get(place.file));
-        out.extend(tokens.problems().into_iter().map(|what| TokenProblem {
+        out.extend(call.problems().iter().map(|what| TokenProblem {
             file: file.map(|file| file.path.clone()).unwrap_or_default(),
             session: assembled.session.id.clone(),
-            message: placed.said.id.clone(),
-            what,
+            message: placed.facts.id.clone(),
+            what: what.clone(),
         }));
     }
     out

@@ -10,10 +10,13 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::text::BITS;
 use super::{Archive, ArchiveError};
-use crate::agent::gemini::{Placed, excerpt};
+use crate::assemble::MessageEntry;
 use crate::collection::Collection;
+use crate::content::excerpt;
 use crate::model::{Message, Session};
-use crate::search::{About, Extent, Fields, Filters, Finder, Found, Node, Query, Term, Where};
+use crate::search::{
+    Extent, Fields, Filters, Finder, Found, Node, Query, SourceSummary, Term, Where,
+};
 
 /// What comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +64,8 @@ pub struct TextRow {
 }
 
 impl TextRow {
-    pub fn about(&self) -> About<'_> {
-        About {
+    pub fn about(&self) -> SourceSummary<'_> {
+        SourceSummary {
             at: self.at,
             kind: Cow::Borrowed(&self.kind),
             fate: Cow::Borrowed(&self.fate),
@@ -239,7 +242,7 @@ impl Archive {
         let fields = filters.fields();
         self.each_assembled(&ids, |assembled| {
             let Some(session) = by_id.get(assembled.session.id.as_str()) else { return Ok(()) };
-            let listed: Vec<&Placed> = assembled.listed().collect();
+            let listed: Vec<&MessageEntry> = assembled.listed().collect();
             let Ok(messages) = excerpt(&assembled, &listed, self) else {
                 self.pass_over();
                 return Ok(());
@@ -248,7 +251,7 @@ impl Archive {
             for (at, message) in messages.iter().enumerate() {
                 let tools: Vec<&str> =
                     message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
-                let about = About {
+                let about = SourceSummary {
                     at: message.at,
                     kind: message.kind.name().into(),
                     fate: message.fate.name().into(),
@@ -289,14 +292,14 @@ impl Archive {
             let id = &assembled.session.id;
             let wanted = wanted.get(id.as_str()).into_iter().flatten();
             let wanted: HashSet<&str> = wanted.copied().collect();
-            let listed: Vec<&Placed> = assembled.listed().collect();
+            let listed: Vec<&MessageEntry> = assembled.listed().collect();
             // How far behind the last one that is wanted a message is, going one way and then the other.
             let mut near = vec![false; listed.len()];
             for reverse in [false, true] {
                 let mut left = 0;
                 for n in 0..listed.len() {
                     let at = if reverse { listed.len() - 1 - n } else { n };
-                    if wanted.contains(listed[at].said.id.as_str()) {
+                    if wanted.contains(listed[at].facts.id.as_str()) {
                         left = around + 1;
                     }
                     near[at] |= left > 0;
@@ -304,7 +307,7 @@ impl Archive {
                 }
             }
             let places = listed.iter().zip(near).filter(|(_, near)| *near);
-            let places: Vec<&Placed> = places.map(|(placed, _)| *placed).collect();
+            let places: Vec<&MessageEntry> = places.map(|(placed, _)| *placed).collect();
             if let Ok(messages) = excerpt(&assembled, &places, self) {
                 out.insert(id.clone(), messages);
             }

@@ -16,7 +16,6 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::batch::Batch;
 use super::sync::Setup;
 use super::{Archive, ArchiveError, Foreign, beside, ledger, web};
-use crate::agent::gemini::restore;
 use crate::discover::{Source, SourceKind, SourceState};
 use crate::path_text::from_text;
 
@@ -93,7 +92,7 @@ impl Archive {
             touched.extend(web::groups(&self.db, *number)?);
         }
         let projects = self.projects(setup.candidates)?;
-        let mut batch = Batch::new(setup, projects);
+        let mut batch = Batch::new(setup, self.agents, projects);
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for id in ids {
             db.execute(
@@ -136,10 +135,11 @@ impl Archive {
         })?;
         let wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
         let files = self.files()?;
-        let attached = files
-            .into_iter()
-            .map(|file| file.source)
-            .filter(|source| restore::owner(source).is_some_and(|owner| wanted.contains(owner)));
+        let attached = files.into_iter().map(|file| file.source).filter(|source| {
+            let agent = self.agents.get(&source.agent);
+            let owner = agent.and_then(|agent| agent.owner(source));
+            owner.is_some_and(|owner| wanted.contains(owner))
+        });
         out.extend(attached.filter(|source| source.kind != SourceKind::Subagent));
         out.sort_by_key(|source| source.archived.as_ref().map(|archived| archived.number));
         out.dedup();
@@ -256,7 +256,7 @@ fn forget_capture(db: &Connection, source: i64) -> rusqlite::Result<u64> {
 
 /// Lets the next sync read what was left out; lines of prompt logs that are gone stay.
 pub(super) fn look_again(db: &Connection) -> rusqlite::Result<()> {
-    let log = SourceKind::PromptLog.name();
+    let log = SourceKind::PromptLog.key();
     db.execute("DELETE FROM sources WHERE NOT kept AND kind != ?1", [log])?;
     db.execute(
         "UPDATE sources SET kept = 1, modified = NULL, changed = NULL, inode = NULL, digest = NULL

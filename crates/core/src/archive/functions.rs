@@ -10,7 +10,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, Result, Row};
 
-use crate::model::Usage;
+use crate::model::{Bucket, Usage};
 use crate::pricing::{Bill, Calls, Table};
 
 pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result<()> {
@@ -30,10 +30,15 @@ pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result
         })
     })?;
     let billing = Billing { prices: prices.clone() };
-    db.create_aggregate_function("bill", 12, pure, billing)
+    db.create_aggregate_function("bill", ARGUMENTS, pure, billing)
 }
 
-/// `bill(model, at, prompt, calls, caching, at_least, input, cached, output, thoughts, tool, other)`:
+/// The place of the first bucket among the arguments of `bill`, and how many there are.
+const FIRST_BUCKET: usize = 6;
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are few")]
+const ARGUMENTS: i32 = (FIRST_BUCKET + Bucket::ALL.len()) as i32;
+
+/// `bill(model, at, prompt, calls, caching, at_least, …)` and the buckets in their order:
 /// the cost of the calls of a group. A row may be several calls of one class of price; `prompt` is then the
 /// largest of theirs, and `caching` how many had anything cached.
 struct Billing {
@@ -55,16 +60,10 @@ impl Aggregate<Group, String> for Billing {
     fn step(&self, ctx: &mut Context<'_>, group: &mut Group) -> Result<()> {
         let model = ctx.get_raw(0).as_str_or_null()?;
         let at = ctx.get::<Option<i64>>(1)?.and_then(|at| Timestamp::from_millisecond(at).ok());
-        let number = |n| Ok::<u64, Error>(u64::try_from(ctx.get::<i64>(n)?).unwrap_or(0));
+        let number = |n: usize| Ok::<u64, Error>(u64::try_from(ctx.get::<i64>(n)?).unwrap_or(0));
+        let mut column = FIRST_BUCKET..;
         let calls = Calls {
-            usage: Usage {
-                input: number(6)?,
-                cached: number(7)?,
-                output: number(8)?,
-                thoughts: number(9)?,
-                tool: number(10)?,
-                other: number(11)?,
-            },
+            usage: Usage::try_from_buckets(|_| column.next().map_or(Ok(0), number))?,
             prompt: number(2)?,
             count: number(3)?,
             caching: number(4)?,

@@ -15,15 +15,17 @@ use walkdir::WalkDir;
 
 use super::batch::{Batch, Incoming, Origin};
 use super::capture::{Piece, distrust};
+use super::codec;
 use super::digest::Recorder;
 use super::fingerprint::Look;
 use super::machine::{self, MachineId};
 use super::open::{Pages, compare_version, open_unchanged};
+use super::reading::{self, Reading};
 use super::salvage::{self, Captured, Pieces, SalvagedBytes};
 use super::sources;
 use super::sync::{Machine, Setup};
 use super::{Archive, ArchiveError, ledger};
-use crate::agent::gemini::{self, Kept};
+use crate::agent::{Agents, Detail};
 use crate::discover::{Source, SourceState};
 
 /// Counts what was imported, and lists what was not.
@@ -257,9 +259,12 @@ impl Archive {
         let mut machines = Machines::new(self, other, setup)?;
         let mut projects = self.projects(setup.candidates)?;
         if let Ok(Some(learned)) = ledger::note(&other.db, "projects") {
-            projects.recall(&learned);
+            // What another archive learned is worth having, not required.
+            if let Ok(learned) = codec::decode(&learned, "projects") {
+                projects.recall(learned);
+            }
         }
-        let mut batch = Batch::new(setup, projects);
+        let mut batch = Batch::new(setup, self.agents, projects);
         let mut pieces = Pieces::new(&other.db);
         let mut waiting: Vec<(Incoming, Captured)> = Vec::new();
         let mut size = 0;
@@ -281,7 +286,7 @@ impl Archive {
                 let path = row.source.path.display();
                 done.lost.push(format!("{lost} of {} bytes of {path}", row.captured));
             }
-            let Some(kept) = other.scan(&row, &captured) else {
+            let Some(reading) = other.scan(self.agents, &row, &captured) else {
                 done.lost.push(row.source.path.display().to_string());
                 continue;
             };
@@ -295,7 +300,7 @@ impl Archive {
             let SourceRow { state, look, .. } = row;
             let digest = captured.digest.clone().filter(|digest| digest.length == look.size);
             let origin = Origin::Archive { is_own };
-            let incoming = Incoming { machine, state, look, digest, kept, origin, new_from: 0 };
+            let incoming = Incoming { machine, state, look, digest, reading, origin, new_from: 0 };
             waiting.push((incoming, captured));
         }
         if !pieces.is_complete {
@@ -386,19 +391,19 @@ impl Archive {
 
 impl Foreign {
     /// Scans a source from its captured bytes, or takes its stored scan where not all were captured.
-    fn scan(&self, row: &SourceRow, captured: &Captured) -> Option<Kept> {
+    fn scan(&self, agents: Agents, row: &SourceRow, captured: &Captured) -> Option<Reading> {
         let source = row.source.clone();
         let bytes = SalvagedBytes { db: &self.db, captured };
+        let read = |source| Some(reading::read(agents, source, &bytes, Detail::Full));
         if captured.is_whole(source.size) {
-            return Some(gemini::scan_and_store(source, &bytes));
+            return read(source);
         }
-        let stored = sources::scan(&self.db, &source, row.number).ok().flatten();
-        let stored = stored.filter(|_| self.has_digests);
-        match stored.and_then(|scan| gemini::keep_stored(source.clone(), scan)) {
-            Some(kept) => Some(kept),
-            None if captured.present() > 0 => Some(gemini::scan_and_store(source, &bytes)),
+        let stored = sources::facts(&self.db, &source, row.number).ok().flatten();
+        match stored.filter(|_| self.has_digests) {
+            Some(facts) => Some(Reading::of(source, facts)),
+            None if captured.present() > 0 => read(source),
             None if source.kind.is_read() => None,
-            None => Some(gemini::unread(source)),
+            None => Some(Reading::unread(source)),
         }
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::detail::Detail;
 use super::{Archive, ArchiveError, codec};
-use crate::agent::gemini::Assembled;
+use crate::assemble::SessionFacts;
 use crate::model::{Call, Usage};
 use crate::pricing::Table;
 use crate::time::Period;
@@ -31,7 +31,7 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
     Ok(())
 }
 
-pub(super) fn insert(db: &Connection, mut assembled: Assembled) -> Result<(), ArchiveError> {
+pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(), ArchiveError> {
     let messages = std::mem::take(&mut assembled.messages);
     let detail = Detail::of(&assembled.session, messages);
     let archived = assembled.files.first().and_then(|source| source.archived.as_ref());
@@ -47,7 +47,7 @@ pub(super) fn insert(db: &Connection, mut assembled: Assembled) -> Result<(), Ar
 /// What sums ask for, and nothing else.
 pub(super) fn insert_sums(
     db: &Connection,
-    mut assembled: Assembled,
+    mut assembled: SessionFacts,
     machine: &str,
 ) -> rusqlite::Result<()> {
     let messages = std::mem::take(&mut assembled.messages);
@@ -58,7 +58,7 @@ pub(super) fn insert_sums(
 
 fn insert_session(
     db: &Connection,
-    assembled: &Assembled,
+    assembled: &SessionFacts,
     detail: &Detail,
     machine: &str,
     body: &[u8],
@@ -72,7 +72,7 @@ fn insert_session(
     .execute(params![
         s.id,
         assembled.group,
-        s.agent.name(),
+        s.agent.as_str(),
         machine,
         s.kind.name(),
         s.parent,
@@ -97,7 +97,7 @@ struct Sum {
 fn roll_up(db: &Connection, session: i64, detail: &Detail) -> rusqlite::Result<()> {
     let mut sums: HashMap<(Option<i64>, Option<u32>, usize), Sum> = HashMap::new();
     for call in &detail.calls {
-        let prompt = call.usage.input.saturating_add(call.usage.cached);
+        let prompt = call.usage.prompt();
         let slot = call.at.map(|at| at.as_millisecond().div_euclid(SLOT) * SLOT);
         let class = LIMITS.iter().filter(|limit| prompt > **limit).count();
         let sum = sums.entry((slot, call.model, class)).or_default();
@@ -109,7 +109,8 @@ fn roll_up(db: &Connection, session: i64, detail: &Detail) -> rusqlite::Result<(
         sum.usage += call.usage;
     }
     let mut insert = db.prepare_cached(
-        "INSERT INTO rollup VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        "INSERT INTO rollup VALUES
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?;
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|(key, _)| *key);
@@ -126,6 +127,8 @@ fn roll_up(db: &Connection, session: i64, detail: &Detail) -> rusqlite::Result<(
             sum.at_least,
             whole(usage.input),
             whole(usage.cached),
+            whole(usage.cache_write_5m),
+            whole(usage.cache_write_1h),
             whole(usage.output),
             whole(usage.thoughts),
             whole(usage.tool),
@@ -157,7 +160,7 @@ const CALLS: &str = "
     DROP TABLE IF EXISTS temp.calls;
     CREATE TEMP TABLE calls (
         session, at, model, prompt, calls, caching, undated, at_least,
-        input, cached, output, thoughts, tool, other,
+        input, cached, cache_write_5m, cache_write_1h, output, thoughts, tool, other,
         asked TEXT, asked_text TEXT, current
     );";
 
@@ -170,7 +173,8 @@ impl Archive {
     pub(crate) fn spread_calls(&self, period: &Period) -> Result<(), ArchiveError> {
         self.db.execute_batch(CALLS)?;
         let mut insert = self.db.prepare(
-            "INSERT INTO temp.calls VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            "INSERT INTO temp.calls VALUES
+                 (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
         )?;
         self.details(period, |session, detail| {
             for call in &detail.calls {
@@ -180,12 +184,14 @@ impl Archive {
                     session,
                     call.at.map(Timestamp::as_millisecond),
                     call.model.and_then(|model| detail.models.get(model as usize)),
-                    whole(usage.input.saturating_add(usage.cached)),
+                    whole(usage.prompt()),
                     usage.cached > 0,
                     call.undated,
                     call.at_least,
                     whole(usage.input),
                     whole(usage.cached),
+                    whole(usage.cache_write_5m),
+                    whole(usage.cache_write_1h),
                     whole(usage.output),
                     whole(usage.thoughts),
                     whole(usage.tool),

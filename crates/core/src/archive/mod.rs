@@ -21,6 +21,7 @@ mod ledger;
 mod lock;
 mod machine;
 mod open;
+mod reading;
 mod rebuild;
 mod salvage;
 mod sessions;
@@ -55,9 +56,10 @@ pub use sessions::{Chats, FaultCount, FileRow, Sizes};
 pub use sync::{Exclude, Machine, Setup, Synced};
 pub use text::Texted;
 
-use crate::agent::gemini::Candidates;
-use crate::discover::Found;
+use crate::agent::Agents;
+use crate::discover::Discovery;
 use crate::pricing::Table;
+use crate::projects::ProjectHints;
 
 /// An open archive.
 pub struct Archive {
@@ -77,6 +79,7 @@ pub struct Archive {
     copy: Option<TempDir>,
     /// The number of texts that answers had to leave out.
     unread: Cell<u64>,
+    pub(crate) agents: Agents,
 }
 
 impl Archive {
@@ -169,9 +172,9 @@ impl ArchiveError {
 
 impl Archive {
     /// All that was found, in memory: for those who only want to read.
-    pub fn of(found: &Found) -> Result<Self, ArchiveError> {
+    pub fn of(found: &Discovery) -> Result<Self, ArchiveError> {
         let mut archive = Self::in_memory()?;
-        let candidates = Candidates::default();
+        let candidates = ProjectHints::default();
         archive.sync(found, &Setup::plain(&candidates), &|_| {})?;
         Ok(archive)
     }

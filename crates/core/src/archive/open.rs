@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use tempfile::TempDir;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::beside::{Beside, with_ending};
 use super::lock::{Lock, Mode};
 use super::{Archive, ArchiveError, ledger, machine, wal};
-use crate::agent::gemini;
+use crate::agent::Agents;
 use crate::metadata;
 
 /// "bkst", so that other programs can recognize the file.
@@ -25,7 +26,7 @@ const USER: [&str; 2] = [include_str!("schema/user.sql"), include_str!("schema/u
 const DERIVED: &str = include_str!("schema/derived.sql");
 
 /// Changes with the derived tables.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 /// The time to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -34,6 +35,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl Archive {
+    /// Reads other agents than those of this library, such as one of the caller's own.
+    #[must_use]
+    pub fn with_agents(mut self, agents: Agents) -> Self {
+        self.agents = agents;
+        self
+    }
+
     /// Creates an archive for one run, gone at its end.
     pub fn in_memory() -> Result<Self, ArchiveError> {
         let db = Connection::open_in_memory()?;
@@ -137,6 +145,7 @@ impl Archive {
             reading: None,
             copy: None,
             unread: Cell::new(0),
+            agents: Agents::default(),
         }
     }
 
@@ -178,6 +187,7 @@ impl Archive {
             again.check_version(&path)?;
             again.machine = machine::read(&path).map_err(|error| cannot(&path, &error))?;
             again.reading.clone_from(&again.machine);
+            again.agents = self.agents;
             *self = again;
         }
         Ok(Some(lock))
@@ -232,8 +242,9 @@ fn create(db: &Connection) -> Result<(), ArchiveError> {
     Ok(db.commit()?)
 }
 
+/// Returns the version of the tables and of what the agents' readers make of files.
 fn current_version() -> String {
-    format!("{VERSION}.{}", gemini::VERSION)
+    format!("{VERSION}.{}", xxh3_64(Agents::default().revisions().as_bytes()) >> 32)
 }
 
 /// How the pages of a database are read.

@@ -9,17 +9,17 @@ use super::capture::UNCAPTURED;
 use super::sources;
 use super::web::Web;
 use super::{Archive, ArchiveError, codec};
-use crate::agent::gemini::{
-    About, Assembled, Candidates, Holding, Projects, Scanned, of_prompts, token_problems,
-};
+use crate::assemble::{ScannedSource, SessionFacts, from_prompts};
 use crate::discover::{Source, SourceKind};
+use crate::facts::{Contents, SourceSummary};
 use crate::model::{Session, State};
+use crate::projects::{ProjectHints, Projects};
 
 /// A source and what is known of it without reading it.
 #[derive(Debug, Clone)]
 pub struct FileRow {
     pub source: Source,
-    pub about: About,
+    pub about: SourceSummary,
     /// The number of its bytes that are captured.
     pub captured: u64,
 }
@@ -28,7 +28,7 @@ pub struct FileRow {
 pub type Sizes = HashMap<PathBuf, u64>;
 
 /// Session files and what they hold, by the agent's folder for their project.
-pub type Chats = BTreeMap<PathBuf, Vec<(PathBuf, Holding)>>;
+pub type Chats = BTreeMap<PathBuf, Vec<(PathBuf, Contents)>>;
 
 /// How much could not be read, or not be believed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,9 +41,9 @@ pub struct FaultCount {
 
 impl FaultCount {
     /// Adds those of a source.
-    pub(super) fn add(&mut self, scanned: &Scanned) {
-        let records = scanned.faults.count() as u64;
-        let numbers = token_problems(scanned) as u64;
+    pub(super) fn add(&mut self, scanned: &ScannedSource) {
+        let records = scanned.facts.faults.count() as u64;
+        let numbers = scanned.facts.problem_count() as u64;
         self.files += u64::from(records + numbers > 0);
         self.records += records;
         self.numbers += numbers;
@@ -135,14 +135,14 @@ impl Archive {
             "SELECT folder, path, about FROM sources WHERE state = 'live' AND kind = ?1
              AND folder IN (SELECT folder FROM sources WHERE {UNCAPTURED})"
         ))?;
-        let mut rows = statement.query([SourceKind::Chat.name()])?;
+        let mut rows = statement.query([SourceKind::Conversation.key()])?;
         let mut out = Chats::new();
         while let Some(row) = rows.next()? {
             let (folder, path): (String, String) = (row.get(0)?, row.get(1)?);
             let about = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-            let about: About =
+            let about: SourceSummary =
                 postcard::from_bytes(about).map_err(|_| ArchiveError::Stored(path.clone()))?;
-            out.entry(folder.into()).or_default().push((path.into(), about.what));
+            out.entry(folder.into()).or_default().push((path.into(), about.contents));
         }
         Ok(out)
     }
@@ -152,12 +152,12 @@ impl Archive {
     pub fn each_assembled(
         &self,
         ids: &[String],
-        mut each: impl FnMut(Assembled) -> Result<(), ArchiveError>,
+        mut each: impl FnMut(SessionFacts) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
-        let mut projects = self.projects(&Candidates::default())?;
+        let mut projects = self.projects(&ProjectHints::default())?;
         let mut wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
         // Sessions that were put together with an earlier one, until it is their turn.
-        let mut ready: HashMap<String, Assembled> = HashMap::new();
+        let mut ready: HashMap<String, SessionFacts> = HashMap::new();
         for id in ids {
             if !wanted.remove(id.as_str()) {
                 continue;
@@ -182,7 +182,7 @@ impl Archive {
         &self,
         id: &str,
         projects: &mut Projects,
-    ) -> Result<Vec<Assembled>, ArchiveError> {
+    ) -> Result<Vec<SessionFacts>, ArchiveError> {
         let group: Option<String> = self
             .db
             .prepare_cached("SELECT grp FROM sessions WHERE id = ?1")?
@@ -192,16 +192,17 @@ impl Archive {
             None => Vec::new(),
             Some(group) if group.starts_with("log:") => {
                 let (typed, files) = sources::typed(&self.db, id)?;
-                vec![of_prompts(id, typed, files, projects)]
+                from_prompts(id, typed, files, projects).into_iter().collect()
             }
             Some(group) => {
-                Web::from(&self.db, [group], &mut HashMap::new())?.assemble(&self.db, projects)
+                let web = Web::from(&self.db, self.agents, [group], &mut HashMap::new())?;
+                web.assemble(&self.db, self.agents, projects)
             }
         })
     }
 
     /// One session with all its messages.
-    pub fn assembled(&self, id: &str) -> Result<Option<Assembled>, ArchiveError> {
+    pub fn assembled(&self, id: &str) -> Result<Option<SessionFacts>, ArchiveError> {
         let mut found = None;
         self.each_assembled(&[id.to_owned()], |assembled| {
             found = Some(assembled);

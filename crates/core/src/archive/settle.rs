@@ -9,9 +9,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::batch::{Batch, SEARCHED, UNSETTLED};
 use super::forget::{forget_source, forgotten};
 use super::{Archive, ArchiveError, codec, ledger, sources};
-use crate::agent::gemini::{self, Mentions, Projects, is_hash};
+use crate::assemble::from_prompts;
 use crate::path_text::from_text;
 use crate::project::{Project, Proof};
+use crate::projects::{Mentions, Projects, is_hash};
 use crate::read::bytes::Bytes;
 
 impl Batch<'_> {
@@ -37,7 +38,8 @@ impl Batch<'_> {
             let touched = self.touch_projects(&db, &resolved_now, &changed)?;
             self.weave(&db, touched, HashMap::new())?;
             ledger::set_note(&db, "resolved", &codec::encode(&resolved_now, "projects")?)?;
-            ledger::set_note(&db, "projects", &self.projects.store())?;
+            let learned = codec::encode(self.projects.learned(), "projects")?;
+            ledger::set_note(&db, "projects", &learned)?;
         }
         if let Some(searched) = self.searched.take() {
             ledger::set_note(&db, SEARCHED, &searched)?;
@@ -108,7 +110,7 @@ impl Batch<'_> {
         }
         // One pass over all, for a folder may hold sessions of very many projects.
         let mut find = db.prepare(
-            "SELECT folder, hash, source, grp FROM members JOIN sources ON number = source",
+            "SELECT folder, project, source, grp FROM members JOIN sources ON number = source",
         )?;
         let mut rows = find.query([])?;
         let mut sources: BTreeSet<i64> = BTreeSet::new();
@@ -148,16 +150,18 @@ impl Batch<'_> {
         let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         for id in ids.iter().filter(|id| !forgotten.contains(*id)) {
             let (typed, files) = sources::typed(db, id)?;
-            ledger::insert(db, gemini::of_prompts(id, typed, files, &mut self.projects))?;
+            if let Some(session) = from_prompts(id, typed, files, &mut self.projects) {
+                ledger::insert(db, session)?;
+            }
         }
         Ok(())
     }
 }
 
-/// A folder and a hash that sessions in it name.
+/// A folder, and the project that sessions in it name: its path, or the agent's hash of it.
 pub(super) type Place = (Option<String>, Option<String>);
 
-/// How each folder and hash resolves.
+/// The project of each place.
 pub(super) type Resolved = BTreeMap<Place, Project>;
 
 /// How they resolved when their sessions were put together.
@@ -171,14 +175,14 @@ pub(super) fn resolve_all(
     projects: &mut Projects,
 ) -> Result<Resolved, ArchiveError> {
     let mut find =
-        db.prepare("SELECT DISTINCT folder, hash FROM members JOIN sources ON number = source")?;
+        db.prepare("SELECT DISTINCT folder, project FROM members JOIN sources ON number = source")?;
     let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut out = Resolved::new();
     for row in rows {
-        let (folder, hash): (Option<String>, Option<String>) = row?;
+        let (folder, named): (Option<String>, Option<String>) = row?;
         let project =
-            projects.resolve(folder.as_deref().map(from_text).as_deref(), hash.as_deref());
-        out.insert((folder, hash), (*project).clone());
+            projects.resolve(folder.as_deref().map(from_text).as_deref(), named.as_deref());
+        out.insert((folder, named), (*project).clone());
     }
     Ok(out)
 }

@@ -10,10 +10,13 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::capture::CapturedBytes;
 use super::digest::Digest;
 use super::fingerprint::{self, Look};
+use super::reading;
 use super::{ArchiveError, codec};
-use crate::agent::AgentKind;
-use crate::agent::gemini::{About, Scanned, Typed, recall, scan_and_store};
+use crate::agent::{Agents, Detail, Resume};
+use crate::assemble::ScannedSource;
 use crate::discover::{Archived, Source, SourceKind, SourceState};
+use crate::facts::{PromptLine, SourceFacts, SourceSummary};
+use crate::model::AgentId;
 use crate::path_text::{from_text, to_text};
 
 /// What is known of a file without looking into what was read of it.
@@ -59,7 +62,7 @@ pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
     let folder: Option<String> = row.get(5)?;
     let modified: Option<i64> = row.get(7)?;
     Ok(Source {
-        agent: AgentKind::Gemini,
+        agent: AgentId::new(row.get_ref(2)?.as_str()?),
         path: from_text(row.get_ref(3)?.as_str()?),
         kind: row.get(4)?,
         folder: folder.map(|folder| Arc::from(from_text(&folder))),
@@ -97,7 +100,7 @@ impl FromSql for SourceState {
 
 impl FromSql for SourceKind {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        named(value, &Self::ALL, Self::name)
+        named(value, &Self::ALL, Self::key)
     }
 }
 
@@ -132,35 +135,49 @@ pub(super) fn neighbours(db: &Connection, number: i64) -> rusqlite::Result<Vec<i
 
 /// Returns what was read of a source; none when nothing is stored of it. A stored scan that cannot be
 /// decoded is made again from the captured bytes.
-pub(super) fn scanned(db: &Connection, number: i64) -> Result<Option<Scanned>, ArchiveError> {
-    let Some(packed) = packed_scan(db, number)? else { return Ok(None) };
+pub(super) fn scanned(
+    db: &Connection,
+    agents: Agents,
+    number: i64,
+) -> Result<Option<ScannedSource>, ArchiveError> {
+    let Some(packed) = packed_facts(db, number)? else { return Ok(None) };
     let mut find = db.prepare_cached(&format!(
         "SELECT {COLUMNS}, captured = size AND lost = 0 FROM sources WHERE number = ?1"
     ))?;
     let found = find.query_row([number], |row| Ok((source(row)?, row.get::<_, bool>(9)?)));
     let Some((source, is_whole)) = found.optional()? else { return Ok(None) };
-    let decoded = unpack(&packed, &source).and_then(|scan| {
-        recall(source.clone(), &scan).ok_or_else(|| ArchiveError::Stored(shown(&source)))
-    });
-    match decoded {
+    match unpack(&packed, &source) {
+        Ok(facts) => Ok(Some(ScannedSource { source, facts })),
         Err(_) if is_whole => {
-            Ok(Some(scan_and_store(source, &CapturedBytes { db, number }).scanned))
+            let bytes = CapturedBytes { db, number };
+            Ok(Some(reading::read(agents, source, &bytes, Detail::Full).scanned))
         }
-        other => other.map(Some),
+        Err(error) => Err(error),
     }
 }
 
-/// Returns the stored scan of a source, for reading on where it ended.
-pub(super) fn scan(
+/// Returns the stored facts of a source; none when there are none, or they cannot be decoded.
+pub(super) fn facts(
+    db: &Connection,
+    source: &Source,
+    number: i64,
+) -> rusqlite::Result<Option<SourceFacts>> {
+    Ok(packed_facts(db, number)?.and_then(|packed| unpack(&packed, source).ok()))
+}
+
+/// Returns what it takes to continue the reading of a source.
+pub(super) fn resume_state(
     db: &Connection,
     source: &Source,
     number: i64,
 ) -> rusqlite::Result<Option<Vec<u8>>> {
-    Ok(packed_scan(db, number)?.and_then(|packed| unpack(&packed, source).ok()))
+    let mut find = db.prepare_cached("SELECT state FROM scans WHERE source = ?1")?;
+    let packed: Option<Option<Vec<u8>>> = find.query_row([number], |row| row.get(0)).optional()?;
+    Ok(packed.flatten().and_then(|packed| unpack_bytes(&packed, source).ok()))
 }
 
-fn packed_scan(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
-    let mut find = db.prepare_cached("SELECT body FROM scans WHERE source = ?1")?;
+fn packed_facts(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    let mut find = db.prepare_cached("SELECT facts FROM scans WHERE source = ?1")?;
     find.query_row([number], |row| row.get(0)).optional()
 }
 
@@ -168,22 +185,40 @@ fn shown(source: &Source) -> String {
     source.path.display().to_string()
 }
 
-/// Compresses a scan that is stored in a file; one that is gone at the end of the run is not worth it.
-/// The last byte distinguishes them.
+/// What is stored of the reading of a source.
+pub(super) struct PackedScan {
+    facts: Vec<u8>,
+    state: Option<Vec<u8>>,
+}
+
+/// Encodes what is stored of the reading of a source.
 pub(super) fn pack(
     db: &Connection,
-    scan: Vec<u8>,
+    facts: &SourceFacts,
+    resume: Option<Resume>,
     source: &Source,
-) -> Result<Vec<u8>, ArchiveError> {
+) -> Result<PackedScan, ArchiveError> {
+    let facts = codec::encode(facts, &shown(source))?;
+    let state = resume.map(|resume| pack_bytes(db, resume.state, source)).transpose()?;
+    Ok(PackedScan { facts: pack_bytes(db, facts, source)?, state })
+}
+
+/// Compresses bytes that are stored in a file; what is gone at the end of the run is not worth it.
+/// The last byte distinguishes them.
+fn pack_bytes(db: &Connection, bytes: Vec<u8>, source: &Source) -> Result<Vec<u8>, ArchiveError> {
     let is_stored = db.path().is_some_and(|path| !path.is_empty());
-    let mut packed = if is_stored { codec::compress(&scan, &shown(source))? } else { scan };
+    let mut packed = if is_stored { codec::compress(&bytes, &shown(source))? } else { bytes };
     packed.push(u8::from(is_stored));
     Ok(packed)
 }
 
-/// Unpacks a stored scan. It is bounded because the archive may come from somebody else: a scan is
-/// never much larger than its file.
-pub(super) fn unpack(packed: &[u8], source: &Source) -> Result<Vec<u8>, ArchiveError> {
+fn unpack(packed: &[u8], source: &Source) -> Result<SourceFacts, ArchiveError> {
+    codec::decode(&unpack_bytes(packed, source)?, &shown(source))
+}
+
+/// Unpacks what was stored of a reading. It is bounded because the archive may come from somebody
+/// else: facts are never much larger than their file.
+fn unpack_bytes(packed: &[u8], source: &Source) -> Result<Vec<u8>, ArchiveError> {
     let most = usize::try_from(source.size.saturating_mul(8)).unwrap_or(usize::MAX);
     match packed.split_last() {
         Some((1, packed)) => {
@@ -203,10 +238,10 @@ pub(super) struct New<'a> {
     pub(super) offset: Option<u64>,
     pub(super) digest: Option<&'a Digest>,
     pub(super) nameless: bool,
-    pub(super) about: &'a About,
+    pub(super) about: &'a SourceSummary,
     pub(super) problems: usize,
     pub(super) kept: bool,
-    pub(super) scan: Option<&'a [u8]>,
+    pub(super) scan: Option<&'a PackedScan>,
 }
 
 /// Writes a source into its row, a new one if it has no number; returns the number.
@@ -233,9 +268,9 @@ pub(super) fn put(
     .execute(params![
         number,
         new.machine,
-        source.agent.name(),
+        source.agent.as_str(),
         to_text(&source.path),
-        source.kind.name(),
+        source.kind.key(),
         source.folder().map(to_text),
         signed(new.look.size),
         new.look.modified,
@@ -253,8 +288,8 @@ pub(super) fn put(
     let number = number.unwrap_or_else(|| db.last_insert_rowid());
     match new.scan {
         Some(scan) => db
-            .prepare_cached("INSERT OR REPLACE INTO scans VALUES (?1, ?2)")?
-            .execute(params![number, scan])?,
+            .prepare_cached("INSERT OR REPLACE INTO scans VALUES (?1, ?2, ?3)")?
+            .execute(params![number, scan.facts, scan.state])?,
         None => db.prepare_cached("DELETE FROM scans WHERE source = ?1")?.execute([number])?,
     };
     Ok(number)
@@ -341,7 +376,7 @@ pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rus
 }
 
 /// The lines of a session in prompt logs, and the logs.
-pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<Typed>, Vec<Source>)> {
+pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<PromptLine>, Vec<Source>)> {
     let sql = format!(
         "SELECT {}, typed.number, at, text FROM typed JOIN sources ON sources.number = source
          WHERE session = ?1",
@@ -354,7 +389,7 @@ pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<Typed>, 
     let mut lines = HashSet::new();
     while let Some(row) = rows.next()? {
         let at: Option<i64> = row.get(10)?;
-        let line = Typed {
+        let line = PromptLine {
             session: id.to_owned(),
             number: row.get::<_, i64>(9)?.cast_unsigned(),
             at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),

@@ -17,12 +17,16 @@ use super::digest::Recorder;
 use super::fingerprint::Look;
 use super::forget::look_again;
 use super::machine::{self, MachineId};
+use super::reading::{self, Reading};
 use super::sources::{self, Known};
-use super::{Archive, ArchiveError, ledger};
-use crate::agent::gemini::{self, Candidates, Projects};
-use crate::discover::{Found, Source, SourceState};
+use super::{Archive, ArchiveError, codec, ledger};
+use crate::agent::{Agents, Detail};
+use crate::discover::{Discovery, Source, SourceState};
+use crate::facts::SourceFacts;
+use crate::model::AgentId;
 use crate::path_text::{from_text, to_text};
 use crate::project::Project;
+use crate::projects::{Learned, ProjectHints, Projects};
 
 /// A batch is this many bytes of files at most, or one file: it bounds the memory of a sync.
 const BATCH: u64 = 64 << 20;
@@ -51,7 +55,7 @@ pub enum Machine<'a> {
 /// What a sync goes by.
 pub struct Setup<'a> {
     pub machine: Machine<'a>,
-    pub candidates: &'a Candidates,
+    pub candidates: &'a ProjectHints,
     /// Projects that must stay out.
     pub exclude: &'a dyn Exclude,
     /// What `exclude` goes by: when it changes, what was left out is looked at again.
@@ -63,7 +67,7 @@ pub struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     /// Returns the setup that excludes nothing, for a machine without a name.
-    pub fn plain(candidates: &'a Candidates) -> Self {
+    pub fn plain(candidates: &'a ProjectHints) -> Self {
         let machine = Machine::This("");
         Self { machine, candidates, exclude: &(), excluded: "", batch: 0 }
     }
@@ -87,15 +91,15 @@ pub struct Synced {
 struct Change {
     source: Source,
     known: Option<Known>,
-    /// The stored scan of a log that may only have grown.
-    stored: Option<Vec<u8>>,
+    /// The stored reading of a source that may only have grown.
+    earlier: Option<(SourceFacts, Vec<u8>)>,
 }
 
 impl Archive {
     /// Reads what is new or has changed. `progress` is told of the bytes of each file that is done.
     pub fn sync(
         &mut self,
-        found: &Found,
+        found: &Discovery,
         setup: &Setup<'_>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Synced, ArchiveError> {
@@ -103,10 +107,7 @@ impl Archive {
         let machine = self.identify(setup.machine)?;
         self.reading = Some(machine.clone());
         let mut projects = self.projects(setup.candidates)?;
-        let folders: BTreeSet<&Path> = found.sources.iter().filter_map(Source::folder).collect();
-        for folder in folders {
-            projects.learn_folder(folder);
-        }
+        learn_folders(self.agents, found, &mut projects);
         if self.note("excluded")?.unwrap_or_default() != setup.excluded.as_bytes() {
             look_again(&self.db)?;
             ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
@@ -114,7 +115,8 @@ impl Archive {
         let mut synced = Synced::default();
         let known = sources::known(&self.db, &machine)?;
         let changes = self.changes(found, &known, &mut synced)?;
-        let mut batch = Batch::new(setup, projects);
+        let agents = self.agents;
+        let mut batch = Batch::new(setup, agents, projects);
         let mut rest = changes.into_iter().peekable();
         let most = if setup.batch == 0 { BATCH } else { setup.batch };
         while rest.peek().is_some() {
@@ -130,14 +132,15 @@ impl Archive {
                 .into_par_iter()
                 .map(|change| {
                     let size = change.source.size;
-                    let read = read(change, machine.clone());
+                    let read = read(agents, change, machine.clone());
                     progress(size);
                     read
                 })
                 .collect();
             synced.bytes += size;
             synced.faulty +=
-                read.iter().filter(|r| !r.kept.scanned.faults.is_clean()).count() as u64;
+                read.iter().filter(|r| !r.reading.scanned.facts.faults.is_clean()).count() as u64;
+            batch.learn(&read);
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             batch.write(&transaction, read, |_, _| Ok(()))?;
             transaction.commit()?;
@@ -160,7 +163,7 @@ impl Archive {
     /// Files that are neither found nor there.
     fn mark_gone(
         &self,
-        found: &Found,
+        found: &Discovery,
         known: &HashMap<String, Known>,
     ) -> Result<u64, ArchiveError> {
         let there: HashSet<Cow<'_, str>> =
@@ -177,17 +180,17 @@ impl Archive {
     }
 
     /// What is known of projects.
-    pub fn projects(&self, candidates: &Candidates) -> Result<Projects, ArchiveError> {
+    pub fn projects(&self, candidates: &ProjectHints) -> Result<Projects, ArchiveError> {
         let mut projects = Projects::new(candidates);
         if let Some(learned) = self.note("projects")? {
-            projects.recall(&learned);
+            projects.recall(codec::decode::<Learned>(&learned, "projects")?);
         }
         Ok(projects)
     }
 
     fn changes(
         &self,
-        found: &Found,
+        found: &Discovery,
         known: &HashMap<String, Known>,
         synced: &mut Synced,
     ) -> Result<Vec<Change>, ArchiveError> {
@@ -209,13 +212,27 @@ impl Archive {
                 let digest = known.digest.as_ref();
                 known.offset.is_some() && digest.is_some_and(|digest| digest.length <= source.size)
             };
-            let stored = match before.filter(may_continue) {
-                Some(known) => sources::scan(&self.db, source, known.number)?,
+            let earlier = match before.filter(may_continue) {
+                Some(known) => {
+                    let facts = sources::facts(&self.db, source, known.number)?;
+                    facts.zip(sources::resume_state(&self.db, source, known.number)?)
+                }
                 None => None,
             };
-            out.push(Change { source: source.clone(), known: before.cloned(), stored });
+            out.push(Change { source: source.clone(), known: before.cloned(), earlier });
         }
         Ok(out)
+    }
+}
+
+/// Learns which projects the folders of the agents belong to.
+pub(super) fn learn_folders(agents: Agents, found: &Discovery, projects: &mut Projects) {
+    let folders: BTreeSet<(&AgentId, &Path)> =
+        found.sources.iter().filter_map(|source| Some((&source.agent, source.folder()?))).collect();
+    for (agent, folder) in folders {
+        if let Some(agent) = agents.get(agent) {
+            agent.learn_folder(folder, projects);
+        }
     }
 }
 
@@ -227,37 +244,38 @@ fn is_missing(path: &Path) -> bool {
 }
 
 /// Reads a file, a log from where the last scan ended if all that was read then is still there.
-fn read(change: Change, machine: MachineId) -> Incoming {
-    let Change { mut source, known, stored } = change;
+fn read(agents: Agents, change: Change, machine: MachineId) -> Incoming {
+    let Change { mut source, known, earlier } = change;
     let digest = known.and_then(|known| known.digest);
     let known_length = digest.as_ref().map_or(0, |digest| digest.length);
-    let incoming = |kept, origin, look, digest| {
+    let incoming = |reading, origin, look, digest| {
         let state = SourceState::Live;
         let new_from = if origin == Origin::Grown { known_length } else { 0 };
-        Incoming { machine, state, look, digest, kept, origin, new_from }
+        Incoming { machine, state, look, digest, reading, origin, new_from }
     };
     let recorder = match Recorder::open(&source.path, digest.as_ref().map(|digest| digest.length)) {
         Ok(recorder) => recorder,
         Err(error) => {
             let look = Look::unknown(source.size);
-            return incoming(gemini::unreadable(source, error), Origin::Disk, look, None);
+            return incoming(Reading::unreadable(source, error), Origin::Disk, look, None);
         }
     };
     recorder.describe(&mut source);
     let is_same = || recorder.beginning().is_ok_and(|beginning| beginning == digest);
-    let continued = stored
+    let continued = earlier
         .filter(|_| is_same())
-        .and_then(|stored| gemini::scan_on(&source, &stored, &recorder));
-    let kept = continued.unwrap_or_else(|| gemini::scan_and_store(source.clone(), &recorder));
+        .and_then(|(facts, state)| reading::read_on(agents, &source, facts, &state, &recorder));
+    let reading =
+        continued.unwrap_or_else(|| reading::read(agents, source.clone(), &recorder, Detail::Full));
     match recorder.finish() {
         Ok(recorded) => {
             let has_grown = digest.is_some() && recorded.at_mark == digest;
             let origin = if has_grown { Origin::Grown } else { Origin::Disk };
-            incoming(kept, origin, recorded.look, Some(recorded.digest))
+            incoming(reading, origin, recorded.look, Some(recorded.digest))
         }
         Err(error) => {
             let look = Look::unknown(source.size);
-            incoming(gemini::unreadable(source, error), Origin::Disk, look, None)
+            incoming(Reading::unreadable(source, error), Origin::Disk, look, None)
         }
     }
 }

@@ -7,10 +7,16 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::reading;
 use super::sync::Setup;
+use super::sync::learn_folders;
 use super::{Archive, ArchiveError, FaultCount, ledger};
-use crate::agent::gemini::{self, Projects, Scanned};
-use crate::discover::{Found, Source};
+use crate::agent::Detail;
+use crate::assemble::{ScannedSource, assemble, memberships, partition};
+use crate::discover::{Discovery, Source};
+use crate::id::is_uuid;
+use crate::projects::Projects;
+use crate::read::bytes::Disk;
 
 impl Archive {
     /// Fills an empty archive in memory with what was used, by time, model and kind of session. The
@@ -18,21 +24,19 @@ impl Archive {
     /// not for those who exclude projects.
     pub fn tally(
         &mut self,
-        found: &Found,
+        found: &Discovery,
         setup: &Setup<'_>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<FaultCount, ArchiveError> {
         let mut projects = Projects::new(setup.candidates);
-        let folders: BTreeSet<&Path> = found.sources.iter().filter_map(Source::folder).collect();
-        for folder in folders {
-            projects.learn_folder(folder);
-        }
+        let agents = self.agents;
+        learn_folders(agents, found, &mut projects);
         let read = |source: &Source| {
-            let scanned = gemini::scan_calls(source.clone());
+            let scanned = reading::read(agents, source.clone(), &Disk, Detail::Calls).scanned;
             progress(source.size);
             scanned
         };
-        let scanned: Vec<Scanned> = found.sources.par_iter().map(read).collect();
+        let scanned: Vec<ScannedSource> = found.sources.par_iter().map(read).collect();
         let mut faults = FaultCount::default();
         for scanned in &scanned {
             faults.add(scanned);
@@ -46,8 +50,8 @@ impl Archive {
         };
         let machine = self.identify(setup.machine)?;
         let db = self.db.transaction()?;
-        for lot in gemini::together(scanned, &mut projects, &named) {
-            for assembled in gemini::assemble(lot, &mut projects, &named) {
+        for lot in partition(scanned, &mut projects, &named) {
+            for assembled in assemble(lot, agents, &mut projects, &named) {
                 ledger::insert_sums(&db, assembled, &machine)?;
             }
         }
@@ -59,17 +63,17 @@ impl Archive {
 /// The ids of the sessions in each folder, where a log lost its header and its name must tell which of
 /// them it belongs to.
 fn ids_by_folder(
-    scanned: &[Scanned],
+    scanned: &[ScannedSource],
     projects: &mut Projects,
 ) -> HashMap<PathBuf, BTreeSet<String>> {
     let mut out: HashMap<PathBuf, BTreeSet<String>> = HashMap::new();
-    if !scanned.iter().any(gemini::is_nameless) {
+    if !scanned.iter().any(|scanned| scanned.facts.is_nameless()) {
         return out;
     }
-    for scanned in scanned.iter().filter(|scanned| !gemini::is_nameless(scanned)) {
+    for scanned in scanned.iter().filter(|scanned| !scanned.facts.is_nameless()) {
         let Some(folder) = scanned.source.folder() else { continue };
-        let groups = gemini::memberships(scanned, projects, &|_, _| None).into_iter();
-        let ids = groups.map(|member| member.group).filter(|group| gemini::is_unique(group));
+        let groups = memberships(scanned, projects, &|_, _| None).into_iter();
+        let ids = groups.map(|member| member.group).filter(|group| is_uuid(group));
         out.entry(folder.to_owned()).or_default().extend(ids);
     }
     out

@@ -12,8 +12,12 @@ use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 use super::fingerprint::Look;
 use super::stamp::Stamp;
 use super::{Archive, ArchiveError, ledger};
-use crate::agent::gemini::{Assembled, Candidates, Placed, Span, excerpt, is_unique};
+use crate::assemble::{MessageEntry, SessionFacts};
+use crate::content::excerpt;
+use crate::facts::Span;
+use crate::id::is_uuid;
 use crate::model::{Message, Session};
+use crate::projects::ProjectHints;
 use crate::search::{Extent, Fields, GAP, Where, each_token};
 
 /// How many rows a session can have in the index, as a power of two.
@@ -67,7 +71,7 @@ impl Archive {
             return Ok(done);
         }
         let (names, tags) = (&self.names()?, &self.tags()?);
-        let mut projects = self.projects(&Candidates::default())?;
+        let mut projects = self.projects(&ProjectHints::default())?;
         let mut rest = self.in_order(&pending)?.into_iter().peekable();
         while rest.peek().is_some() {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
@@ -218,7 +222,7 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    fn session(&mut self, assembled: &Assembled) -> Result<(), ArchiveError> {
+    fn session(&mut self, assembled: &SessionFacts) -> Result<(), ArchiveError> {
         let db = &self.archive.db;
         let id = &assembled.session.id;
         db.prepare_cached("INSERT OR IGNORE INTO texted (session, label) VALUES (?1, 0)")?
@@ -229,10 +233,10 @@ impl Batch<'_> {
         let mut known = rows_of(db, session)?;
         let mut next =
             known.values().map(|(number, ..)| number + 1).max().unwrap_or(session << BITS);
-        let mut wanted: Vec<(&Placed, i64, i64)> = Vec::new();
+        let mut wanted: Vec<(&MessageEntry, i64, i64)> = Vec::new();
         for placed in assembled.listed() {
             let look = look(assembled, placed);
-            match known.remove(&placed.said.id) {
+            match known.remove(&placed.facts.id) {
                 Some((_, known, _)) if known == look => {}
                 before => {
                     if let Some((number, _, content)) = before {
@@ -291,7 +295,14 @@ impl Batch<'_> {
             insert(
                 db,
                 &row,
-                &About { message: "", look: 0, at, kind: "session", fate: "kept", model: None },
+                &SourceSummary {
+                    message: "",
+                    look: 0,
+                    at,
+                    kind: "session",
+                    fate: "kept",
+                    model: None,
+                },
             )?;
         }
         Ok(label(session.name.as_ref(), Some(&session.tags)))
@@ -300,16 +311,16 @@ impl Batch<'_> {
     /// Reads messages and writes their words, so many at a time.
     fn messages(
         &mut self,
-        assembled: &Assembled,
-        wanted: &[(&Placed, i64, i64)],
+        assembled: &SessionFacts,
+        wanted: &[(&MessageEntry, i64, i64)],
     ) -> Result<(), ArchiveError> {
         let mut rest = wanted;
         while !rest.is_empty() {
             let mut size = 0;
-            let length = |(placed, ..): &(&Placed, i64, i64)| -> u64 {
+            let length = |(placed, ..): &(&MessageEntry, i64, i64)| -> u64 {
                 placed.places.iter().map(|place| span_length(&place.span)).sum()
             };
-            let fits = |one: &&(&Placed, i64, i64)| {
+            let fits = |one: &&(&MessageEntry, i64, i64)| {
                 let first = size == 0;
                 size += length(one).max(1);
                 first || size <= BATCH
@@ -317,12 +328,12 @@ impl Batch<'_> {
             let count = rest.iter().take_while(fits).count();
             let (now, later) = rest.split_at(count);
             rest = later;
-            let placed: Vec<&Placed> = now.iter().map(|(placed, ..)| *placed).collect();
+            let placed: Vec<&MessageEntry> = now.iter().map(|(placed, ..)| *placed).collect();
             let read = excerpt(assembled, &placed, self.archive)
                 .map_err(|error| ArchiveError::Read(assembled.session.id.clone(), error))?;
             let mut numbers: HashMap<&str, (i64, i64)> = now
                 .iter()
-                .map(|(placed, number, look)| (placed.said.id.as_str(), (*number, *look)))
+                .map(|(placed, number, look)| (placed.facts.id.as_str(), (*number, *look)))
                 .collect();
             let incoming: Vec<Incoming> = read
                 .into_iter()
@@ -341,7 +352,7 @@ impl Batch<'_> {
         for (Incoming { message, look, .. }, row) in incoming.iter().zip(&rows) {
             self.touched.insert(row.content);
             self.done.messages += 1;
-            let about = About {
+            let about = SourceSummary {
                 message: &message.id,
                 look: *look,
                 at: message.at.map(jiff::Timestamp::as_millisecond),
@@ -388,7 +399,7 @@ fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
 }
 
 /// What stands in a row besides what comes from the text.
-struct About<'a> {
+struct SourceSummary<'a> {
     message: &'a str,
     look: i64,
     at: Option<i64>,
@@ -397,7 +408,7 @@ struct About<'a> {
     model: Option<&'a str>,
 }
 
-fn insert(db: &Connection, row: &Row, about: &About<'_>) -> rusqlite::Result<()> {
+fn insert(db: &Connection, row: &Row, about: &SourceSummary<'_>) -> rusqlite::Result<()> {
     // Not `OR REPLACE`: a statement that may have to be undone makes FTS5 write out what it has gathered.
     db.prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
         .execute(params![
@@ -503,7 +514,7 @@ impl Copies {
         if is_saved && first != session {
             return true;
         }
-        if !is_unique(message) {
+        if !is_uuid(message) {
             return false;
         }
         *self.of.entry(message.to_owned()).or_insert(session) != session
@@ -520,8 +531,8 @@ fn label(name: Option<&String>, tags: Option<&Vec<String>>) -> i64 {
 }
 
 /// Where the records of a message stand, and what the first pass made of them.
-fn look(assembled: &Assembled, placed: &Placed) -> i64 {
-    let said = &placed.said;
+fn look(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
+    let said = &placed.facts;
     let mut stamp = Stamp::default();
     stamp.text(said.kind.name()).text(said.fate.name());
     stamp.maybe(said.at, |stamp, at| stamp.number(at.as_nanosecond()));
@@ -588,7 +599,14 @@ mod tests {
         insert(
             &archive.db,
             &row,
-            &About { message: "m", look: 0, at: None, kind: "reply", fate: "kept", model: None },
+            &SourceSummary {
+                message: "m",
+                look: 0,
+                at: None,
+                kind: "reply",
+                fate: "kept",
+                model: None,
+            },
         )
         .unwrap();
         archive

@@ -14,15 +14,19 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::batch::Batch;
 use super::capture::{CaptureReader, CapturedBytes};
 use super::forget::remove_source;
+use super::reading;
 use super::sources::{self, Version};
 use super::sync::Setup;
 use super::web;
 use super::{Archive, ArchiveError};
-use crate::agent::gemini::{
-    self, Assembled, Candidates, Holds, Projects, Scanned, Tokens, Typed, View, message_tokens,
-};
+use crate::agent::{Agents, Detail};
+use crate::assemble::{ScannedSource, SessionFacts, assemble};
+use crate::content::{View, transcript};
 use crate::discover::{SourceKind, SourceState};
+use crate::facts::{Contents, PromptLine, SourceFacts};
+use crate::model::Usage;
 use crate::path_text::from_text;
+use crate::projects::{ProjectHints, Projects};
 use crate::search::{Extent, Fields, Where};
 
 impl Archive {
@@ -54,9 +58,9 @@ impl Archive {
         if contained.is_empty() && compared.is_empty() {
             return Ok(());
         }
-        let candidates = Candidates::default();
+        let candidates = ProjectHints::default();
         let setup = Setup::plain(&candidates);
-        let mut batch = Batch::new(&setup, self.projects(&candidates)?);
+        let mut batch = Batch::new(&setup, self.agents, self.projects(&candidates)?);
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut touched: BTreeSet<String> = BTreeSet::new();
         for number in contained {
@@ -93,39 +97,45 @@ impl Archive {
         if older.is_whole && is_beginning {
             return Ok(true);
         }
-        let (Some(old), Some(new)) = (read(db, older.number)?, read(db, newer.number)?) else {
+        let agents = self.agents;
+        let read = |version: &Version| read(db, agents, version.number);
+        let (Some(old), Some(new)) = (read(older)?, read(newer)?) else {
             return Ok(is_beginning);
         };
         if !older.is_whole {
             // The facts are all that is known of the rest.
-            return Ok(is_beginning && !lacks_messages(&new, &old));
+            return Ok(is_beginning && !lacks_messages(&new.facts, &old.facts));
         }
-        match (&old.holds, &new.holds) {
-            (Holds::Prompts(old), Holds::Prompts(new)) => {
-                Ok(!old.is_empty() && has_lines(new, old))
-            }
-            (Holds::Sessions(_) | Holds::History(_), Holds::Sessions(_) | Holds::History(_)) => {
-                if message_tokens(&old).next().is_none() || lacks_messages(&new, &old) {
-                    return Ok(false);
-                }
-                let words = |number, scanned| words(db, number, scanned);
-                Ok(has_words(&words(newer.number, new)?, &words(older.number, old)?))
-            }
-            _ => Ok(false),
+        if (&old.facts.contents, &new.facts.contents) == (&Contents::Prompts, &Contents::Prompts) {
+            let (old, new) = (&old.facts.prompts, &new.facts.prompts);
+            return Ok(!old.is_empty() && has_lines(new, old));
         }
+        if !old.facts.is_conversation() || !new.facts.is_conversation() {
+            return Ok(false);
+        }
+        if old.facts.messages().next().is_none() || lacks_messages(&new.facts, &old.facts) {
+            return Ok(false);
+        }
+        let words = |number, scanned| words(db, agents, number, scanned);
+        Ok(has_words(&words(newer.number, new)?, &words(older.number, old)?))
     }
 }
 
 /// Reads a captured version.
-fn read(db: &Connection, number: i64) -> Result<Option<Scanned>, ArchiveError> {
-    if let Some(scanned) = sources::scanned(db, number)? {
+fn read(
+    db: &Connection,
+    agents: Agents,
+    number: i64,
+) -> Result<Option<ScannedSource>, ArchiveError> {
+    if let Some(scanned) = sources::scanned(db, agents, number)? {
         return Ok(Some(scanned));
     }
     // Prompt logs are stored as lines; other files are not read at all.
     let sql = format!("SELECT {} FROM sources WHERE number = ?1", sources::COLUMNS);
     let source = db.prepare_cached(&sql)?.query_row([number], sources::source)?;
     let is_log = source.kind == SourceKind::PromptLog;
-    Ok(is_log.then(|| gemini::scan_and_store(source, &CapturedBytes { db, number }).scanned))
+    let bytes = CapturedBytes { db, number };
+    Ok(is_log.then(|| reading::read(agents, source, &bytes, Detail::Full).scanned))
 }
 
 /// Returns whether all bytes of a version are at the beginning of another.
@@ -148,30 +158,42 @@ fn is_beginning(db: &Connection, older: &Version, newer: &Version) -> Result<boo
     compare().map_err(|error| ArchiveError::Read(format!("version {}", older.number), error))
 }
 
-fn has_lines(new: &[Typed], old: &[Typed]) -> bool {
-    let key = |line: &Typed| (line.session.clone(), line.number, line.at, line.text.clone());
+fn has_lines(new: &[PromptLine], old: &[PromptLine]) -> bool {
+    let key = |line: &PromptLine| (line.session.clone(), line.number, line.at, line.text.clone());
     let new: HashSet<_> = new.iter().map(key).collect();
     old.iter().all(|line| new.contains(&key(line)))
 }
 
 /// Returns whether an older scan has messages or token counts that a newer one lacks.
-pub(super) fn lacks_messages(new: &Scanned, old: &Scanned) -> bool {
-    let new: HashMap<String, Option<Tokens>> = message_tokens(new).collect();
-    message_tokens(old)
-        .any(|(id, tokens)| new.get(&id).is_none_or(|known| tokens.is_some() && *known != tokens))
+pub(super) fn lacks_messages(new: &SourceFacts, old: &SourceFacts) -> bool {
+    let new: HashMap<&str, Option<Usage>> = usages(new).collect();
+    usages(old)
+        .any(|(id, usage)| new.get(id).is_none_or(|known| usage.is_some() && *known != usage))
+}
+
+/// Iterates over the ids of messages, with their token counts.
+fn usages(facts: &SourceFacts) -> impl Iterator<Item = (&str, Option<Usage>)> {
+    facts
+        .messages()
+        .map(|message| (message.id.as_str(), message.call.as_ref().map(|call| call.total_usage())))
 }
 
 /// Everything each message of a file says, by session and message.
 type Words = HashMap<(String, String), Vec<(Where, String)>>;
 
-fn words(db: &Connection, number: i64, scanned: Scanned) -> Result<Words, ArchiveError> {
-    let mut projects = Projects::new(&Candidates::default());
-    let sessions = gemini::assemble(vec![scanned], &mut projects, &|_, _| None);
+fn words(
+    db: &Connection,
+    agents: Agents,
+    number: i64,
+    scanned: ScannedSource,
+) -> Result<Words, ArchiveError> {
+    let mut projects = Projects::new(&ProjectHints::default());
+    let sessions = assemble(vec![scanned], agents, &mut projects, &|_, _| None);
     let mut out = Words::new();
     let bytes = CapturedBytes { db, number };
     for assembled in &sessions {
-        let Assembled { session, .. } = assembled;
-        let messages = gemini::transcript(assembled, View::Full, &bytes, &|_| None)
+        let SessionFacts { session, .. } = assembled;
+        let messages = transcript(assembled, View::Full, &bytes, &|_| None)
             .map_err(|error| ArchiveError::Read(session.id.clone(), error))?;
         for message in messages {
             let fields = Fields::of(&message, Extent::All);

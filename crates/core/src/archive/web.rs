@@ -9,22 +9,25 @@ use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
 use super::{ArchiveError, sources};
-use crate::agent::gemini::{Assembled, Projects, Scanned, assemble, keys};
+use crate::agent::Agents;
+use crate::assemble::{ScannedSource, SessionFacts, assemble, keys};
 use crate::path_text::to_text;
+use crate::projects::Projects;
 
 /// Groups, and all the sources that their sessions are made of.
 #[derive(Default)]
 pub(super) struct Web {
     pub(super) groups: BTreeSet<String>,
-    sources: BTreeMap<i64, Scanned>,
+    sources: BTreeMap<i64, ScannedSource>,
 }
 
 impl Web {
     /// Follows the threads from some groups. `fresh` are sources that were just read.
     pub(super) fn from(
         db: &Connection,
+        agents: Agents,
         start: impl IntoIterator<Item = String>,
-        fresh: &mut HashMap<i64, Scanned>,
+        fresh: &mut HashMap<i64, ScannedSource>,
     ) -> Result<Self, ArchiveError> {
         let mut web = Self::default();
         let mut waiting: Vec<String> = start.into_iter().collect();
@@ -40,7 +43,7 @@ impl Web {
                 }
                 let Some(scanned) = fresh
                     .remove(&number)
-                    .map_or_else(|| sources::scanned(db, number), |s| Ok(Some(s)))?
+                    .map_or_else(|| sources::scanned(db, agents, number), |s| Ok(Some(s)))?
                 else {
                     continue;
                 };
@@ -58,10 +61,15 @@ impl Web {
         Ok(web)
     }
 
-    pub(super) fn assemble(self, db: &Connection, projects: &mut Projects) -> Vec<Assembled> {
+    pub(super) fn assemble(
+        self,
+        db: &Connection,
+        agents: Agents,
+        projects: &mut Projects,
+    ) -> Vec<SessionFacts> {
         let names = Names::default();
         let named = |folder: &Path, short: &str| names.find(db, folder, short);
-        assemble(self.sources.into_values().collect(), projects, &named)
+        assemble(self.sources.into_values().collect(), agents, projects, &named)
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
     let fields = [
         ("title", json!(text(&session.title().0))),
         ("id", json!(text(&session.id))),
-        ("agent", json!(session.agent.name())),
+        ("agent", json!(session.agent.as_str())),
         ("kind", json!(session.kind.name())),
         ("parent", json!(session.parent.as_deref().map(text))),
         ("project", json!(text(&project.name))),

@@ -5,7 +5,8 @@
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use crate::agent::gemini::{Form, Loaded, Span};
+use crate::agent::gemini::Loaded;
+use crate::facts::{Form, Span};
 use crate::read::json::{Raw, is_truthy};
 use crate::redact::Redactor;
 

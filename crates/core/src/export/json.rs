@@ -26,7 +26,7 @@ fn time(at: Option<Timestamp>) -> Option<Time> {
 #[derive(Debug, Serialize)]
 pub struct SessionRow<'a> {
     pub id: &'a str,
-    pub agent: &'static str,
+    pub agent: &'a str,
     pub kind: &'static str,
     pub parent: Option<&'a str>,
     pub project: ProjectRow<'a>,
@@ -60,7 +60,7 @@ impl<'a> SessionRow<'a> {
         let (title, title_from) = session.title();
         Self {
             id: &session.id,
-            agent: session.agent.name(),
+            agent: session.agent.as_str(),
             kind: session.kind.name(),
             parent: session.parent.as_deref(),
             project: ProjectRow::new(&session.project),

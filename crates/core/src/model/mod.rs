@@ -1,5 +1,6 @@
 //! What sessions are made of, whatever agent wrote them. Plain data, no reading or writing.
 
+mod agent;
 pub mod call;
 pub mod event;
 mod merge;
@@ -8,9 +9,10 @@ pub mod session;
 pub mod tool;
 pub mod usage;
 
+pub use agent::AgentId;
 pub use call::{Call, ToolUse};
 pub use event::{Event, EventType, Happening};
 pub use message::{Attachment, Fate, Message, MessageKind, Reference, Role, Thought};
 pub use session::{Part, PartWhy, Session, SessionKind, State, TitleFrom};
 pub use tool::{ToolCall, ToolName, ToolStatus};
-pub use usage::{Usage, UsageRow};
+pub use usage::{Bucket, Usage, UsageRow};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::agent::AgentId;
 use super::usage::Usage;
-use crate::agent::AgentKind;
 use crate::clean;
 use crate::project::Project;
 
@@ -15,7 +15,7 @@ use crate::project::Project;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
     pub id: String,
-    pub agent: AgentKind,
+    pub agent: AgentId,
     pub kind: SessionKind,
     /// The session that started this one.
     pub parent: Option<String>,
@@ -54,7 +54,7 @@ pub struct Session {
 
 impl Session {
     /// A session of which nothing else is known yet.
-    pub fn new(id: String, agent: AgentKind, project: Arc<Project>) -> Self {
+    pub fn new(id: String, agent: AgentId, project: Arc<Project>) -> Self {
         Self {
             id,
             agent,
@@ -144,8 +144,11 @@ fn cut(text: &str) -> String {
     format!("{}…", text[..gap.unwrap_or(end)].trim_end())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+)]
 pub enum SessionKind {
+    #[default]
     Main,
     Subagent,
     /// A job that ran by itself.

@@ -8,9 +8,16 @@ use serde::{Deserialize, Serialize};
 /// Disjoint buckets: their sum is the total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Fresh input: what came from the cache is taken out.
+    /// Fresh input: neither read from the cache nor written to it.
     pub input: u64,
+    /// Input that was read from the cache.
     pub cached: u64,
+    /// Input that was written to the cache for five minutes, or for as long as the vendor keeps it.
+    #[serde(default)]
+    pub cache_write_5m: u64,
+    /// Input that was written to the cache for an hour.
+    #[serde(default)]
+    pub cache_write_1h: u64,
     /// Without thoughts.
     pub output: u64,
     pub thoughts: u64,
@@ -20,9 +27,118 @@ pub struct Usage {
     pub other: u64,
 }
 
+/// One of the buckets. Names in documents, columns and prices follow this list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Bucket {
+    Input,
+    Cached,
+    CacheWrite5m,
+    CacheWrite1h,
+    Output,
+    Thoughts,
+    Tool,
+    Other,
+}
+
+impl Bucket {
+    pub const ALL: [Self; 8] = [
+        Self::Input,
+        Self::Cached,
+        Self::CacheWrite5m,
+        Self::CacheWrite1h,
+        Self::Output,
+        Self::Thoughts,
+        Self::Tool,
+        Self::Other,
+    ];
+
+    /// Returns its name in documents and in the archive.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Cached => "cached",
+            Self::CacheWrite5m => "cache_write_5m",
+            Self::CacheWrite1h => "cache_write_1h",
+            Self::Output => "output",
+            Self::Thoughts => "thoughts",
+            Self::Tool => "tool",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// The buckets as columns of a table, in their order.
+pub const COLUMNS: &str =
+    "input, cached, cache_write_5m, cache_write_1h, output, thoughts, tool, other";
+
 impl Usage {
+    /// Returns the number of tokens in a bucket.
+    pub fn get(&self, bucket: Bucket) -> u64 {
+        match bucket {
+            Bucket::Input => self.input,
+            Bucket::Cached => self.cached,
+            Bucket::CacheWrite5m => self.cache_write_5m,
+            Bucket::CacheWrite1h => self.cache_write_1h,
+            Bucket::Output => self.output,
+            Bucket::Thoughts => self.thoughts,
+            Bucket::Tool => self.tool,
+            Bucket::Other => self.other,
+        }
+    }
+
+    /// Returns a bucket to change.
+    pub fn get_mut(&mut self, bucket: Bucket) -> &mut u64 {
+        match bucket {
+            Bucket::Input => &mut self.input,
+            Bucket::Cached => &mut self.cached,
+            Bucket::CacheWrite5m => &mut self.cache_write_5m,
+            Bucket::CacheWrite1h => &mut self.cache_write_1h,
+            Bucket::Output => &mut self.output,
+            Bucket::Thoughts => &mut self.thoughts,
+            Bucket::Tool => &mut self.tool,
+            Bucket::Other => &mut self.other,
+        }
+    }
+
+    /// Returns the usage whose buckets are those that `tokens` returns.
+    pub fn try_from_buckets<E>(
+        mut tokens: impl FnMut(Bucket) -> Result<u64, E>,
+    ) -> Result<Self, E> {
+        let mut usage = Self::default();
+        for bucket in Bucket::ALL {
+            *usage.get_mut(bucket) = tokens(bucket)?;
+        }
+        Ok(usage)
+    }
+
+    /// Returns the sum of all buckets.
     pub fn total(&self) -> u64 {
-        self.input + self.cached + self.output + self.thoughts + self.tool + self.other
+        Bucket::ALL.iter().fold(0, |sum: u64, bucket| sum.saturating_add(self.get(*bucket)))
+    }
+
+    /// Returns the number of tokens in the prompt.
+    pub fn prompt(&self) -> u64 {
+        [self.cached, self.cache_write_5m, self.cache_write_1h]
+            .iter()
+            .fold(self.input, |sum, part| sum.saturating_add(*part))
+    }
+
+    /// Returns the larger number of each bucket. The two kinds of cache writes are one number that is
+    /// split: they come from the side that wrote more, or more for an hour.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        let writes =
+            |usage: &Self| (usage.cache_write_5m + usage.cache_write_1h, usage.cache_write_1h);
+        let writer = if writes(&self) >= writes(&other) { self } else { other };
+        let mut out = self;
+        for bucket in Bucket::ALL {
+            let most = self.get(bucket).max(other.get(bucket));
+            *out.get_mut(bucket) = match bucket {
+                Bucket::CacheWrite5m | Bucket::CacheWrite1h => writer.get(bucket),
+                _ => most,
+            };
+        }
+        out
     }
 }
 
@@ -42,15 +158,12 @@ impl UsageRow {
 
 impl Add for Usage {
     type Output = Self;
-    fn add(self, more: Self) -> Self {
-        Self {
-            input: self.input.saturating_add(more.input),
-            cached: self.cached.saturating_add(more.cached),
-            output: self.output.saturating_add(more.output),
-            thoughts: self.thoughts.saturating_add(more.thoughts),
-            tool: self.tool.saturating_add(more.tool),
-            other: self.other.saturating_add(more.other),
+    fn add(mut self, more: Self) -> Self {
+        for bucket in Bucket::ALL {
+            let sum = self.get(bucket).saturating_add(more.get(bucket));
+            *self.get_mut(bucket) = sum;
         }
+        self
     }
 }
 

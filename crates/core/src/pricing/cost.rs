@@ -21,7 +21,7 @@ pub struct Cost {
 /// request: it is not a bracket. Thoughts, and what the agent's total has beyond its parts, are
 /// priced as output; the prompts of tool use as input.
 pub fn cost(row: &Row, usage: &Usage) -> Cost {
-    cost_of_prompt(row, usage, usage.input.saturating_add(usage.cached))
+    cost_of_prompt(row, usage, usage.prompt())
 }
 
 /// The same for the sum of several calls, all of which are on the same side of the tier's limit as
@@ -30,10 +30,14 @@ pub fn cost_of_prompt(row: &Row, usage: &Usage, prompt: u64) -> Cost {
     let tier = row.tier.filter(|tier| prompt > tier.above);
     let (input, output) = tier.map_or((row.input, row.output), |tier| (tier.input, tier.output));
     let cache = tier.and_then(|tier| tier.cache_read).or(row.cache_read);
+    let write_5m = tier.and_then(|tier| tier.cache_write_5m).or(row.cache_write_5m);
+    let write_1h = tier.and_then(|tier| tier.cache_write_1h).or(row.cache_write_1h);
     Cost {
         usd: input * usage.input
             + input * usage.tool
             + cache.unwrap_or(input) * usage.cached
+            + write_5m.unwrap_or(input) * usage.cache_write_5m
+            + write_1h.or(write_5m).unwrap_or(input) * usage.cache_write_1h
             + output * usage.output
             + output * usage.thoughts
             + output * usage.other,
@@ -47,6 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::Bucket;
     use crate::pricing::Table;
 
     fn table(rows: &str) -> Table {
@@ -63,7 +68,10 @@ mod tests {
 
     #[test]
     fn every_bucket_at_its_rate() {
-        let table = table(r#"{"model": "m", "input": 1, "output": 100, "cache_read": 0.01}"#);
+        let table = table(
+            r#"{"model": "m", "input": 1, "output": 100, "cache_read": 0.01,
+                "cache_write_5m": 1.25, "cache_write_1h": 2}"#,
+        );
         let one = |usage| price(&table, "m", usage).usd.pico();
         assert_eq!(one(Usage { input: 1, ..Usage::default() }), 1_000_000);
         assert_eq!(one(Usage { tool: 1, ..Usage::default() }), 1_000_000);
@@ -71,6 +79,8 @@ mod tests {
         assert_eq!(one(Usage { output: 1, ..Usage::default() }), 100_000_000);
         assert_eq!(one(Usage { thoughts: 1, ..Usage::default() }), 100_000_000);
         assert_eq!(one(Usage { other: 1, ..Usage::default() }), 100_000_000);
+        assert_eq!(one(Usage { cache_write_5m: 1, ..Usage::default() }), 1_250_000);
+        assert_eq!(one(Usage { cache_write_1h: 1, ..Usage::default() }), 2_000_000);
         assert_eq!(one(Usage::default()), 0);
     }
 
@@ -125,8 +135,11 @@ mod tests {
     fn absurd_counts_do_not_overflow() {
         let table = table(r#"{"model": "m", "input": 1000000, "output": 1000000}"#);
         let n = u64::MAX;
-        let all = Usage { input: n, cached: n, output: n, thoughts: n, tool: n, other: n };
-        assert_eq!(price(&table, "m", all).usd.pico(), 6 * i128::from(n) * 10_i128.pow(12));
+        let mut all = Usage::default();
+        for bucket in Bucket::ALL {
+            *all.get_mut(bucket) = n;
+        }
+        assert_eq!(price(&table, "m", all).usd.pico(), 8 * i128::from(n) * 10_i128.pow(12));
     }
 
     /// The prices of `bench/gen_corpus.py`, in thousandths of a dollar per million tokens: input,
@@ -167,7 +180,14 @@ mod tests {
                 let prices = if input > 200_000 { long.unwrap_or(flat) } else { flat };
                 let tokens = [input - cached + tool, output + thoughts, cached].map(i128::from);
                 want += tokens.iter().zip(prices).map(|(n, price)| n * price * 1000).sum::<i128>();
-                let usage = Usage { input: input - cached, cached, output, thoughts, tool, other: 0 };
+                let usage = Usage {
+                    input: input - cached,
+                    cached,
+                    output,
+                    thoughts,
+                    tool,
+                    ..Usage::default()
+                };
                 got += price(&table, name, usage).usd;
             }
             prop_assert_eq!(got.pico(), want);

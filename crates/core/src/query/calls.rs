@@ -6,15 +6,16 @@ use serde::Serialize;
 
 use super::Filter;
 use super::commands::simple_commands;
-use crate::agent::gemini::{Assembled, has_no_id};
-use crate::model::{Message, MessageKind, Usage};
+use crate::assemble::SessionFacts;
+use crate::facts::is_nameless;
+use crate::model::{AgentId, Message, MessageKind, Session, Usage};
 use crate::pricing::Table;
 
 /// One row of `export --format calls`.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallRow {
     pub dedup_key: String,
-    pub agent: &'static str,
+    pub agent: AgentId,
     pub session: String,
     pub project: String,
     pub timestamp: Option<String>,
@@ -33,7 +34,7 @@ pub struct CallRow {
 
 /// Gives each call of a session to `sink`; `messages` are those of its full view.
 pub fn calls(
-    assembled: &Assembled,
+    assembled: &SessionFacts,
     messages: &[Message],
     prices: &Table,
     filter: &Filter,
@@ -41,7 +42,7 @@ pub fn calls(
 ) -> io::Result<()> {
     let session = &assembled.session;
     let owned: std::collections::HashSet<&str> =
-        assembled.listed().filter(|p| p.owned).map(|p| p.said.id.as_str()).collect();
+        assembled.listed().filter(|p| p.owned).map(|p| p.facts.id.as_str()).collect();
     let mut prompt = "";
     for message in messages {
         if matches!(message.kind, MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell) {
@@ -58,8 +59,8 @@ pub fn calls(
         let bill = prices.bill(message.model.as_deref(), at, &usage);
         let commands = message.tool_calls.iter().flat_map(simple_commands);
         sink(CallRow {
-            dedup_key: dedup_key(&session.id, message, timestamp.as_deref(), &usage),
-            agent: session.agent.name(),
+            dedup_key: dedup_key(session, message, timestamp.as_deref(), &usage),
+            agent: session.agent.clone(),
             session: session.id.clone(),
             project: session.project.key().to_owned(),
             timestamp,
@@ -68,7 +69,7 @@ pub fn calls(
             output_tokens: usage.output + usage.tool + usage.other + usage.thoughts,
             cached_input_tokens: usage.cached,
             cache_read_input_tokens: usage.cached,
-            cache_creation_input_tokens: 0,
+            cache_creation_input_tokens: usage.cache_write_5m + usage.cache_write_1h,
             reasoning_tokens: usage.thoughts,
             tools: message.tool_calls.iter().map(|call| call.name.label.clone()).collect(),
             bash_commands: commands.map(|command| command.text).collect(),
@@ -80,11 +81,13 @@ pub fn calls(
 }
 
 /// Returns what a call is known by: the id of its message, or all that tells calls without an id apart.
-fn dedup_key(session: &str, message: &Message, at: Option<&str>, usage: &Usage) -> String {
-    if !has_no_id(&message.id) {
-        return format!("gemini:{session}:{}", message.id);
+fn dedup_key(session: &Session, message: &Message, at: Option<&str>, usage: &Usage) -> String {
+    let agent = &session.agent;
+    let session = &session.id;
+    if !is_nameless(&message.id) {
+        return format!("{agent}:{session}:{}", message.id);
     }
     let (at, model) = (at.unwrap_or_default(), message.model.as_deref().unwrap_or_default());
     let Usage { input, cached, output, thoughts, .. } = usage;
-    format!("gemini:{session}:{at}:{model}:{}:{output}:{cached}:{thoughts}", input + cached)
+    format!("{agent}:{session}:{at}:{model}:{}:{output}:{cached}:{thoughts}", input + cached)
 }

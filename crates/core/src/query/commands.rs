@@ -8,11 +8,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::reading::tool_calls;
-use crate::agent::gemini::{Assembled, ToolFact, tool_name};
+use crate::assemble::SessionFacts;
+use crate::facts::ToolFacts;
 use crate::model::ToolCall;
 use crate::read::bytes::Bytes;
 use crate::shell::{self, SimpleCommand};
 use crate::time::Period;
+use crate::tools::tool_name;
 
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -49,8 +51,8 @@ impl Commands {
         Self { period, full, sums: BTreeMap::new() }
     }
 
-    pub fn add(&mut self, assembled: &Assembled, bytes: &dyn Bytes) -> io::Result<()> {
-        let is_shell = |tool: &ToolFact| is_shell(&tool.name);
+    pub fn add(&mut self, assembled: &SessionFacts, bytes: &dyn Bytes) -> io::Result<()> {
+        let is_shell = |tool: &ToolFacts| is_shell(&tool.name);
         tool_calls(assembled, bytes, &self.period, is_shell, |call, at| {
             let failed = call.has_failed();
             for command in simple_commands(call) {

@@ -7,7 +7,8 @@ use std::io;
 use jiff::Timestamp;
 
 use super::reading::tool_calls;
-use crate::agent::gemini::{Assembled, ToolFact};
+use crate::assemble::SessionFacts;
+use crate::facts::ToolFacts;
 use crate::model::{ToolCall, ToolStatus};
 use crate::read::bytes::Bytes;
 use crate::time::Period;
@@ -36,9 +37,9 @@ impl Failures {
         Self { period, rows: BTreeMap::new() }
     }
 
-    pub fn add(&mut self, assembled: &Assembled, bytes: &dyn Bytes) -> io::Result<()> {
+    pub fn add(&mut self, assembled: &SessionFacts, bytes: &dyn Bytes) -> io::Result<()> {
         let session = &assembled.session.id;
-        let has_failed = |tool: &ToolFact| tool.status == ToolStatus::Error;
+        let has_failed = |tool: &ToolFacts| tool.status == ToolStatus::Error;
         tool_calls(assembled, bytes, &self.period, has_failed, |call, at| {
             let example = first_line(call);
             let (tool, text) = (call.name.name.clone(), fold(&example));

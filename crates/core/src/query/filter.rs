@@ -44,7 +44,7 @@ impl Filter {
             wanted.is_empty() || wanted.iter().any(|wanted| has(wanted))
         };
         self.takes_project(&session.project)
-            && any(&self.agents, &|agent| agent == session.agent.name())
+            && any(&self.agents, &|agent| agent == session.agent.as_str())
             && any(&self.tags, &|tag| session.tags.iter().any(|has| has == tag))
             && any(&self.machines, &|machine| machine == session.machine)
     }

@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::agent::gemini::{Assembled, Candidates, Placed, excerpt, is_unique};
 use crate::archive::{Archive, ArchiveError};
+use crate::assemble::{MessageEntry, SessionFacts};
 use crate::collection::Collection;
+use crate::content::excerpt;
 use crate::discover::SourceKind;
+use crate::id::is_uuid;
 use crate::model::{MessageKind, Session, SessionKind, State};
 use crate::project::Project;
+use crate::projects::ProjectHints;
 use crate::read::bytes::{Bytes, read_whole};
 use crate::read::decode;
 
@@ -92,19 +95,19 @@ impl Typed {
         self.out.push(prompt);
     }
 
-    fn session(&mut self, archive: &Archive, session: &Session, assembled: &Assembled) {
+    fn session(&mut self, archive: &Archive, session: &Session, assembled: &SessionFacts) {
         let is_saved = session.kind == SessionKind::Checkpoint;
         let log_only = session.state == State::LogOnly;
         let commands = commands(archive, assembled);
         for placed in assembled.listed() {
-            let said = &placed.said;
+            let said = &placed.facts;
             let text = match said.kind {
                 MessageKind::Prompt | MessageKind::Slash => said.typed.as_deref(),
                 MessageKind::Shell => commands.get(&said.id).map(String::as_str),
                 _ => None,
             };
             let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { continue };
-            let is_copy = is_unique(&said.id) && !self.ids.insert(said.id.clone());
+            let is_copy = is_uuid(&said.id) && !self.ids.insert(said.id.clone());
             let is_known =
                 || self.known.contains(&(session.project.key().to_owned(), text.to_owned()));
             if is_copy || (is_saved && is_known()) {
@@ -157,7 +160,7 @@ impl Typed {
     }
 
     fn histories(&mut self, archive: &Archive) -> Result<(), ArchiveError> {
-        let mut projects = archive.projects(&Candidates::default())?;
+        let mut projects = archive.projects(&ProjectHints::default())?;
         for file in archive.files()? {
             let source = &file.source;
             if source.kind != SourceKind::ShellHistory {
@@ -219,9 +222,9 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// The commands typed with `!`, by message; only the text of the message holds them.
-fn commands(archive: &Archive, assembled: &Assembled) -> HashMap<String, String> {
-    let shell: Vec<&Placed> =
-        assembled.listed().filter(|placed| placed.said.kind == MessageKind::Shell).collect();
+fn commands(archive: &Archive, assembled: &SessionFacts) -> HashMap<String, String> {
+    let shell: Vec<&MessageEntry> =
+        assembled.listed().filter(|placed| placed.facts.kind == MessageKind::Shell).collect();
     if shell.is_empty() {
         return HashMap::new();
     }

@@ -5,21 +5,24 @@ use std::io;
 
 use jiff::Timestamp;
 
-use crate::agent::gemini::{Assembled, Placed, ToolFact, excerpt, some_messages};
+use crate::assemble::{MessageEntry, SessionFacts};
+use crate::content::{excerpt, some_messages};
+use crate::facts::ToolFacts;
 use crate::model::ToolCall;
 use crate::read::bytes::Bytes;
 use crate::time::Period;
 
 /// Gives each call of a session that is wanted to `sink`, once, however often it was recorded.
 pub(super) fn tool_calls(
-    assembled: &Assembled,
+    assembled: &SessionFacts,
     bytes: &dyn Bytes,
     period: &Period,
-    is_wanted: impl Fn(&ToolFact) -> bool,
+    is_wanted: impl Fn(&ToolFacts) -> bool,
     mut sink: impl FnMut(&ToolCall, Option<Timestamp>),
 ) -> io::Result<()> {
-    let has_one = |placed: &&Placed| placed.owned && placed.said.tools.iter().any(&is_wanted);
-    let wanted: Vec<&Placed> = assembled.listed().filter(has_one).collect();
+    let has_one =
+        |placed: &&MessageEntry| placed.owned && placed.facts.tools.iter().any(&is_wanted);
+    let wanted: Vec<&MessageEntry> = assembled.listed().filter(has_one).collect();
     let messages = if assembled.is_history {
         excerpt(assembled, &wanted, bytes)?
     } else {
@@ -33,7 +36,7 @@ pub(super) fn tool_calls(
             let at = call.at.or(message.at);
             let is_inside = at.map_or(period.is_everything(), |at| period.contains(at));
             // The facts are of the same list, unless the file changed in between.
-            let is_wanted = placed.said.tools.get(n).is_some_and(&is_wanted);
+            let is_wanted = placed.facts.tools.get(n).is_some_and(&is_wanted);
             if is_wanted && is_inside && seen.insert(key) {
                 sink(call, at);
             }

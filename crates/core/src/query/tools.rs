@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::params;
 
-use crate::agent::gemini::tool_name;
 use crate::archive::{Archive, ArchiveError};
 use crate::model::ToolName;
 use crate::time::Period;
+use crate::tools::tool_name;
 
 #[derive(Debug, Clone)]
 pub struct Question {

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::Row as SqlRow;
 
 use crate::archive::{Archive, ArchiveError, bill, sums_suffice};
-use crate::model::Usage;
+use crate::model::usage::COLUMNS as BUCKETS;
+use crate::model::{Bucket, Usage};
 use crate::pricing::{Bill, Table};
 use crate::time::Period;
 
@@ -139,10 +140,19 @@ pub struct Answer {
     pub unpriced_models: Vec<String>,
 }
 
-const COLUMNS: &str = "sum(calls), count(DISTINCT session), sum(input), sum(cached), sum(output), \
-    sum(thoughts), sum(tool), sum(other), \
-    bill(model, at, prompt, calls, caching, at_least, input, cached, output, thoughts, tool, other), \
-    sum(undated)";
+/// Returns the columns of a sum.
+fn columns() -> String {
+    let buckets: String = Bucket::ALL.map(|bucket| format!(", sum({})", bucket.name())).concat();
+    format!("sum(calls), count(DISTINCT session), sum(undated), {}{buckets}", bill_column())
+}
+
+/// Returns the column that the cost of calls is read from.
+fn bill_column() -> String {
+    format!("bill(model, at, prompt, calls, caching, at_least, {BUCKETS})")
+}
+
+/// The number of columns of a sum.
+const WIDTH: usize = 4 + Bucket::ALL.len();
 
 /// Asks the archive.
 pub fn usage(
@@ -161,10 +171,16 @@ pub fn usage(
     let from = format!("FROM {table} JOIN sessions ON number = session WHERE {chosen}");
     let key = question.group.key(question.rollup);
     let text = if is_prompt { "min(asked_text)" } else { "NULL" };
-    let sql = format!("SELECT {COLUMNS}, {key} AS key, {text} {from} GROUP BY key ORDER BY key");
+    let sql =
+        format!("SELECT {}, {key} AS key, {text} {from} GROUP BY key ORDER BY key", columns());
     let mut statement = archive.db.prepare(&sql)?;
     let rows = statement.query_map([], |row| {
-        Ok(Row { key: row.get(10)?, text: row.get(11)?, sum: sum(row)?, models: Vec::new() })
+        Ok(Row {
+            key: row.get(WIDTH)?,
+            text: row.get(WIDTH + 1)?,
+            sum: sum(row)?,
+            models: Vec::new(),
+        })
     })?;
     let mut rows = rows.collect::<Result<Vec<Row>, _>>()?;
     if !question.group.is_time() {
@@ -234,13 +250,14 @@ fn break_down(
 ) -> Result<(), ArchiveError> {
     let model = Group::Model.key(false);
     let sql = format!(
-        "SELECT {COLUMNS}, {model} AS model_key, {key} AS key {from} \
-         GROUP BY key, model_key ORDER BY key, sum(input + cached) DESC, model_key"
+        "SELECT {}, {model} AS model_key, {key} AS key {from} \
+         GROUP BY key, model_key ORDER BY key, sum(input + cached) DESC, model_key",
+        columns()
     );
     let mut statement = archive.db.prepare(&sql)?;
     let parts = statement.query_map([], |row| {
-        let part = Row { key: row.get(10)?, text: None, sum: sum(row)?, models: Vec::new() };
-        Ok((row.get::<_, String>(11)?, part))
+        let part = Row { key: row.get(WIDTH)?, text: None, sum: sum(row)?, models: Vec::new() };
+        Ok((row.get::<_, String>(WIDTH + 1)?, part))
     })?;
     let places: HashMap<String, usize> =
         rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
@@ -258,19 +275,13 @@ fn sum(row: &SqlRow<'_>) -> rusqlite::Result<Sum> {
         let number = row.get::<_, Option<i64>>(n)?.unwrap_or(0);
         Ok::<u64, rusqlite::Error>(u64::try_from(number).unwrap_or(0))
     };
+    let mut column = 4..;
     Ok(Sum {
         calls: number(0)?,
         sessions: number(1)?,
-        usage: Usage {
-            input: number(2)?,
-            cached: number(3)?,
-            output: number(4)?,
-            thoughts: number(5)?,
-            tool: number(6)?,
-            other: number(7)?,
-        },
-        bill: bill(row, 8)?,
-        undated: number(9)?,
+        undated: number(2)?,
+        bill: bill(row, 3)?,
+        usage: Usage::try_from_buckets(|_| column.next().map_or(Ok(0), number))?,
     })
 }
 
@@ -295,10 +306,10 @@ impl Costs {
 
 /// Returns what each session cost.
 pub fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
-    let mut statement = archive.db.prepare(
-        "SELECT id, bill(model, at, prompt, calls, caching, at_least, input, cached, output, thoughts, tool, other)
-         FROM rollup JOIN sessions ON number = session GROUP BY session",
-    )?;
+    let mut statement = archive.db.prepare(&format!(
+        "SELECT id, {} FROM rollup JOIN sessions ON number = session GROUP BY session",
+        bill_column()
+    ))?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, bill(row, 1)?)))?;
     Ok(Costs(rows.collect::<Result<_, _>>()?))
 }

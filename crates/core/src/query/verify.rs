@@ -1,7 +1,7 @@
 //! Checks the numbers against the files, and lists every case that speaks against them.
 
-use crate::agent::gemini::Assembled;
 use crate::archive::{Detail, TokenProblem, token_problems};
+use crate::assemble::SessionFacts;
 use crate::model::{Call, PartWhy, SessionKind};
 use crate::number::{count, plural};
 use crate::pricing::Table;
@@ -46,7 +46,7 @@ impl<'a> Verify<'a> {
         Self { prices, cases: Cases::default() }
     }
 
-    pub fn add(&mut self, assembled: &Assembled) {
+    pub fn add(&mut self, assembled: &SessionFacts) {
         let id = &assembled.session.id;
         if assembled.session.kind == SessionKind::Checkpoint {
             return;
@@ -85,13 +85,13 @@ impl<'a> Verify<'a> {
             cases.views.push(format!("{id}: {current} of {full} tokens"));
         }
         cases.copies.extend(copies(assembled).map(|copies| format!("{id}: {copies}")));
-        let imported = assembled.listed().filter(|p| !p.owned && p.said.tokens.is_some()).count();
+        let imported = assembled.listed().filter(|p| !p.owned && p.facts.call.is_some()).count();
         if imported > 0 {
             let calls = plural(imported as u64, "call", "calls");
             cases.imports.push(format!("{id}: {calls} of another session"));
         }
-        for placed in assembled.listed().filter(|placed| placed.said.unexplained) {
-            cases.fates.push(format!("{id} {}", placed.said.id));
+        for placed in assembled.listed().filter(|placed| placed.facts.unexplained) {
+            cases.fates.push(format!("{id} {}", placed.facts.id));
         }
     }
 
@@ -101,8 +101,8 @@ impl<'a> Verify<'a> {
 }
 
 /// Describes what the files of a session repeat.
-fn copies(assembled: &Assembled) -> Option<String> {
-    let repeated = assembled.messages.iter().filter(|placed| placed.said.is_copy).count();
+fn copies(assembled: &SessionFacts) -> Option<String> {
+    let repeated = assembled.messages.iter().filter(|placed| placed.facts.is_copy).count();
     let parts = &assembled.session.parts;
     if repeated == 0 && parts.len() < 2 {
         return None;

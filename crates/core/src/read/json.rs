@@ -99,6 +99,13 @@ pub fn each_field<'a>(
     })
 }
 
+/// Returns the elements of an array that is known to be valid.
+pub fn elements(array: &str) -> Vec<Raw<'_>> {
+    let mut out = Vec::new();
+    let _ = each_element(array, |element| out.push(element));
+    out
+}
+
 /// Calls `element` with each element of the array `text`.
 pub fn each_element<'a>(text: &'a str, mut element: impl FnMut(Raw<'a>)) -> Result<(), Malformed> {
     scan(text, |scanner| {

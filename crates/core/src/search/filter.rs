@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use jiff::{Timestamp, Zoned};
 
 use super::field::Where;
-use crate::agent::gemini::tool_name;
 use crate::model::{Fate, MessageKind, Role, Session, SessionKind};
 use crate::time::{self, Period};
+use crate::tools::tool_name;
 
 /// All must hold; of the values of one condition any.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +43,7 @@ impl Condition {
 
 /// What is known of a message without its text.
 #[derive(Debug, Clone)]
-pub struct About<'a> {
+pub struct SourceSummary<'a> {
     pub at: Option<Timestamp>,
     pub kind: Cow<'a, str>,
     pub fate: Cow<'a, str>,
@@ -150,7 +150,7 @@ impl Filters {
     }
 
     /// Returns whether the message is meant. A message without a model goes by those of its session.
-    pub fn takes(&self, about: &About<'_>, session: &Session) -> bool {
+    pub fn takes(&self, about: &SourceSummary<'_>, session: &Session) -> bool {
         let role = MessageKind::ALL
             .into_iter()
             .find(|kind| kind.name() == about.kind)

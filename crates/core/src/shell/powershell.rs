@@ -126,7 +126,7 @@ impl<'a> Scanner<'a> {
             self.at += 1;
             self.blank();
         }
-        // Looked at before it is read: reading twice what is in brackets would double with each.
+        // SearchedPlace at before it is read: reading twice what is in brackets would double with each.
         let begins = self.rest().split([' ', '\t', '\n', ';', '|']).next().unwrap_or_default();
         let is_bracket = begins.starts_with(['(', '{']);
         if is_bracket || (!is_called && is_expression(begins)) {

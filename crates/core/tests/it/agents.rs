@@ -1,6 +1,6 @@
 //! Subagents and the calls that started them.
 
-use backstory_core::agent::gemini::View;
+use backstory_core::content::View;
 use serde_json::{Value, json};
 
 use crate::support::Home;

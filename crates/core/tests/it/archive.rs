@@ -1,12 +1,14 @@
 //! The archive's laws: whatever the order, the steps and the machines, the same files give the same
 //! sessions; and what was captured stays when the files are gone.
 
+use crate::support::discover_at;
 use std::fs;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Candidates};
 use backstory_core::archive::{Archive, Foreign, Machine, Setup, Synced};
-use backstory_core::discover::Found;
+use backstory_core::content::View;
+use backstory_core::discover::Discovery;
+use backstory_core::projects::ProjectHints;
 use backstory_core::read::bytes::Bytes;
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -17,8 +19,8 @@ use crate::expected::differences;
 use crate::support::{Home, files_below, seen, testdata, trees_below};
 use crate::trees::{Tree, tree};
 
-pub(crate) fn sync(archive: &mut Archive, found: &Found, machine: &str) -> Synced {
-    let candidates = Candidates::default();
+pub(crate) fn sync(archive: &mut Archive, found: &Discovery, machine: &str) -> Synced {
+    let candidates = ProjectHints::default();
     let setup = Setup { machine: Machine::This(machine), ..Setup::plain(&candidates) };
     archive.sync(found, &setup, &|_| {}).unwrap()
 }
@@ -33,7 +35,7 @@ pub(crate) fn copy_of(archive: &Archive) -> Foreign {
 }
 
 pub(crate) fn merge(archive: &mut Archive, other: &Foreign) {
-    let candidates = Candidates::default();
+    let candidates = ProjectHints::default();
     let setup = Setup::plain(&candidates);
     let merged = archive.merge(other, &setup, Timestamp::UNIX_EPOCH, &|_| {}).unwrap();
     assert_eq!((merged.lost, merged.refused), (Vec::new(), Vec::new()));
@@ -81,9 +83,9 @@ proptest! {
         let mut archive = Archive::in_memory().unwrap();
         for step in 0..steps {
             grow(folder.path(), &tree, &shares, step, steps);
-            sync(&mut archive, &gemini::discover_given(folder.path()), "");
+            sync(&mut archive, &discover_at(folder.path()), "");
         }
-        let found = gemini::discover_given(folder.path());
+        let found = discover_at(folder.path());
         sync(&mut archive, &found, "");
         let stepwise = told(&Home::new(archive, found));
         assert_same(&told(&Home::at(folder.path())), &stepwise, "in steps");
@@ -93,7 +95,7 @@ proptest! {
     fn merging_is_the_same_whichever_way_round(tree in tree(), side in any::<u16>()) {
         let folder = tempfile::tempdir().unwrap();
         tree.plant(folder.path());
-        let found = gemini::discover_given(folder.path());
+        let found = discover_at(folder.path());
         let part = |which: bool| {
             let mut part = found.clone();
             let mut n = 0;
@@ -108,7 +110,7 @@ proptest! {
         merge(&mut ab, &b);
         merge(&mut ba, &a);
         merge(&mut ba, &a);
-        let (ab, ba) = (Home::new(ab, Found::default()), Home::new(ba, Found::default()));
+        let (ab, ba) = (Home::new(ab, Discovery::default()), Home::new(ba, Discovery::default()));
         assert_same(&told(&ab), &told(&ba), "the other way round");
         assert_same(&told(&Home::at(folder.path())), &told(&ab), "merged");
     }
@@ -122,7 +124,7 @@ fn what_was_captured_stays() {
         let name = tree.display().to_string();
         let folder = tempfile::tempdir().unwrap();
         copy(&tree, folder.path());
-        let found = gemini::discover_given(folder.path());
+        let found = discover_at(folder.path());
         let mut archive = Archive::open(&folder.path().join("a.db")).unwrap();
         sync(&mut archive, &found, "here");
         archive.capture(&[], None, &|_| {}).unwrap();
@@ -143,7 +145,7 @@ fn what_was_captured_stays() {
         for source in &found.sources {
             fs::remove_file(&source.path).unwrap();
         }
-        sync(&mut archive, &gemini::discover_given(folder.path()), "here");
+        sync(&mut archive, &discover_at(folder.path()), "here");
         let checked = archive.check(&|_| {}).unwrap();
         assert_eq!(checked.problems, Vec::<String>::new(), "{name}");
         for row in archive.files().unwrap() {
@@ -153,7 +155,7 @@ fn what_was_captured_stays() {
             assert_eq!(kept, bytes[at], "{}", row.source.path.display());
             files += 1;
         }
-        let after = Home::new(archive, Found::default());
+        let after = Home::new(archive, Discovery::default());
         assert_same(&told_before, &told(&after), &format!("{name} deleted"));
     }
     assert!(files > 180, "only {files} files");
@@ -170,7 +172,7 @@ fn copy(from: &Path, to: &Path) {
 const SECRET: &str = "the plan for the moon";
 
 /// A home with one session that says something nobody else says.
-fn home_with_secret(folder: &Path) -> Found {
+fn home_with_secret(folder: &Path) -> Discovery {
     let chats = folder.join("tmp/app/chats");
     fs::create_dir_all(&chats).unwrap();
     fs::write(folder.join("tmp/app/.project_root"), "/code/app").unwrap();
@@ -188,7 +190,7 @@ fn home_with_secret(folder: &Path) -> Found {
         r#"[{{"sessionId":"11111111-0000-4000-8000-000000000000","messageId":0,"type":"user","message":"{SECRET}","timestamp":"2026-03-01T10:00:00Z"}}]"#
     );
     fs::write(folder.join("tmp/app/logs.json"), typed).unwrap();
-    gemini::discover_given(folder)
+    discover_at(folder)
 }
 
 #[test]
@@ -206,7 +208,7 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
     assert!(ids(&archive).contains(&id));
     archive.add_tag(&id, "moon", Timestamp::UNIX_EPOCH).unwrap();
 
-    let candidates = Candidates::default();
+    let candidates = ProjectHints::default();
     let setup = Setup { machine: Machine::This("here"), ..Setup::plain(&candidates) };
     archive.forget(std::slice::from_ref(&id), &setup, Timestamp::UNIX_EPOCH).unwrap();
     assert!(!ids(&archive).contains(&id));
@@ -219,7 +221,7 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
             assert!(!found, "{} still says it", path.display());
         }
     }
-    sync(&mut archive, &gemini::discover_given(&folder.path().join("home")), "here");
+    sync(&mut archive, &discover_at(&folder.path().join("home")), "here");
     archive.capture(&[], None, &|_| {}).unwrap();
     assert!(!ids(&archive).contains(&id), "the next sync must not bring it back");
     let mut rebuilt = Archive::in_memory().unwrap();
@@ -239,21 +241,18 @@ fn a_file_that_lost_something_keeps_its_older_version() {
     home_with_secret(folder.path());
     let file = folder.path().join("tmp/app/chats/session-2026-03-01T10-00-11111111.jsonl");
     let mut archive = Archive::in_memory().unwrap();
-    sync(&mut archive, &gemini::discover_given(folder.path()), "");
+    sync(&mut archive, &discover_at(folder.path()), "");
     archive.capture(&[], None, &|_| {}).unwrap();
     // The program writes it anew, shorter.
     let header = fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
     fs::write(&file, format!("{header}\n")).unwrap();
-    let found = gemini::discover_given(folder.path());
+    let found = discover_at(folder.path());
     sync(&mut archive, &found, "");
     archive.capture(&[], None, &|_| {}).unwrap();
     let home = Home::new(archive, found);
     let session = home.sessions.iter().find(|s| s.session.id.starts_with("1111")).unwrap();
-    let texts: Vec<String> = home
-        .messages(session, gemini::View::Full)
-        .into_iter()
-        .map(|message| message.text)
-        .collect();
+    let texts: Vec<String> =
+        home.messages(session, View::Full).into_iter().map(|message| message.text).collect();
     assert_eq!(texts, [SECRET]);
     assert_eq!(home.archive.check(&|_| {}).unwrap().problems, Vec::<String>::new());
 }
@@ -285,14 +284,14 @@ fn forgetting_what_only_a_log_knows_leaves_the_rest_of_the_log() {
     };
     fs::write(&log, format!("[{},{}]", line(1), line(2))).unwrap();
     let mut archive = Archive::in_memory().unwrap();
-    sync(&mut archive, &gemini::discover_given(folder.path()), "");
+    sync(&mut archive, &discover_at(folder.path()), "");
     fs::remove_file(&log).unwrap();
-    let candidates = Candidates::default();
+    let candidates = ProjectHints::default();
     let setup = Setup::plain(&candidates);
     archive.forget(&[id(1)], &setup, Timestamp::UNIX_EPOCH).unwrap();
     archive.unforget(&[id(1)]).unwrap();
-    sync(&mut archive, &gemini::discover_given(folder.path()), "");
-    let home = Home::new(archive, Found::default());
+    sync(&mut archive, &discover_at(folder.path()), "");
+    let home = Home::new(archive, Discovery::default());
     let kept: Vec<&str> = home.sessions.iter().map(|s| s.session.id.as_str()).collect();
     assert_eq!(kept, [id(2)]);
     assert_eq!(home.sessions[0].session.prompts, 1);

@@ -4,15 +4,17 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{View, hash_of, tool_name};
+use backstory_core::content::View;
 use backstory_core::export::events::{Choice, write};
 use backstory_core::model::{MessageKind, SessionKind};
 use backstory_core::pricing::Table;
+use backstory_core::projects::hash_of;
 use backstory_core::query::calls::{CallRow, calls};
 use backstory_core::query::tools::{Group as ToolGroup, Question as ToolQuestion, tools};
 use backstory_core::query::usage::{Group, usage};
 use backstory_core::query::{Commands, Filter};
 use backstory_core::time::Period;
+use backstory_core::tools::tool_name;
 use serde_json::{Value, json};
 
 use crate::support::Home;

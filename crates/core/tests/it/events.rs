@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{Assembled, View};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::View;
 use backstory_core::export::events::{Choice, Told, write, write_new};
 use backstory_core::model::{EventType, SessionKind};
 use backstory_core::pricing::Table;
@@ -19,7 +20,7 @@ fn all_types() -> Choice {
     Choice { types: EventType::ALL.to_vec(), ..Choice::default() }
 }
 
-fn events(home: &Home, assembled: &Assembled, choice: &Choice) -> Vec<Value> {
+fn events(home: &Home, assembled: &SessionFacts, choice: &Choice) -> Vec<Value> {
     let messages = home.messages(assembled, View::Full);
     let mut out = Vec::new();
     let written = write(assembled, &messages, &Table::embedded(), choice, &mut out).unwrap();
@@ -38,15 +39,15 @@ fn count(events: &[Value], kind: &str) -> usize {
 
 /// Tool calls that no record tells of, only the model's own words: all that a history has. Counts leave them
 /// out, for nothing tells how they ended.
-fn only_requested(home: &Home, assembled: &Assembled) -> usize {
+fn only_requested(home: &Home, assembled: &SessionFacts) -> usize {
     let messages = home.messages(assembled, View::Full);
     let unrecorded =
-        assembled.listed().zip(&messages).filter(|(placed, _)| placed.said.tools.is_empty());
+        assembled.listed().zip(&messages).filter(|(placed, _)| placed.facts.tools.is_empty());
     unrecorded.map(|(_, message)| message.tool_calls.len()).sum()
 }
 
 /// What holds for every session.
-fn check(home: &Home, assembled: &Assembled) -> Vec<Value> {
+fn check(home: &Home, assembled: &SessionFacts) -> Vec<Value> {
     let session = &assembled.session;
     let id = &session.id;
     let all = events(home, assembled, &all_types());
@@ -87,7 +88,7 @@ fn check(home: &Home, assembled: &Assembled) -> Vec<Value> {
 }
 
 /// Whoever follows a session hears of everything once, wherever it was cut.
-fn told_in_steps(home: &Home, assembled: &Assembled, all: &[Value]) {
+fn told_in_steps(home: &Home, assembled: &SessionFacts, all: &[Value]) {
     let id = &assembled.session.id;
     let messages = home.messages(assembled, View::Full);
     let mut told = Told::default();

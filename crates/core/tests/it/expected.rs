@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{Assembled, View};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::View;
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::{Message, MessageKind, ToolCall};
 use backstory_core::pricing::{Bill, Table};
@@ -16,7 +17,7 @@ pub(crate) fn sessions(home: &Home, folder: &Path) -> Value {
     home.sessions.iter().map(|session| self::session(home, session, folder)).collect()
 }
 
-pub(crate) fn session(home: &Home, assembled: &Assembled, folder: &Path) -> Value {
+pub(crate) fn session(home: &Home, assembled: &SessionFacts, folder: &Path) -> Value {
     let mut out =
         serde_json::to_value(SessionRow::new(&assembled.session, Bill::default())).unwrap();
     let parts = assembled.session.parts.iter();

@@ -1,11 +1,12 @@
 //! Merging archives: the result is the union, whatever the others are like.
 
+use crate::support::discover_at;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Candidates};
 use backstory_core::archive::{Archive, Foreign, Imported, Machine, Setup};
-use backstory_core::discover::Found;
+use backstory_core::discover::Discovery;
+use backstory_core::projects::ProjectHints;
 use backstory_core::read::bytes::Bytes;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
@@ -36,14 +37,14 @@ impl Lab {
         self.0.path().join(name)
     }
 
-    fn found(&self) -> Found {
-        gemini::discover_given(&self.0.path().join("home"))
+    fn found(&self) -> Discovery {
+        discover_at(&self.0.path().join("home"))
     }
 
     /// An archive of the home as it is now.
     fn archive(&self, name: &str) -> Archive {
         let mut archive = Archive::open(&self.file(name)).unwrap();
-        let candidates = Candidates::default();
+        let candidates = ProjectHints::default();
         let setup = Setup { machine: Machine::This("host"), ..Setup::plain(&candidates) };
         archive.sync(&self.found(), &setup, &|_| {}).unwrap();
         archive.capture(&[], None, &|_| {}).unwrap();
@@ -68,7 +69,7 @@ fn log(text: &str) -> String {
 }
 
 fn merge(archive: &mut Archive, file: &Path) -> Imported {
-    let candidates = Candidates::default();
+    let candidates = ProjectHints::default();
     let setup = Setup { machine: Machine::This("host"), ..Setup::plain(&candidates) };
     archive.merge(&Foreign::open(file).unwrap(), &setup, NOW, &|_| {}).unwrap()
 }
@@ -168,7 +169,7 @@ fn what_either_side_forgot_is_in_neither() {
         let lab = Lab::new();
         let holder = lab.archive("holder.db");
         let mut forgetter = lab.archive("forgetter.db");
-        let candidates = Candidates::default();
+        let candidates = ProjectHints::default();
         forgetter.forget(&[ID.to_owned()], &Setup::plain(&candidates), NOW).unwrap();
         let (mut archive, other) = if is_forgotten_here {
             (forgetter, lab.copy(&holder, "other.db", ""))

@@ -1,6 +1,7 @@
 //! Whatever lies below an agent's folder: names, links, files that are not files.
 #![cfg(unix)]
 
+use crate::support::discover_at;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,9 +9,10 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use backstory_core::agent::Agents;
 use backstory_core::agent::gemini;
 use backstory_core::archive::Archive;
-use backstory_core::discover::Found;
+use backstory_core::discover::Discovery;
 use backstory_core::env::Env;
 
 use crate::archive::{copy_of, merge, sync};
@@ -38,7 +40,7 @@ fn a_folder_that_is_not_utf8_is_archived_like_any_other() {
     let project = root.path().join("tmp").join(name(b"caf\xE9"));
     write(&project.join("chats/session-1.jsonl"), SESSION);
     write(&project.join(".project_root"), "/code/shop");
-    let found = gemini::discover_given(root.path());
+    let found = discover_at(root.path());
     let mut archive = Archive::in_memory().unwrap();
     sync(&mut archive, &found, "here");
     archive.capture(&[], None, &|_| {}).unwrap();
@@ -53,10 +55,10 @@ fn a_folder_that_is_not_utf8_is_archived_like_any_other() {
     let mut other = Archive::in_memory().unwrap();
     merge(&mut other, &copy_of(&archive));
     fs::remove_dir_all(root.path().join("tmp")).unwrap();
-    let mut merged = seen(&Home::new(other, Found::default()));
+    let mut merged = seen(&Home::new(other, Discovery::default()));
     merged[0]["session"]["captured"] = told[0]["session"]["captured"].clone();
     assert_eq!(merged, told);
-    assert_eq!(sync(&mut archive, &Found::default(), "here").gone, 1);
+    assert_eq!(sync(&mut archive, &Discovery::default(), "here").gone, 1);
     assert_eq!(archive.check(&|_| {}).unwrap().problems, [""; 0]);
 }
 
@@ -66,7 +68,7 @@ fn below(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Ve
     paths.into_iter().map(|path| name(path.as_ref())).collect()
 }
 
-fn sources(folder: &Path, found: &Found) -> Vec<String> {
+fn sources(folder: &Path, found: &Discovery) -> Vec<String> {
     below(folder, found.sources.iter().map(|source| &source.path))
 }
 
@@ -85,7 +87,7 @@ fn names_that_are_not_utf8_are_read() {
     write(&chats.join(name(b"session-\xE9.jsonl")), SESSION);
     write(&chats.join(name(b"\xE9")).join("agent.jsonl"), &SESSION.replace(":\"s\"", ":\"t\""));
     write(&chats.join(name(b"\xE9.txt")), "");
-    let found = gemini::discover_given(root.path());
+    let found = discover_at(root.path());
     assert_eq!(found.skipped.len(), 1);
     assert_eq!(found.skipped[0].why, "not JSON by its name");
     let home = Home::of(found);
@@ -117,7 +119,7 @@ fn links_that_lead_out_are_not_followed() {
     ] {
         symlink(to, shop.join(from)).unwrap();
     }
-    for found in [gemini::discover_given(home.path()), gemini::discover_given(&root)] {
+    for found in [discover_at(home.path()), discover_at(&root)] {
         assert_eq!(sources(&shop, &found), ["chats/session-1.jsonl"]);
         assert_eq!(found.problems, []);
         let why = "a link that leads out of the agent's folder";
@@ -125,7 +127,7 @@ fn links_that_lead_out_are_not_followed() {
         assert_eq!(found.skipped.len(), 6);
     }
     // What the user names is the root, and a file may be a link.
-    let given = gemini::discover_given(&shop.join("chats/session-2.jsonl"));
+    let given = discover_at(&shop.join("chats/session-2.jsonl"));
     assert_eq!(given.sources.len(), 1);
 }
 
@@ -140,19 +142,19 @@ fn the_agents_folder_and_tmp_may_be_on_another_disk() {
     let link = home.path().join("link");
     symlink(home.path(), &link).unwrap();
     let env = Env { home: Some(home.path().to_owned()), ..Env::default() };
-    let by_home = gemini::discover(&env);
+    let by_home = Agents::default().discover(&env);
     assert_eq!(sources(home.path(), &by_home), [".gemini/tmp/shop/chats/session-1.jsonl"]);
     for given in
         [home.path(), &home.path().join(".gemini"), &home.path().join(".gemini/tmp"), &link]
     {
-        let found = gemini::discover_given(given);
+        let found = discover_at(given);
         assert_eq!(found.sources.len(), 1, "{given:?}");
         assert!(found.sources[0].path.starts_with(given));
         assert_eq!((found.skipped.len(), found.problems.len()), (0, 0));
     }
     // The same folder by two ways is one.
     let mut both = by_home;
-    both.add(gemini::discover_given(&disk.path().join("sessions/shop")));
+    both.add(discover_at(&disk.path().join("sessions/shop")));
     both.settle();
     assert_eq!(both.sources.len(), 1);
 }
@@ -181,7 +183,7 @@ fn a_link_within_the_folder_is_followed_once() {
     ] {
         symlink(to, tmp.join(from)).unwrap();
     }
-    let found = gemini::discover_given(root.path());
+    let found = discover_at(root.path());
     let expected = [
         "shop/chats/old/deep/session-3.jsonl",
         "shop/chats/old/session-2.jsonl",
@@ -206,7 +208,7 @@ fn only_regular_files_are_sources() {
     }
     let _socket = UnixListener::bind(shop.join("chats/session-3.json")).unwrap();
     symlink("session-2.jsonl", shop.join("chats/session-4.jsonl")).unwrap();
-    let found = gemini::discover_given(root.path());
+    let found = discover_at(root.path());
     assert_eq!(sources(&shop, &found), ["chats/session-1.jsonl"]);
     let skipped = found.skipped.iter().filter(|skipped| skipped.why == "not a regular file");
     let skipped = below(&shop, skipped.map(|skipped| &skipped.path));
@@ -220,7 +222,7 @@ fn only_regular_files_are_sources() {
     assert_eq!(skipped, expected);
     // The notes are not waited for either.
     assert_eq!(Home::of(found).sessions.len(), 1);
-    assert_eq!(gemini::discover_given(&shop.join("logs.json")).sources, []);
+    assert_eq!(discover_at(&shop.join("logs.json")).sources, []);
 }
 
 /// A note is Gemini CLI's own file: a link, and one that is too large, is not.

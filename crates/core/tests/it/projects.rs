@@ -1,12 +1,15 @@
 //! Which folder a session was about, from what a home says of it.
 
+use crate::support::discover_at;
 use std::fs;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Candidates, hash_of};
+use backstory_core::agent::gemini::Shape;
 use backstory_core::archive::{Archive, Exclude, Setup};
+use backstory_core::facts::Contents;
 use backstory_core::model::Session;
 use backstory_core::project::{Project, Proof};
+use backstory_core::projects::{ProjectHints, hash_of};
 use backstory_core::query::Commands;
 use backstory_core::time::Period;
 use serde_json::json;
@@ -56,11 +59,11 @@ fn a_path_in_any_text_proves_the_project_of_its_hash() {
         let tmp = root.path().join("tmp");
         write(&tmp.join(&hash).join("chats/session-1.jsonl"), &session(1, &hash, "hello"));
         let mut archive = Archive::in_memory().unwrap();
-        sync(&mut archive, &gemini::discover_given(root.path()), "here");
+        sync(&mut archive, &discover_at(root.path()), "here");
         assert_eq!(project(&archive, 1).proof, Proof::None);
         // What is written later proves what was read before.
         write(&tmp.join(&file), &text);
-        sync(&mut archive, &gemini::discover_given(root.path()), "here");
+        sync(&mut archive, &discover_at(root.path()), "here");
         let project = project(&archive, 1);
         assert_eq!((project.path.as_deref(), project.proof), (Some(PATH), Proof::Hash), "{file}");
         assert_eq!(project.name, "thing");
@@ -84,16 +87,16 @@ fn a_new_hash_is_looked_for_in_old_text_and_an_old_one_in_what_grew() {
     let log = root.path().join("tmp").join(&first).join("chats/session-1.jsonl");
     write(&log, &session(1, &first, "compare with /srv/second app/x.c"));
     let mut archive = Archive::in_memory().unwrap();
-    sync(&mut archive, &gemini::discover_given(root.path()), "here");
+    sync(&mut archive, &discover_at(root.path()), "here");
     let other = root.path().join("tmp").join(&second).join("chats/session-2.jsonl");
     write(&other, &session(2, &second, "hello"));
-    sync(&mut archive, &gemini::discover_given(root.path()), "here");
+    sync(&mut archive, &discover_at(root.path()), "here");
     assert_eq!(project(&archive, 2).path.as_deref(), Some("/srv/second app"));
     assert_eq!(project(&archive, 1).path, None);
     let more = json!({ "id": "00000001-0000-4000-8000-000000000002", "type": "user",
         "timestamp": "2026-03-01T10:00:02Z", "content": "and /srv/first/y.c" });
     fs::write(&log, format!("{}{more}\n", fs::read_to_string(&log).unwrap())).unwrap();
-    sync(&mut archive, &gemini::discover_given(root.path()), "here");
+    sync(&mut archive, &discover_at(root.path()), "here");
     assert_eq!(project(&archive, 1).path.as_deref(), Some("/srv/first"));
 }
 
@@ -112,11 +115,11 @@ fn a_project_that_must_stay_out_is_taken_out_when_it_is_recognized() {
     let logs = json!([{ "sessionId": "00000003-0000-4000-8000-000000000000", "messageId": 0,
         "type": "user", "message": "typed", "timestamp": "2026-03-01T10:00:00Z" }]);
     write(&folder.join("logs.json"), &logs.to_string());
-    let candidates = Candidates::default();
+    let candidates = ProjectHints::default();
     let setup = Setup { exclude: &Secret, ..Setup::plain(&candidates) };
     let mut archive = Archive::in_memory().unwrap();
     for _ in 0..2 {
-        archive.sync(&gemini::discover_given(root.path()), &setup, &|_| {}).unwrap();
+        archive.sync(&discover_at(root.path()), &setup, &|_| {}).unwrap();
         assert_eq!(archive.sessions().unwrap().len(), 0);
     }
 }
@@ -171,7 +174,7 @@ fn projects_may_be_called_like_folders_of_gemini_cli() {
             let folder = root.path().join("tmp").join(name);
             write(&folder.join(file), text);
             write(&folder.join("rg"), "a program");
-            let found = gemini::discover_given(root.path());
+            let found = discover_at(root.path());
             let is_skipped = found.skipped.iter().any(|skipped| skipped.path == folder);
             assert_eq!(is_skipped, file == "x", "{name} {file}");
         }
@@ -191,12 +194,12 @@ fn files_at_any_depth_are_found_and_what_is_not_here_is_skipped() {
     write(&folder.join("plans/a/b/c/d/e/f/g/plan.md"), "# Plan");
     let deep = folder.join(["deep"; 40].join("/"));
     write(&deep.join("x"), "x");
-    let found = gemini::discover_given(root.path());
+    let found = discover_at(root.path());
     assert!(found.sources.iter().any(|source| source.path.ends_with("g/plan.md")));
     assert!(found.skipped.iter().any(|skipped| deep.starts_with(&skipped.path)));
     let archive = Archive::of(&found).unwrap();
     let log =
         archive.files().unwrap().into_iter().find(|file| file.source.path.ends_with("logs.json"));
-    let pointer = gemini::Holding::Nothing(gemini::Shape::LfsPointer);
-    assert_eq!(log.unwrap().about.what, pointer);
+    let pointer = Contents::Nothing(Shape::LfsPointer.name().into());
+    assert_eq!(log.unwrap().about.contents, pointer);
 }

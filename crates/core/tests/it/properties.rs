@@ -1,16 +1,18 @@
 //! What must hold for any file, however odd or damaged.
 
+use crate::support::discover_at;
 use std::io::Cursor;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{
-    self, Candidates, Form, Loaded, LogReader, Manner, Shape, View,
-};
+use backstory_core::agent::gemini::{self, Loaded, LogReader, Mode, Shape};
 use backstory_core::archive::{Archive, Setup};
-use backstory_core::discover::{Found, Source};
+use backstory_core::content::View;
+use backstory_core::discover::{Discovery, Source};
 use backstory_core::export::gemini::{Fallback, write};
+use backstory_core::facts::Form;
 use backstory_core::model::MessageKind;
 use backstory_core::pricing::Table;
+use backstory_core::projects::ProjectHints;
 use backstory_core::query::usage::{Group, Question, usage};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -107,7 +109,7 @@ fn record() -> impl Strategy<Value = Value> {
         8 => message(),
         2 => header(),
         2 => (0..60_u8).prop_map(|n| json!({ "$set": { "lastUpdated": time(n) } })),
-        1 => Just(json!({ "$set": { "summary": "About it", "sessionId": session_id(1) } })),
+        1 => Just(json!({ "$set": { "summary": "SourceSummary it", "sessionId": session_id(1) } })),
         3 => (list, 0..60_u8)
             .prop_map(|(list, n)| json!({ "$set": { "messages": list, "lastUpdated": time(n) } })),
         1 => (0..38_u8).prop_map(|id| json!({ "$rewindTo": message_id(id) })),
@@ -242,11 +244,11 @@ fn plant(folder: &Path, files: &[(String, Log)]) {
 }
 
 fn home(sources: &[Source]) -> Home {
-    Home::of(Found { sources: sources.to_vec(), ..Found::default() })
+    Home::of(Discovery { sources: sources.to_vec(), ..Discovery::default() })
 }
 
 fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
-    let mut sources = gemini::discover_given(folder).sources;
+    let mut sources = discover_at(folder).sources;
     let first = seen(&home(&sources));
     for shift in shifts {
         let count = sources.len().max(1);
@@ -259,8 +261,8 @@ fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
 
 /// A count that looks only at what it needs comes to what a sync that reads all comes to.
 fn a_count_is_a_sync(folder: &Path) {
-    let found = gemini::discover_given(folder);
-    let candidates = Candidates::default();
+    let found = discover_at(folder);
+    let candidates = ProjectHints::default();
     let setup = Setup::plain(&candidates);
     let synced = Archive::of(&found).unwrap();
     let mut counted = Archive::in_memory().unwrap();
@@ -353,7 +355,7 @@ proptest! {
 
     #[test]
     fn a_log_read_in_two_steps_is_the_same(Log(log) in log(), cut in any::<prop::sample::Index>(), kind in any::<bool>()) {
-        let manner = if kind { Manner::Kind } else { Manner::Strict };
+        let manner = if kind { Mode::Lenient } else { Mode::Strict };
         let mut once = LogReader::new(manner);
         let tail = once.feed(log.as_slice()).unwrap();
         let once = once.finish(tail.as_ref());

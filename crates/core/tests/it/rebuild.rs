@@ -1,13 +1,14 @@
 //! Damaged archives: everything that can be read is saved, and what cannot is named.
 
+use crate::support::discover_at;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Candidates};
 use backstory_core::archive::{Archive, ArchiveError, Machine, Rebuild, Rebuilt, Setup};
 use backstory_core::collection::Collection;
-use backstory_core::discover::{Found, SourceState};
+use backstory_core::discover::{Discovery, SourceState};
+use backstory_core::projects::ProjectHints;
 use backstory_core::query::prompts::prompts;
 use backstory_core::read::bytes::Bytes;
 use rusqlite::{Connection, OpenFlags};
@@ -40,14 +41,14 @@ impl Lab {
 
     fn sync(&self) {
         let mut archive = Archive::open(&self.file()).unwrap();
-        let found = gemini::discover_given(&self.0.path().join("home"));
-        let candidates = Candidates::default();
+        let found = discover_at(&self.0.path().join("home"));
+        let candidates = ProjectHints::default();
         archive.sync(&found, &setup(&candidates), &|_| {}).unwrap();
         archive.capture(&[], None, &|_| {}).unwrap();
     }
 
     fn rebuild(&self) -> Rebuilt {
-        let candidates = Candidates::default();
+        let candidates = ProjectHints::default();
         Rebuild::begin(&self.file()).unwrap().run(&setup(&candidates), &|_| {}).unwrap()
     }
 
@@ -80,7 +81,7 @@ impl Lab {
     }
 }
 
-fn setup(candidates: &Candidates) -> Setup<'_> {
+fn setup(candidates: &ProjectHints) -> Setup<'_> {
     Setup { machine: Machine::This("host"), ..Setup::plain(candidates) }
 }
 
@@ -287,7 +288,7 @@ fn a_stored_scan_that_cannot_be_decoded_is_made_again() {
     lab.sync();
     let calls = || Archive::open(&lab.file()).unwrap().sessions().unwrap()[0].calls;
     assert_eq!(calls(), 2);
-    lab.change("UPDATE scans SET body = x'0001' WHERE source = (SELECT min(source) FROM scans)");
+    lab.change("UPDATE scans SET facts = x'0001' WHERE source = (SELECT min(source) FROM scans)");
     let grown = chats.join("session-2026-03-01T10-02-11111111.jsonl");
     let mut file = File::options().append(true).open(grown).unwrap();
     writeln!(file, "{}", reply("3")).unwrap();
@@ -304,7 +305,7 @@ fn answers_count_what_they_cannot_read() {
     fs::remove_dir_all(lab.0.path().join("home")).unwrap();
     lab.change("UPDATE captures SET data = x'00' WHERE length = 12");
     let archive = Archive::open(&lab.file()).unwrap();
-    let all = Collection::new(&archive, Found::default()).unwrap();
+    let all = Collection::new(&archive, Discovery::default()).unwrap();
     assert!(prompts(&archive, &all).unwrap().is_empty());
     assert_eq!(archive.unread(), 1);
 }

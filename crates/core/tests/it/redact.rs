@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::sync::LazyLock;
 
-use backstory_core::agent::AgentKind;
+use backstory_core::model::AgentId;
 use backstory_core::model::{
     Fate, Message, MessageKind, Reference, Session, Thought, ToolCall, ToolName, ToolStatus,
 };
@@ -408,7 +408,7 @@ fn a_message_and_its_session() {
     };
     let project =
         Project { name: "p".into(), path: None, proof: Proof::None, hash: None, dir: None };
-    let mut session = Session::new("s".into(), AgentKind::Gemini, project.into());
+    let mut session = Session::new("s".into(), AgentId::new("gemini"), project.into());
     session.summary = some();
     session.first_prompt = some();
     session.last_prompt = some();

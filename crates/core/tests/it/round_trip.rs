@@ -4,8 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{Assembled, View};
 use backstory_core::archive::Detail;
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::View;
 use backstory_core::export::json;
 use backstory_core::model::{Call, Message, Session, ToolUse};
 use backstory_core::pricing::{Bill, Table};
@@ -16,7 +17,7 @@ use crate::support::{Home, testdata};
 
 type Write = fn(&Session, Bill, &[Message], &Table, &mut Vec<u8>) -> io::Result<()>;
 
-fn written(home: &Home, assembled: &Assembled, write: Write) -> Vec<u8> {
+fn written(home: &Home, assembled: &SessionFacts, write: Write) -> Vec<u8> {
     let messages = home.messages(assembled, View::Full);
     let mut out = Vec::new();
     write(&assembled.session, Bill::default(), &messages, &Table::embedded(), &mut out).unwrap();

@@ -1,15 +1,17 @@
 //! The text index against the text itself.
 
+use crate::support::discover_at;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Candidates, View};
 use backstory_core::archive::{Archive, Order, Setup};
 use backstory_core::collection::Collection;
-use backstory_core::discover::Found;
+use backstory_core::content::View;
+use backstory_core::discover::Discovery;
 use backstory_core::model::Message;
+use backstory_core::projects::ProjectHints;
 use backstory_core::search::{Extent, Fields, Finder, Form, Query, Where, each_token};
 use jiff::{Timestamp, Zoned};
 
@@ -246,18 +248,18 @@ impl Kept {
     }
 
     fn setup<T>(&mut self, run: impl FnOnce(&mut Archive, &Setup<'_>) -> T) -> T {
-        let candidates = Candidates::default();
+        let candidates = ProjectHints::default();
         run(&mut self.archive, &Setup::plain(&candidates))
     }
 
     fn sync(&mut self) {
-        let found = gemini::discover_given(&self.home());
+        let found = discover_at(&self.home());
         self.setup(|archive, setup| archive.sync(&found, setup, &|_| ()).unwrap());
         self.archive.capture(&[], None, &|_| ()).unwrap();
     }
 
     fn ask(&self, text: &str) -> Vec<String> {
-        let all = Collection::new(&self.archive, Found::default()).unwrap();
+        let all = Collection::new(&self.archive, Discovery::default()).unwrap();
         ask(&self.archive, &all, &query(text)).into_iter().map(|(_, message)| message).collect()
     }
 }

@@ -4,15 +4,23 @@ use std::fs::File;
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::{self, Assembled, View};
+use backstory_core::agent::Agents;
+use backstory_core::agent::gemini;
 use backstory_core::archive::Archive;
+use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::Collection;
-use backstory_core::discover::Found;
+use backstory_core::content::{View, transcript};
+use backstory_core::discover::Discovery;
 use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::Message;
 use backstory_core::pricing::{Bill, Table};
 use serde_json::{Value, json};
+
+/// Finds the files of all agents below a path.
+pub(crate) fn discover_at(path: &Path) -> Discovery {
+    Agents::default().discover_at(path)
+}
 
 pub(crate) fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path)
@@ -95,23 +103,23 @@ pub(crate) struct Home {
     pub(crate) archive: Archive,
     pub(crate) all: Collection,
     /// Sorted by id.
-    pub(crate) sessions: Vec<Assembled>,
+    pub(crate) sessions: Vec<SessionFacts>,
 }
 
 impl Home {
     pub(crate) fn at(path: &Path) -> Self {
-        Self::of(gemini::discover_given(path))
+        Self::of(discover_at(path))
     }
 
-    pub(crate) fn of(found: Found) -> Self {
+    pub(crate) fn of(found: Discovery) -> Self {
         Self::new(Archive::of(&found).unwrap(), found)
     }
 
-    pub(crate) fn new(archive: Archive, found: Found) -> Self {
+    pub(crate) fn new(archive: Archive, found: Discovery) -> Self {
         let all = Collection::new(&archive, found).unwrap();
         let ids: Vec<String> = all.sessions.iter().map(|session| session.id.clone()).collect();
         let mut sessions = Vec::new();
-        let put = |mut assembled: Assembled| {
+        let put = |mut assembled: SessionFacts| {
             assembled.session = all.get(&assembled.session.id).unwrap().clone();
             sessions.push(assembled);
             Ok(())
@@ -121,15 +129,15 @@ impl Home {
         Self { archive, all, sessions }
     }
 
-    pub(crate) fn messages(&self, assembled: &Assembled, view: View) -> Vec<Message> {
+    pub(crate) fn messages(&self, assembled: &SessionFacts, view: View) -> Vec<Message> {
         let agent = |id: &str| self.all.agent_session(id);
-        gemini::transcript(assembled, view, &self.archive, &agent).unwrap()
+        transcript(assembled, view, &self.archive, &agent).unwrap()
     }
 }
 
 /// All that a reader of these sessions would see.
 pub(crate) fn seen(home: &Home) -> Value {
-    let one = |assembled: &Assembled| {
+    let one = |assembled: &SessionFacts| {
         let messages = |view| {
             let messages = home.messages(assembled, view);
             let rows = messages

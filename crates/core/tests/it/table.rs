@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use backstory_core::agent::gemini::{Assembled, View};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::View;
 use serde_json::Value;
 
 use crate::expected::{differences, sessions};
@@ -60,8 +61,8 @@ fn the_current_view_is_the_loaders() {
         for line in std::fs::read_to_string(answers).unwrap().lines() {
             let answer: Value = serde_json::from_str(line).unwrap();
             let file = folder.join(answer["file"].as_str().unwrap());
-            let is_true = |session: &&Assembled| {
-                session.true_file.is_some_and(|at| session.files[at].path == file)
+            let is_true = |session: &&SessionFacts| {
+                session.resumable_file.is_some_and(|at| session.files[at].path == file)
             };
             let Some(session) = home.sessions.iter().find(is_true) else { continue };
             let ours = home.messages(session, View::Current);

@@ -1,6 +1,6 @@
 //! What a person typed, told apart from what Gemini CLI wrote in their name.
 
-use backstory_core::agent::gemini::View;
+use backstory_core::content::View;
 use backstory_core::model::MessageKind;
 use backstory_core::pricing::Table;
 use backstory_core::query::prompts::prompts;

@@ -1,6 +1,6 @@
 //! Counting, on made-up homes: whatever the group and the zone, the rows add up to what was written.
 
-use backstory_core::agent::gemini;
+use crate::support::discover_at;
 use backstory_core::archive::{Archive, sums_suffice};
 use backstory_core::pricing::Table;
 use backstory_core::query::usage::{Group, Question, Sum, usage};
@@ -47,7 +47,7 @@ proptest! {
     fn every_group_adds_up_in_every_zone(tree in tree(), zones in prop::collection::vec(any::<Index>(), 20)) {
         let folder = tempfile::tempdir().unwrap();
         tree.plant(folder.path());
-        let found = gemini::discover_given(folder.path());
+        let found = discover_at(folder.path());
         let archive = Archive::of(&found).unwrap();
         let names: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
         prop_assert!(names.len() > 400, "only {} zones", names.len());

@@ -1,16 +1,18 @@
 //! Captured bytes are the bytes that were read, and older versions stay while they have something that
 //! newer ones lack.
 
+use crate::support::discover_at;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use backstory_core::agent::gemini::{self, Candidates, View};
 use backstory_core::archive::{Archive, Setup};
 use backstory_core::collection::Collection;
-use backstory_core::discover::{Found, SourceState};
+use backstory_core::content::View;
+use backstory_core::discover::{Discovery, SourceState};
+use backstory_core::projects::ProjectHints;
 use backstory_core::query::prompts::prompts;
 use backstory_core::read::bytes::Bytes;
 use tempfile::TempDir;
@@ -49,13 +51,13 @@ impl Lab {
         path
     }
 
-    fn found(&self) -> Found {
-        gemini::discover_given(&self.folder.path().join("home"))
+    fn found(&self) -> Discovery {
+        discover_at(&self.folder.path().join("home"))
     }
 
     fn read(&mut self) {
         let found = self.found();
-        let candidates = Candidates::default();
+        let candidates = ProjectHints::default();
         self.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
     }
 
@@ -91,7 +93,7 @@ impl Lab {
     }
 
     fn prompts(&self) -> Vec<String> {
-        let all = Collection::new(&self.archive, Found::default()).unwrap();
+        let all = Collection::new(&self.archive, Discovery::default()).unwrap();
         prompts(&self.archive, &all).unwrap().into_iter().map(|prompt| prompt.text).collect()
     }
 }
@@ -326,7 +328,7 @@ fn a_file_that_cannot_be_read_for_a_while_loses_nothing() {
     for source in &mut found.sources {
         source.modified = Some(SystemTime::UNIX_EPOCH);
     }
-    let candidates = Candidates::default();
+    let candidates = ProjectHints::default();
     lab.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
     assert_eq!(lab.versions(&path), [log(&["hello"]).as_bytes()]);
     lab.write("chats/session-2026-03-01T10-00-11111111.jsonl", log(&["hello", "again"]));
@@ -342,7 +344,7 @@ fn a_file_that_becomes_readable_is_read() {
     let found = lab.found();
     let away = lab.folder.path().join("away");
     fs::rename(&path, &away).unwrap();
-    let candidates = Candidates::default();
+    let candidates = ProjectHints::default();
     lab.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
     // The same file, the same times.
     fs::rename(&away, &path).unwrap();

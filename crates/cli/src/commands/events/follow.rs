@@ -5,8 +5,8 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini;
-use backstory_core::discover::{Found, Source};
+use backstory_core::agent::Agents;
+use backstory_core::discover::{Discovery, Source};
 use backstory_core::export::events::{Choice, Told};
 use backstory_core::model::EventType;
 use backstory_core::time::Period;
@@ -41,7 +41,7 @@ pub(super) fn run(
     }
     let file = session.map(Path::new).filter(|path| path.is_file());
     let look = || match file {
-        Some(file) => gemini::discover_given(file),
+        Some(file) => Agents::default().discover_at(file),
         None => survey::discover(&ctx.env, &ctx.from, &ctx.roots),
     };
     let mut watcher = Watcher::new(look, &stream.library.all.found, None);
@@ -115,7 +115,7 @@ fn tell(
 }
 
 /// The files that are new, or not as they were.
-fn changed(before: &Found, after: &Found) -> HashSet<PathBuf> {
+fn changed(before: &Discovery, after: &Discovery) -> HashSet<PathBuf> {
     let known: HashMap<&Path, &Source> =
         before.sources.iter().map(|source| (source.path.as_path(), source)).collect();
     let is_new = |source: &&Source| known.get(source.path.as_path()) != Some(source);

@@ -3,7 +3,8 @@ mod follow;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
-use backstory_core::agent::gemini::{self, Assembled, View};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::{View, transcript};
 use backstory_core::export::events::{Choice, Told, write_new};
 use backstory_core::model::{EventType, Session, SessionKind, State};
 use backstory_core::query::Filter;
@@ -187,14 +188,14 @@ impl Stream {
     /// Writes what is wanted of a session and was not told before.
     fn write_new(
         &self,
-        mut assembled: Assembled,
+        mut assembled: SessionFacts,
         choice: &Choice,
         censor: &Censor<'_>,
         told: &mut Told,
         out: &mut dyn Write,
     ) -> io::Result<u64> {
         let Library { archive, prices, .. } = &self.library;
-        let mut messages = gemini::transcript(&assembled, View::Full, archive, &|_| None)?;
+        let mut messages = transcript(&assembled, View::Full, archive, &|_| None)?;
         censor.clean(&mut assembled.session, &mut messages);
         censor.clean_files(&mut assembled.files);
         write_new(&assembled, &messages, prices, choice, told, out)

@@ -75,7 +75,7 @@ pub(super) const SESSIONS: &[&str] = &[
 
 pub(super) fn call(row: &CallRow) -> String {
     let mut line = Line::default();
-    line.text(&row.dedup_key).text(row.agent).text(&row.session).text(&row.project);
+    line.text(&row.dedup_key).text(row.agent.as_str()).text(&row.session).text(&row.project);
     line.text(row.timestamp.as_deref().unwrap_or_default());
     line.text(row.model.as_deref().unwrap_or_default());
     line.number(row.input_tokens).number(row.output_tokens);
@@ -106,7 +106,7 @@ pub(super) fn tool(
 
 pub(super) fn session(session: &Session, cost: Bill) -> String {
     let mut line = Line::default();
-    line.text(&session.id).text(session.agent.name()).text(session.kind.name());
+    line.text(&session.id).text(session.agent.as_str()).text(session.kind.name());
     line.text(session.parent.as_deref().unwrap_or_default());
     line.text(&session.project.name).text(session.project.path.as_deref().unwrap_or_default());
     line.text(&session.started.map(json_time).unwrap_or_default());

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
-use backstory_core::agent::gemini::{self, Assembled, Holds, Loaded, Shape, folder_project};
+use backstory_core::agent::Agents;
+use backstory_core::agent::gemini::{self, Holds, Loaded, Shape, folder_project};
+use backstory_core::assemble::SessionFacts;
 use backstory_core::discover::Source;
 use backstory_core::export::gemini::{Fallback, write_redacted};
 use backstory_core::fault::What;
@@ -71,7 +73,7 @@ fn put_file(
 
 /// One of many.
 pub(super) fn of(
-    assembled: &Assembled,
+    assembled: &SessionFacts,
     library: &Library,
     censor: &Censor<'_>,
     out: &mut dyn Write,
@@ -84,13 +86,13 @@ pub(super) fn of(
 }
 
 /// Returns whether it has this form: it is made of Gemini CLI's own files only.
-pub(super) fn has_form(assembled: &Assembled) -> bool {
-    assembled.true_file.is_some() && !assembled.listed().any(|placed| placed.said.is_ours)
+pub(super) fn has_form(assembled: &SessionFacts) -> bool {
+    assembled.resumable_file.is_some() && !assembled.listed().any(|placed| placed.facts.is_ours)
 }
 
 /// The file that Gemini CLI would load.
-fn true_source(assembled: &Assembled) -> Option<&Source> {
-    assembled.files.get(assembled.true_file?)
+fn true_source(assembled: &SessionFacts) -> Option<&Source> {
+    assembled.files.get(assembled.resumable_file?)
 }
 
 /// Opens a file; what comes through a pipe is put into one first, for it is read more than once.
@@ -107,9 +109,7 @@ fn open(path: &Path) -> io::Result<File> {
 fn load(ctx: &Context, path: &Path, file: &mut (impl Read + Seek)) -> Result<Loaded> {
     let cannot = |error| cannot_read(ctx, path, error);
     match gemini::read_conversation(file).map_err(cannot)? {
-        Holds::Sessions(loaded)
-            if loaded.segments.iter().any(|s| s.said.iter().any(|s| s.is_ours)) =>
-        {
+        Holds::Ours(_) => {
             let what = format!("`{}` is in our own form", ctx.show(path));
             Err(Failure::new(what).hint("Gemini CLI's form is made of its own files only"))
         }
@@ -128,7 +128,7 @@ fn load(ctx: &Context, path: &Path, file: &mut (impl Read + Seek)) -> Result<Loa
 
 /// What a file that does not say it itself is called and belongs to.
 fn fallback(path: &Path) -> Fallback {
-    let found = gemini::discover_given(path);
+    let found = Agents::default().discover_at(path);
     let folder = found.sources.first().and_then(|source| source.folder.as_deref());
     Fallback {
         session_id: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),

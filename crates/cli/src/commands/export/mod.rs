@@ -9,7 +9,8 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use backstory_core::agent::gemini::{Assembled, transcript};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::transcript;
 use backstory_core::export::events::Choice;
 use backstory_core::export::{self, Agent, Document, Options, html, json, markdown};
 use backstory_core::model::{Message, Session};
@@ -225,7 +226,7 @@ impl<'a, 'r> Writer<'a, 'r> {
         Ok(Self { library, costs, format, view, options, zone: &ctx.zone, names, censor })
     }
 
-    fn session(&self, assembled: &Assembled, out: &mut dyn Write) -> io::Result<()> {
+    fn session(&self, assembled: &SessionFacts, out: &mut dyn Write) -> io::Result<()> {
         if self.format == Format::Gemini {
             return gemini::of(assembled, self.library, self.censor, out);
         }
@@ -251,7 +252,7 @@ impl<'a, 'r> Writer<'a, 'r> {
     }
 
     /// What was said, as it may leave the house.
-    fn read(&self, assembled: &Assembled) -> io::Result<(Session, Vec<Message>)> {
+    fn read(&self, assembled: &SessionFacts) -> io::Result<(Session, Vec<Message>)> {
         let Library { archive, all, .. } = self.library;
         let agents = |agent: &str| all.agent_session(agent);
         let mut messages = transcript(assembled, self.view.into(), archive, &agents)?;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use backstory_core::agent::gemini::{hash_of, is_unique};
+use backstory_core::id::is_uuid;
 use backstory_core::model::Session;
+use backstory_core::projects::hash_of;
 
 /// File names by session id.
 pub(super) type Names = BTreeMap<String, String>;
@@ -55,7 +56,7 @@ fn unnumbered(title: &str) -> String {
 
 /// The first 8 characters of an id that is unique; of others those of its hash.
 fn short_id(session: &Session) -> String {
-    if is_unique(&session.id) {
+    if is_uuid(&session.id) {
         return session.id[..8].to_ascii_lowercase();
     }
     hash_of(&session.id)[..8].to_owned()

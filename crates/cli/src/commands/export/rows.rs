@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
-use backstory_core::agent::gemini::{self, Assembled, View};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::{View, transcript};
 use backstory_core::model::{Message, Session};
 use backstory_core::query::Filter;
 use backstory_core::query::calls::calls;
@@ -74,7 +75,7 @@ impl Sheet<'_, '_> {
         writeln!(out, "{}", columns.join(","))
     }
 
-    fn session(&self, assembled: &Assembled, out: &mut dyn Write) -> io::Result<()> {
+    fn session(&self, assembled: &SessionFacts, out: &mut dyn Write) -> io::Result<()> {
         if self.rows == Rows::Sessions {
             if !self.filter.takes(&assembled.session) {
                 return Ok(());
@@ -85,7 +86,7 @@ impl Sheet<'_, '_> {
             return writeln!(out, "{}", csv::session(&session, cost));
         }
         let Library { archive, prices, .. } = self.library;
-        let mut messages = gemini::transcript(assembled, View::Full, archive, &|_| None)?;
+        let mut messages = transcript(assembled, View::Full, archive, &|_| None)?;
         let mut session = assembled.session.clone();
         self.censor.clean(&mut session, &mut messages);
         match self.rows {

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use backstory_core::agent::gemini;
 use backstory_core::agent::gemini::restore::{self, Content, LeftWhy, Plan, Refusal, Target, What};
 use backstory_core::agent::gemini::retention::{self, ChatFile, Deletion, Why};
-use backstory_core::agent::gemini::{self, About, Assembled, Holding};
 use backstory_core::archive::FileRow;
-use backstory_core::discover::{Found, Source, SourceState};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::discover::{Discovery, Source, SourceState};
+use backstory_core::facts::{Contents, SourceSummary};
 use backstory_core::time::Time;
 use serde::Serialize;
 
@@ -113,7 +115,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
 /// A session and the plan to bring it back.
 pub(super) struct Prepared {
     library: Library,
-    pub(super) assembled: Assembled,
+    pub(super) assembled: SessionFacts,
     rows: Vec<FileRow>,
     captured: CapturedBytes,
     pub(super) plan: Plan,
@@ -123,11 +125,11 @@ impl Prepared {
     pub(super) fn new(
         ctx: &Context,
         library: Library,
-        assembled: Assembled,
+        assembled: SessionFacts,
         project: Option<&Path>,
     ) -> Result<Self> {
         let rows = library.archive.files().map_err(cannot_open)?;
-        let files: Vec<(&Source, &About)> =
+        let files: Vec<(&Source, &SourceSummary)> =
             rows.iter().map(|row| (&row.source, &row.about)).collect();
         let projects = library.archive.projects(&library::candidates(ctx)).map_err(cannot_open)?;
         let target = Target {
@@ -322,8 +324,8 @@ impl Prepared {
             let state = row.source.archived.as_ref().map(|archived| archived.state);
             row.source.path.parent() == Some(&chats) && state == Some(SourceState::Live)
         };
-        let offered = |row: &FileRow| match &row.about.what {
-            Holding::Session(file) if file.is_offered() => Some(file.updated.unwrap_or(ctx.now)),
+        let offered = |row: &FileRow| match &row.about.contents {
+            Contents::Session(file) if file.is_offered => Some(file.updated.unwrap_or(ctx.now)),
             _ => None,
         };
         let mut files: BTreeMap<String, ChatFile> = BTreeMap::new();
@@ -388,7 +390,7 @@ fn reason(why: &Why) -> &'static str {
 
 /// Returns where Gemini CLI keeps projects on this machine: in the usual places, in configured roots,
 /// and wherever files of it were found.
-fn places(ctx: &Context, found: &Found) -> BTreeSet<PathBuf> {
+fn places(ctx: &Context, found: &Discovery) -> BTreeSet<PathBuf> {
     let roots = found.roots.iter().chain(&ctx.roots).map(|root| root.join("tmp"));
     let homes = ctx.roots.iter().map(|root| root.join(".gemini/tmp"));
     let folders = found.sources.iter().filter_map(|source| source.folder().map(Path::to_owned));

@@ -2,92 +2,94 @@
 
 use jiff::Timestamp;
 
-use serde::{Deserialize, Serialize};
-
-use super::projects::{hash_of, is_hash};
-use super::segment::{Segment, is_uuid};
+use crate::agent::gemini::lifecycle::retention::short_id;
+use crate::agent::gemini::views::segment::Segment;
 use crate::discover::{Source, SourceKind};
+use crate::facts::SessionRef;
+use crate::id::is_uuid;
 use crate::model::SessionKind;
-use crate::project::Project;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Identity {
-    pub(super) id: String,
-    pub(super) kind: SessionKind,
-    pub(super) parent: Option<String>,
+/// Whose part a file, or a piece of one, is.
+pub(crate) struct Identity {
+    pub(crate) session: SessionRef,
+    pub(crate) kind: SessionKind,
+    pub(crate) parent: Option<String>,
 }
 
 impl Identity {
+    fn main(session: SessionRef) -> Self {
+        Self { session, kind: SessionKind::Main, parent: None }
+    }
+
     /// A subagent that shares its parent's id.
-    pub(super) fn child_of(parent: &str, stem: &str) -> Self {
-        Self {
-            id: format!("{parent}/{stem}"),
-            kind: SessionKind::Subagent,
-            parent: Some(parent.to_owned()),
-        }
+    fn child_of(parent: &str, stem: &str) -> Self {
+        let id = format!("{parent}/{stem}");
+        Self::subagent(id, parent.to_owned())
+    }
+
+    fn subagent(id: String, parent: String) -> Self {
+        let session = SessionRef::Id(id);
+        Self { session, kind: SessionKind::Subagent, parent: Some(parent) }
+    }
+
+    pub(crate) fn is_subagent(&self) -> bool {
+        self.kind == SessionKind::Subagent
     }
 }
 
-/// Names what `segment` of a source is. `session_id` is the agent's own id; `several` counts the sessions of a file with more than one.
-pub(super) fn of(
-    source: &Source,
-    segment: &Segment,
-    session_id: Option<&str>,
-    project: &Project,
-    several: Option<usize>,
-) -> Identity {
+/// Names what a segment of a source is; `several` is its number in a file with more than one session.
+pub(crate) fn of(source: &Source, segment: &Segment, several: Option<usize>) -> Identity {
     let stem = source.stem();
     let inside = source.path.parent().and_then(|folder| folder.file_name());
     let inside = inside.unwrap_or_default().to_string_lossy().into_owned();
-    let session = session_id.unwrap_or(&stem).to_owned();
+    let session = segment.session_id.as_deref().unwrap_or(&stem).to_owned();
     match source.kind {
         SourceKind::Background => Identity {
-            id: format!("{inside}/{session}"),
+            session: SessionRef::Id(format!("{inside}/{session}")),
             kind: SessionKind::Background,
             parent: None,
         },
         SourceKind::Subagent if session == inside => Identity::child_of(&inside, &stem),
-        SourceKind::Subagent if is_uuid(&session) => {
-            Identity { id: session, kind: SessionKind::Subagent, parent: Some(inside) }
-        }
+        SourceKind::Subagent if is_uuid(&session) => Identity::subagent(session, inside),
         SourceKind::Subagent => Identity::child_of(&inside, &session),
         _ if segment.kind.as_deref() == Some("subagent") => Identity::child_of(&session, &stem),
-        _ if is_uuid(&session) => Identity { id: session, kind: SessionKind::Main, parent: None },
+        _ if is_uuid(&session) => Identity::main(SessionRef::Id(session)),
         _ => {
             let number = several.map(|n| format!("#{n}")).unwrap_or_default();
-            let id = match session_id {
-                Some(_) => format!("{session}/{}/{stem}{number}", hash8(project)),
-                None => format!("{stem}{number}"),
-            };
-            Identity { id, kind: SessionKind::Main, parent: None }
+            let name = format!("{stem}{number}");
+            if segment.session_id.is_some() {
+                return Identity::main(SessionRef::InProject { scope: session, name });
+            }
+            // A log that lost its header still has the beginning of the id in its name.
+            let file_name = source.path.file_name().unwrap_or_default().to_string_lossy();
+            Identity::main(match short_id(&file_name) {
+                Some(beginning) => {
+                    let beginning = beginning.to_owned();
+                    SessionRef::StartingWith { beginning, otherwise: name }
+                }
+                None => SessionRef::Id(name),
+            })
         }
     }
 }
 
 /// Names what a history is: a session if its file is called like one, else something that repeats one.
-pub(super) fn of_history(source: &Source, project: &Project) -> Identity {
+pub(crate) fn of_history(source: &Source) -> Identity {
     let stem = source.stem();
-    let tag = match source.kind {
-        SourceKind::Chat if stem.starts_with("session-") => {
-            return Identity { id: stem, kind: SessionKind::Main, parent: None };
+    let name = match source.kind {
+        SourceKind::Conversation if stem.starts_with("session-") => {
+            return Identity::main(SessionRef::Id(stem));
         }
-        SourceKind::ChatSave => percent_decode(stem.strip_prefix("checkpoint-").unwrap_or(&stem)),
+        SourceKind::SavedChat => percent_decode(stem.strip_prefix("checkpoint-").unwrap_or(&stem)),
         _ => stem,
     };
-    let id = format!("checkpoint/{}/{tag}", hash8(project));
-    Identity { id, kind: SessionKind::Checkpoint, parent: None }
-}
-
-/// The beginning of the project's hash, never of a folder's name: a copied folder gives the same.
-fn hash8(project: &Project) -> String {
-    let hash = project.path.as_deref().map(hash_of);
-    let hash = project.hash.clone().filter(|hash| is_hash(hash)).or(hash);
-    hash.map_or_else(|| "unknown".to_owned(), |hash| hash[..8].to_owned())
+    let session = SessionRef::InProject { scope: "checkpoint".to_owned(), name };
+    Identity { session, kind: SessionKind::Checkpoint, parent: None }
 }
 
 /// The time that the name of a session file or a restore point holds: `2026-03-01T10-00`, with seconds
 /// and milliseconds or without. Gemini CLI writes it in UTC.
-pub(super) fn time_in_name(name: &str) -> Option<Timestamp> {
+pub(crate) fn time_in_name(name: &str) -> Option<Timestamp> {
     let start =
         name.as_bytes().windows(11).position(|w| w[4] == b'-' && w[7] == b'-' && w[10] == b'T')?;
     let (date, time) = name.get(start..)?.split_once('T')?;

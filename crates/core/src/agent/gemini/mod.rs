@@ -1,66 +1,100 @@
 //! Gemini CLI: what it writes, and what its own loader makes of it.
 
-mod about;
-mod assemble;
-mod capture;
-mod checkpoint;
-mod clues;
-mod content;
-mod copies;
-mod facts;
-mod history;
-pub mod hooks;
+mod format;
 mod identity;
-mod load;
-mod log;
-mod mentions;
-mod nameless;
-mod normalize;
-mod own;
-mod owners;
+mod lifecycle;
 mod paths;
-mod piece;
 mod projects;
-mod prompt;
-mod prompts;
-mod record;
-mod registry;
-mod replay;
-mod reply;
-pub mod restore;
-pub mod retention;
-mod said;
-mod scan;
-mod search;
-mod segment;
-mod shape;
-mod stored;
-mod together;
-mod toolcall;
-mod tools;
+mod text;
+mod views;
 
-pub use about::{About, Holding, SessionFile};
-pub use assemble::{
-    Assembled, Membership, Named, Place, Placed, assemble, is_nameless, learn_projects,
-    memberships, of_prompts,
+use std::io;
+use std::path::Path;
+
+pub use format::{
+    Holds, Loaded, LogReader, Shape, Tail, load, load_current, read_conversation, read_prompt_log,
 };
-pub use facts::{Tokens, ToolFact};
-pub use load::{Form, Loaded, LogReader, load, load_current};
-pub use log::{Span, Tail};
-pub use mentions::Mentions;
-pub use nameless::is_nameless as has_no_id;
-pub use normalize::{View, excerpt, some_messages, transcript};
-pub use owners::{keys, message_tokens, token_problems};
-pub use paths::{discover, discover_given, project_parents, usual_root};
-pub use projects::{Candidates, Projects, folder_project, hash_of, is_hash};
-pub use prompts::{Typed, read_prompt_log};
-pub use registry::enter as enter_project;
-pub use replay::{Manner, Replay};
-pub use said::Said;
-pub use scan::{Holds, Scanned, read_conversation, scan, scan_calls};
-pub use search::{Search, find_projects, worktrees};
-pub use segment::{Segment, is_uuid as is_unique};
-pub use shape::Shape;
-pub use stored::{Kept, VERSION, keep_stored, recall, scan_and_store, scan_on, unread, unreadable};
-pub use together::together;
-pub use tools::{KEY_ARGUMENTS, tool_name};
+pub use lifecycle::{hooks, restore, retention};
+pub use paths::{project_parents, usual_root};
+pub use projects::{enter_project, folder_project};
+pub use views::{Mode, Replay};
+
+use super::{Agent, Detail, Scan};
+use crate::assemble::{Part, SessionFacts};
+use crate::discover::{Discovery, Source};
+use crate::env::Env;
+use crate::facts::{MessageFacts, PartFacts, SourceFacts};
+use crate::model::{AgentId, Message};
+use crate::projects::{Projects, SessionHints};
+use crate::read::bytes::Bytes;
+
+/// Changes when stored facts must be read again.
+const REVISION: u32 = 5;
+
+/// Gemini CLI.
+#[derive(Debug, Clone, Copy)]
+pub struct Gemini;
+
+impl Agent for Gemini {
+    fn id(&self) -> AgentId {
+        AgentId::new("gemini")
+    }
+
+    fn name(&self) -> &'static str {
+        "Gemini CLI"
+    }
+
+    fn revision(&self) -> u32 {
+        REVISION
+    }
+
+    fn discover(&self, env: &Env) -> Discovery {
+        paths::discover(env)
+    }
+
+    fn discover_at(&self, path: &Path) -> Discovery {
+        paths::discover_at(path)
+    }
+
+    fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
+        format::scan(source, bytes, detail)
+    }
+
+    fn resume(
+        &self,
+        source: &Source,
+        bytes: &dyn Bytes,
+        earlier: SourceFacts,
+        state: &[u8],
+    ) -> Option<Scan> {
+        format::resume(source, bytes, earlier, state)
+    }
+
+    fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {
+        text::fill(message, facts, record);
+    }
+
+    fn complete(&self, session: &SessionFacts, messages: &mut [Message]) {
+        text::complete(session, messages);
+    }
+
+    fn follow_outputs(&self, session: &SessionFacts, bytes: &dyn Bytes, messages: &mut [Message]) {
+        text::follow_outputs(session, bytes, messages);
+    }
+
+    fn owner<'a>(&self, source: &'a Source) -> Option<&'a str> {
+        restore::owner(source)
+    }
+
+    fn refine(&self, group: &str, parts: &mut [Part<'_>]) {
+        views::refine(group, parts);
+    }
+
+    fn learn_folder(&self, folder: &Path, projects: &mut Projects) {
+        projects::learn(folder, projects);
+    }
+
+    fn hints(&self, source: &Source, part: &PartFacts, bytes: &dyn Bytes) -> SessionHints {
+        projects::hints(source, part, bytes)
+    }
+}

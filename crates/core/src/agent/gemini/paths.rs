@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::AgentKind;
-use crate::discover::{Found, Looked, Problem, Skipped, Source, SourceKind};
+use super::Gemini;
+use crate::agent::Agent as _;
+use crate::discover::{Discovery, Problem, SearchedPlace, Skipped, Source, SourceKind};
 use crate::env::Env;
 use crate::metadata;
 
@@ -19,11 +20,11 @@ const DEPTH: usize = 6;
 const PROJECT_DEPTH: usize = 32;
 
 /// Looks in all the places where Gemini CLI may have left sessions.
-pub fn discover(env: &Env) -> Found {
-    let mut found = Found::default();
+pub(super) fn discover(env: &Env) -> Discovery {
+    let mut found = Discovery::default();
     for Place { path, why, is_tmp } in places(env) {
         let exists = path.is_dir();
-        found.looked.push(Looked { path: path.clone(), why, exists });
+        found.looked.push(SearchedPlace { path: path.clone(), why, exists });
         if exists && is_tmp {
             Finder::new(&mut found, &[&path]).projects(&path, false);
         } else if exists {
@@ -35,10 +36,10 @@ pub fn discover(env: &Env) -> Found {
 }
 
 /// Takes a path that the user named: a file, or any folder from a home to a `chats` folder.
-pub fn discover_given(path: &Path) -> Found {
-    let mut found = Found::default();
+pub(super) fn discover_at(path: &Path) -> Discovery {
+    let mut found = Discovery::default();
     let why = "given".to_owned();
-    found.looked.push(Looked { path: path.to_owned(), why, exists: path.exists() });
+    found.looked.push(SearchedPlace { path: path.to_owned(), why, exists: path.exists() });
     if path.is_dir() {
         Finder::new(&mut found, &[path]).anything(path, DEPTH, false);
     } else if path.exists() {
@@ -93,7 +94,7 @@ fn places(env: &Env) -> Vec<Place> {
 }
 
 /// A `.gemini` folder; `linked` when a link led there.
-fn root(path: &Path, linked: bool, found: &mut Found) {
+fn root(path: &Path, linked: bool, found: &mut Discovery) {
     found.roots.push(path.to_owned());
     let tmp = path.join("tmp");
     let mut finder = Finder::new(found, &[path, &tmp]);
@@ -110,7 +111,7 @@ fn root(path: &Path, linked: bool, found: &mut Found) {
 
 /// Looks for files below some folders, and nowhere else: a link that leads out of them is not followed.
 struct Finder<'a> {
-    found: &'a mut Found,
+    found: &'a mut Discovery,
     /// The folders, without links.
     bounds: Vec<PathBuf>,
     /// Where links have led.
@@ -128,7 +129,7 @@ struct Entry {
 impl<'a> Finder<'a> {
     /// Looks below `roots`. They may be links themselves: people move `~/.gemini`, or `tmp` in it, to
     /// another disk.
-    fn new(found: &'a mut Found, roots: &[&Path]) -> Self {
+    fn new(found: &'a mut Discovery, roots: &[&Path]) -> Self {
         let bounds = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
         Self { found, bounds, followed: HashSet::new() }
     }
@@ -215,7 +216,7 @@ impl<'a> Finder<'a> {
         let kind = folder.and_then(|folder| absolute.strip_prefix(folder).ok()).map(classify);
         let kind = match kind {
             Some(ByPlace::Is(kind)) => kind,
-            _ => SourceKind::Chat,
+            _ => SourceKind::Conversation,
         };
         self.push(path, kind, folder.map(Into::into).as_ref(), linked);
     }
@@ -230,7 +231,7 @@ impl<'a> Finder<'a> {
             self.found.linked.insert(path.to_owned());
         }
         self.found.sources.push(Source {
-            agent: AgentKind::Gemini,
+            agent: Gemini.id(),
             path: path.to_owned(),
             kind,
             folder: folder.cloned(),
@@ -339,7 +340,7 @@ fn classify(below: &Path) -> ByPlace {
             ByPlace::Skip("set aside by Gemini CLI as unreadable")
         }
         ["chats", ..] if name.contains(".tmp-") => ByPlace::Skip("half-written by Gemini CLI"),
-        ["chats"] => json(SourceKind::Chat),
+        ["chats"] => json(SourceKind::Conversation),
         ["chats", parent, ..] if parent.starts_with("skill-extraction-") => {
             json(SourceKind::Background)
         }
@@ -351,10 +352,10 @@ fn classify(below: &Path) -> ByPlace {
         }
         [] if name == "shell_history" => ByPlace::Is(SourceKind::ShellHistory),
         [] if name.starts_with("checkpoint-") && name.ends_with(".json") => {
-            ByPlace::Is(SourceKind::ChatSave)
+            ByPlace::Is(SourceKind::SavedChat)
         }
         [] if name.ends_with(".output") => ByPlace::Is(SourceKind::ToolOutput),
-        ["checkpoints"] => json(SourceKind::RestorePoint),
+        ["checkpoints"] => json(SourceKind::Snapshot),
         ["tool-outputs", ..] => ByPlace::Is(SourceKind::ToolOutput),
         ["plans", ..] | [_, "plans", ..] if name.ends_with(".md") => ByPlace::Is(SourceKind::Plan),
         ["tracker"] | [_, "tracker"] if name.ends_with(".json") => ByPlace::Is(SourceKind::Task),

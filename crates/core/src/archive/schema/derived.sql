@@ -44,17 +44,20 @@ CREATE UNIQUE INDEX sources_path ON sources (machine, path) WHERE state != 'repl
 CREATE INDEX sources_versions ON sources (machine, path);
 CREATE INDEX sources_folder ON sources (folder);
 
--- What reading made of a source; not of what is only kept, nor of what is forgotten.
+-- The facts that were read of a source, and what its agent needs to continue when it grows; not of what is
+-- only kept, nor of what is forgotten.
 CREATE TABLE scans (
     source INTEGER PRIMARY KEY,
-    body   BLOB NOT NULL
+    facts  BLOB NOT NULL,
+    state  BLOB
 );
 
--- Which groups of sessions a source belongs to, and the project hash it names there.
+-- Which groups of sessions a source belongs to, and the project it names there: its path, or the agent's
+-- hash of it.
 CREATE TABLE members (
-    grp    TEXT NOT NULL,
-    source INTEGER NOT NULL,
-    hash   TEXT,
+    grp     TEXT NOT NULL,
+    source  INTEGER NOT NULL,
+    project TEXT,
     PRIMARY KEY (grp, source)
 ) WITHOUT ROWID;
 CREATE INDEX members_source ON members (source);
@@ -120,6 +123,8 @@ CREATE TABLE rollup (
     at_least INTEGER NOT NULL,
     input    INTEGER NOT NULL,
     cached   INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
     output   INTEGER NOT NULL,
     thoughts INTEGER NOT NULL,
     tool     INTEGER NOT NULL,

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::agent::gemini::Assembled;
+use crate::assemble::SessionFacts;
 use crate::model::Message;
 
 pub(super) enum Clock {
@@ -13,7 +13,7 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    pub(super) fn new(assembled: &Assembled, messages: &[Message]) -> Self {
+    pub(super) fn new(assembled: &SessionFacts, messages: &[Message]) -> Self {
         let session = &assembled.session;
         let at = |message: &Message| {
             let tools = message.tool_calls.iter().filter_map(|call| call.at);

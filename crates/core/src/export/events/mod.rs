@@ -17,7 +17,7 @@ use self::clock::Clock;
 use self::removed::Removed;
 pub use self::told::Told;
 use super::write_line;
-use crate::agent::gemini::Assembled;
+use crate::assemble::SessionFacts;
 use crate::model::{
     Event, EventType, Happening, Message, MessageKind, Session, ToolCall, ToolStatus, UsageRow,
 };
@@ -42,7 +42,7 @@ impl Default for Choice {
 /// Numbers count the wanted types from 1, without a gap, and do not depend on the period. Returns how
 /// many were written.
 pub fn write(
-    assembled: &Assembled,
+    assembled: &SessionFacts,
     messages: &[Message],
     prices: &Table,
     choice: &Choice,
@@ -54,7 +54,7 @@ pub fn write(
 /// The same of a session that goes on: writes what was not told before, and takes note of it. The end of such
 /// a session is not known; whoever asks for it is told the first one that seemed to be.
 pub fn write_new(
-    assembled: &Assembled,
+    assembled: &SessionFacts,
     messages: &[Message],
     prices: &Table,
     choice: &Choice,
@@ -65,7 +65,7 @@ pub fn write_new(
     struct Row<'a> {
         schema: &'static str,
         seq: u64,
-        agent: &'static str,
+        agent: &'a str,
         session: &'a str,
         source: Option<&'a str>,
         project: &'a str,
@@ -87,7 +87,7 @@ pub fn write_new(
         let row = Row {
             schema: "backstory.event/1",
             seq,
-            agent: session.agent.name(),
+            agent: session.agent.as_str(),
             session: &session.id,
             source: event.source,
             project: session.project.key(),
@@ -101,7 +101,7 @@ pub fn write_new(
 
 /// Everything that happened in a session, in order.
 pub fn events<'a>(
-    assembled: &'a Assembled,
+    assembled: &'a SessionFacts,
     messages: &'a [Message],
     prices: &'a Table,
 ) -> Vec<Event<'a>> {
@@ -113,7 +113,7 @@ pub fn events<'a>(
         session,
         prices,
         source: stem(first),
-        owned: owned.map(|placed| placed.said.id.as_str()).collect(),
+        owned: owned.map(|placed| placed.facts.id.as_str()).collect(),
         seen: HashSet::new(),
         clock: Clock::new(assembled, messages),
         events: Vec::new(),

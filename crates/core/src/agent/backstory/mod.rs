@@ -1,0 +1,368 @@
+//! Our own documents (`backstory.session/1`), read back: what `export` wrote as `json` or `jsonl`.
+//!
+//! They state outright what is derived from an agent's files: kinds, fates, which messages are
+//! current, whose session it is. So nothing is derived again.
+
+use std::borrow::Cow;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::facts::{
+    Base, CallFacts, CallKey, Contents, Form, MessageFacts, PartFacts, PromptLine, SessionFile,
+    SessionRef, SourceFacts, Stated, ToolFacts,
+};
+use crate::fault::{Faults, What};
+use crate::id::is_uuid;
+use crate::model::{
+    AgentId, Attachment, Fate, Message, MessageKind, Reference, SessionKind, State, Thought,
+    ToolCall, ToolStatus, Usage,
+};
+use crate::project::{Project, Proof};
+use crate::read::{decode, json};
+use crate::tools::{self, tool_name};
+
+/// What every such document begins with, white space aside.
+const BEGINNING: &[u8] = b"{\"schema\":\"backstory.session/1\"";
+
+/// Returns whether a file that begins with `head` is one of ours.
+pub(crate) fn is_ours(head: &[u8]) -> bool {
+    let mut visible = head.iter().filter(|byte| !byte.is_ascii_whitespace());
+    BEGINNING.iter().all(|byte| visible.next() == Some(byte))
+}
+
+/// Reads a file of ours: one document, or lines of which each `schema` begins a session.
+pub(crate) fn scan(input: &mut (impl Read + Seek)) -> io::Result<SourceFacts> {
+    input.seek(SeekFrom::Start(0))?;
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes)?;
+    let text = decode(&bytes);
+    let offset = matches!(text, Cow::Borrowed(_)).then_some(0);
+    let mut reader = Reader { base: Base { text: &text, offset }, ..Reader::new() };
+    if json::check(&text).is_ok() {
+        reader.document(&text);
+    } else {
+        for (n, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            reader.line(n as u64 + 1, line);
+        }
+    }
+    Ok(reader.finish())
+}
+
+struct Reader<'a> {
+    base: Base<'a>,
+    parts: Vec<PartFacts>,
+    /// Every file it was made of was a whole document, as far as its name tells.
+    documents: bool,
+    faults: Faults,
+}
+
+impl Reader<'_> {
+    fn new() -> Self {
+        Self {
+            base: Base { text: "", offset: None },
+            parts: Vec::new(),
+            documents: true,
+            faults: Faults::default(),
+        }
+    }
+
+    fn document(&mut self, text: &str) {
+        if !self.head(text) {
+            return self.faults.push(None, None, What::Refused("it names no session".into()));
+        }
+        let mut messages = None;
+        let _ = json::each_field(text, |key, value| {
+            if *key == *b"messages" {
+                messages = Some(value);
+            }
+        });
+        for raw in messages.map(|list| json::elements(list.get())).unwrap_or_default() {
+            self.message(None, raw.get());
+        }
+    }
+
+    fn line(&mut self, line: u64, text: &str) {
+        if !self.head(text) {
+            self.message(Some(line), text);
+        }
+    }
+
+    /// Begins a session.
+    fn head(&mut self, text: &str) -> bool {
+        let Ok(head) = serde_json::from_str::<Head>(text) else { return false };
+        self.documents &= head
+            .parts
+            .iter()
+            .all(|part| Path::new(&part.file).extension().is_some_and(|ending| ending == "json"));
+        self.parts.push(head.part());
+        true
+    }
+
+    fn message(&mut self, line: Option<u64>, text: &str) {
+        let row = serde_json::from_str::<Row>(text);
+        match (row, self.parts.last_mut()) {
+            (Ok(row), Some(part)) => {
+                if row.current {
+                    part.current.push(row.id.clone());
+                }
+                let mut facts = row.facts();
+                facts.spans.push(self.base.place(text));
+                part.messages.push(facts);
+                self.faults.used += 1;
+            }
+            (Err(error), _) => self.faults.push(line, None, What::Unknown(error.to_string())),
+            (_, None) => self.faults.push(line, None, What::NoId),
+        }
+    }
+
+    fn finish(mut self) -> SourceFacts {
+        for part in &mut self.parts {
+            part.form = if self.documents { Form::Document } else { Form::Log };
+        }
+        let file = SessionFile { updated: None, is_resumable: true, is_offered: false };
+        SourceFacts {
+            contents: Contents::Session(file),
+            parts: self.parts,
+            prompts: Vec::new(),
+            faults: self.faults,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Head {
+    /// Messages have none.
+    #[serde(rename = "schema")]
+    _schema: String,
+    id: String,
+    agent: String,
+    kind: String,
+    parent: Option<String>,
+    project: ProjectIn,
+    started: Option<Timestamp>,
+    updated: Option<Timestamp>,
+    summary: Option<String>,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    messages_current: usize,
+    first_prompt: Option<String>,
+    #[serde(default)]
+    prompts: usize,
+    #[serde(default)]
+    parts: Vec<PartIn>,
+}
+
+#[derive(Deserialize)]
+struct ProjectIn {
+    name: String,
+    path: Option<String>,
+    proof: String,
+    hash: Option<String>,
+    dir: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PartIn {
+    file: String,
+}
+
+impl Head {
+    fn part(self) -> PartFacts {
+        let kind = named(&SessionKind::ALL, SessionKind::name, &self.kind);
+        let ProjectIn { name, path, proof, hash, dir } = self.project;
+        let proof = named(&Proof::ALL, Proof::name, &proof).unwrap_or(Proof::None);
+        let stated = Stated {
+            agent: AgentId::new(&self.agent),
+            project: Arc::new(Project { name, path, proof, hash: hash.clone(), dir }),
+            state: if self.state == State::LogOnly.name() { State::LogOnly } else { State::Live },
+            messages_current: self.messages_current,
+            task: self.first_prompt.filter(|_| self.prompts == 0),
+        };
+        PartFacts {
+            session: SessionRef::Id(self.id),
+            kind: kind.unwrap_or_default(),
+            parent: self.parent,
+            project: hash,
+            started: self.started,
+            updated: self.updated,
+            summary: self.summary,
+            stated: Some(Box::new(stated)),
+            ..PartFacts::default()
+        }
+    }
+}
+
+/// A message as documents have it.
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    at: Option<Timestamp>,
+    kind: String,
+    fate: String,
+    #[serde(default)]
+    current: bool,
+    text: String,
+    typed: Option<String>,
+    #[serde(default)]
+    references: Vec<ReferenceIn>,
+    #[serde(default)]
+    attachments: Vec<AttachmentIn>,
+    #[serde(default)]
+    thoughts: Vec<ThoughtIn>,
+    model: Option<String>,
+    usage: Option<Usage>,
+    #[serde(default)]
+    tool_calls: Vec<ToolCallIn>,
+}
+
+#[derive(Deserialize)]
+struct ReferenceIn {
+    path: String,
+    bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct AttachmentIn {
+    mime: String,
+    bytes: u64,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ThoughtIn {
+    subject: String,
+    description: String,
+    at: Option<Timestamp>,
+}
+
+#[derive(Deserialize)]
+struct ToolCallIn {
+    id: String,
+    name: String,
+    display_name: Option<String>,
+    description: Option<String>,
+    args: Option<Box<RawValue>>,
+    status: String,
+    #[serde(default)]
+    recorded: bool,
+    at: Option<Timestamp>,
+    output: Option<String>,
+    error: Option<String>,
+    result_display: Option<Box<RawValue>>,
+    markdown: bool,
+    exit_code: Option<i32>,
+    lines_added: Option<u64>,
+    lines_removed: Option<u64>,
+    agent_session: Option<String>,
+}
+
+impl ToolCallIn {
+    fn status(&self) -> ToolStatus {
+        named(&STATUSES, ToolStatus::name, &self.status).unwrap_or(ToolStatus::Unfinished)
+    }
+
+    fn facts(&self) -> ToolFacts {
+        let server = tools::server(&self.name, self.display_name.as_deref());
+        ToolFacts {
+            id: (!self.id.is_empty()).then(|| self.id.as_str().into()),
+            agent_id: self.agent_session.as_deref().map(Box::from),
+            status: self.status().with_exit_code(self.exit_code),
+            server: server.filter(|server| !server.is_empty()).map(Box::from),
+            at: self.at,
+            lines: self.lines_added.zip(self.lines_removed).filter(|_| tools::edits(&self.name)),
+            name: self.name.as_str().into(),
+        }
+    }
+
+    fn call(self) -> ToolCall {
+        ToolCall {
+            name: tool_name(&self.name, self.display_name.as_deref()),
+            status: self.status(),
+            id: self.id,
+            display_name: self.display_name,
+            description: self.description,
+            args: self.args,
+            recorded: self.recorded,
+            at: self.at,
+            output: self.output,
+            error: self.error,
+            result_display: self.result_display,
+            markdown: self.markdown,
+            exit_code: self.exit_code,
+            lines_added: self.lines_added,
+            lines_removed: self.lines_removed,
+            agent_session: self.agent_session,
+            is_powershell: false,
+        }
+    }
+}
+
+impl Row {
+    fn kind(&self) -> MessageKind {
+        named(&MessageKind::ALL, MessageKind::name, &self.kind).unwrap_or(MessageKind::Info)
+    }
+
+    fn facts(&self) -> MessageFacts {
+        let kind = self.kind();
+        let typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash)
+            .then(|| self.typed.clone().unwrap_or_else(|| self.text.trim().to_owned()));
+        let recorded = self.tool_calls.iter().filter(|call| call.recorded);
+        MessageFacts {
+            key: if is_uuid(&self.id) { CallKey::Message } else { CallKey::Local },
+            typed_is_sure: typed.is_some(),
+            typed,
+            call: self.usage.map(CallFacts::new),
+            model: self.model.as_deref().map(Arc::from),
+            tools: recorded.map(ToolCallIn::facts).collect(),
+            fate: named(&FATES, Fate::name, &self.fate).unwrap_or(Fate::Kept),
+            is_ours: true,
+            ..MessageFacts::new(self.id.clone(), kind, self.at)
+        }
+    }
+}
+
+/// Writes a line of a prompt log as a message of a document.
+pub(crate) fn prompt_record(id: &str, kind: MessageKind, line: &PromptLine) -> String {
+    serde_json::json!({
+        "id": id, "at": line.at, "kind": kind.name(), "fate": Fate::Kept.name(), "text": line.text,
+    })
+    .to_string()
+}
+
+/// Fills a message with what a document says of it. False when `text` is none of ours.
+pub(crate) fn fill(message: &mut Message, text: &str) -> bool {
+    let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
+    message.text = row.text;
+    message.typed = row.typed;
+    message.usage = row.usage;
+    message.references =
+        row.references.into_iter().map(|r| Reference { path: r.path, bytes: r.bytes }).collect();
+    let attachment = |a: AttachmentIn| Attachment {
+        mime: a.mime,
+        bytes: a.bytes,
+        name: a.name,
+        // What it held is not exported.
+        raw: None,
+    };
+    message.attachments = row.attachments.into_iter().map(attachment).collect();
+    let thought =
+        |t: ThoughtIn| Thought { subject: t.subject, description: t.description, at: t.at };
+    message.thoughts = row.thoughts.into_iter().map(thought).collect();
+    message.tool_calls = row.tool_calls.into_iter().map(ToolCallIn::call).collect();
+    true
+}
+
+const FATES: [Fate; 4] = [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed];
+const STATUSES: [ToolStatus; 4] =
+    [ToolStatus::Success, ToolStatus::Error, ToolStatus::Cancelled, ToolStatus::Unfinished];
+
+/// The one that is called so.
+fn named<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str, wanted: &str) -> Option<T> {
+    all.iter().copied().find(|one| name(*one) == wanted)
+}

@@ -1,0 +1,579 @@
+//! What Gemini CLI's loader makes of a message's `content`, its exceptions included.
+//!
+//! Before it stores a message the loader turns the content into a string to see whether there is
+//! anything worth resuming. For odd content that conversion throws, and the message is dropped. To
+//! hold the same list we must throw at the same places; so this follows JavaScript's rules for
+//! turning values into strings (upstream: `partToString` in `utils/partUtils.ts`, verbose, 0.61).
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use crate::read::json::{self, Raw};
+use crate::read::scanner::{Invalid, Scanner};
+
+/// The loader's conversion threw an exception.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Throws;
+
+/// Arrays nested deeper than this overflow the real loader's stack (the exact depth depends on the
+/// moment its functions are compiled; below this it never did).
+const DEEPEST: usize = 2000;
+
+/// The outcome of the conversion.
+enum Shown<'a> {
+    /// A JSON string.
+    Text(Raw<'a>),
+    /// Upstream's words for a part that is no text (their beginning, nobody looks further).
+    Label(&'static str),
+    /// A bare part whose `text` is not a string is returned as it is.
+    Other(Raw<'a>),
+}
+
+/// What tells one part of a content from another, whatever record holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) enum Key {
+    /// A hash of the first words of a text, white space aside.
+    Text(u64),
+    /// A function call: its id, or its name where it has none.
+    Call(Box<str>),
+    /// The id of the call that a function response answers.
+    Response(Box<str>),
+    /// The function of a response that has no such id: it answers some call of it.
+    ResponseOf(Box<str>),
+}
+
+/// What there is to know of a content at a glance.
+#[derive(Debug, Default)]
+pub(crate) struct Glance {
+    /// What the loader makes of it, from the first character that is not white space; only as much
+    /// as it takes to tell the kinds of content apart.
+    pub(crate) lead: String,
+    pub(crate) keys: Vec<Key>,
+}
+
+/// The first character of a text that is not white space.
+pub(crate) fn first_letter(text: Raw<'_>) -> Option<char> {
+    json::chars(text)?.find(|c| !is_js_space(*c))
+}
+
+/// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
+///
+/// `trims` is whether the caller goes on to trim the result, which only a string survives.
+///
+/// `parts` are the content's, where they are known already.
+pub(crate) fn glance(
+    content: Option<Raw<'_>>,
+    parts: Option<&[Part<'_>]>,
+    trims: bool,
+) -> (Glance, Result<(), Throws>) {
+    let mut out = Glance::default();
+    let result = look(content, parts, trims, &mut out);
+    (out, result)
+}
+
+fn look(
+    content: Option<Raw<'_>>,
+    parts: Option<&[Part<'_>]>,
+    trims: bool,
+    out: &mut Glance,
+) -> Result<(), Throws> {
+    let Some(content) = content.filter(|raw| json::is_truthy(*raw)) else { return Ok(()) };
+    let mut text = Prefix(&mut out.lead);
+    let keys = &mut out.keys;
+    if let Some(parts) = parts {
+        return parts.iter().try_for_each(|part| text.show_part(part, keys));
+    }
+    if content.get().starts_with('[') {
+        return walk(content.get(), |step| match step {
+            Step::Leaf(leaf) => text.show_part(&Part::new(leaf), keys),
+            Step::Comma => Ok(()),
+        });
+    }
+    match Part::new(content).shown(keys)? {
+        Shown::Other(_) if trims => Err(Throws),
+        shown => {
+            text.show(&shown);
+            Ok(())
+        }
+    }
+}
+
+fn text_key(raw: Raw<'_>) -> Option<Key> {
+    // FNV-1a: made for every text of every file, of a handful of characters.
+    const START: u64 = 0xcbf2_9ce4_8422_2325;
+    let add = |hash: u64, c: char| (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3);
+    let mut words = json::chars(raw)?.filter(|c| !is_js_space(*c)).take(Prefix::LENGTH);
+    let first = add(START, words.next()?);
+    Some(Key::Text(words.fold(first, add)))
+}
+
+fn call_key(function: Raw<'_>) -> Option<Key> {
+    let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
+    Some(Key::Call(text(b"id").or_else(|| text(b"name"))?.into()))
+}
+
+fn response_key(function: Raw<'_>) -> Key {
+    let text = |name| member_of_object(function, name).ok().flatten().and_then(json::string);
+    match text(b"id") {
+        Some(id) => Key::Response(id.into()),
+        None => Key::ResponseOf(text(b"name").unwrap_or_default().into()),
+    }
+}
+
+/// The beginning of a text from its first character that is not white space.
+struct Prefix<'a>(&'a mut String);
+
+impl Prefix<'_> {
+    /// Enough to know a text again.
+    const LENGTH: usize = 64;
+
+    fn show_part(&mut self, part: &Part<'_>, keys: &mut Vec<Key>) -> Result<(), Throws> {
+        if part.is_truthy() {
+            match part.shown(keys)? {
+                Shown::Other(value) => self.extend(to_string(value)?.chars()),
+                shown => self.show(&shown),
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, shown: &Shown<'_>) {
+        match shown {
+            Shown::Text(raw) => self.extend(json::chars(*raw).into_iter().flatten()),
+            Shown::Label(label) => self.extend(label.chars()),
+            Shown::Other(_) => {}
+        }
+    }
+
+    fn extend(&mut self, text: impl Iterator<Item = char>) {
+        let room = Self::LENGTH.saturating_sub(self.0.chars().count());
+        let blank = self.0.is_empty();
+        if blank {
+            self.0.reserve(room);
+        }
+        self.0.extend(text.skip_while(|c| blank && is_js_space(*c)).take(room));
+    }
+}
+
+/// The characters `String.prototype.trim` removes.
+pub(crate) fn is_js_space(c: char) -> bool {
+    c == '\u{FEFF}' || (c.is_whitespace() && c != '\u{85}')
+}
+
+/// One value of a part list, its fields not looked into.
+#[derive(Debug)]
+pub(crate) enum Part<'a> {
+    Object(PartFields<'a>),
+    Other(Raw<'a>),
+}
+
+/// The fields of a part that the loader asks for.
+#[derive(Debug, Default)]
+pub(crate) struct PartFields<'a> {
+    video: Option<Raw<'a>>,
+    thought: Option<Raw<'a>>,
+    result: Option<Raw<'a>>,
+    code: Option<Raw<'a>>,
+    file: Option<Raw<'a>>,
+    call: Option<Raw<'a>>,
+    response: Option<Raw<'a>>,
+    inline: Option<Raw<'a>>,
+    text: Option<Raw<'a>>,
+}
+
+impl<'a> Part<'a> {
+    fn new(raw: Raw<'a>) -> Self {
+        Self::scan(&mut Scanner::new(raw.get())).unwrap_or(Self::Other(raw))
+    }
+
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+        if scanner.peek() != Some(b'{') {
+            return Ok(Self::Other(scanner.value()?));
+        }
+        let mut part = PartFields::default();
+        scanner.fields(|scanner, key| {
+            let value = Some(scanner.value()?);
+            match &*key {
+                b"videoMetadata" => part.video = value,
+                b"thought" => part.thought = value,
+                b"codeExecutionResult" => part.result = value,
+                b"executableCode" => part.code = value,
+                b"fileData" => part.file = value,
+                b"functionCall" => part.call = value,
+                b"functionResponse" => part.response = value,
+                b"inlineData" => part.inline = value,
+                b"text" => part.text = value,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Self::Object(part))
+    }
+
+    /// The parts of a content that is a list of them, taken apart in the pass over its record: a
+    /// text can be long. None for any other content, and for a list within a list.
+    pub(crate) fn scan_list(scanner: &mut Scanner<'a>) -> Result<Option<Vec<Self>>, Invalid> {
+        if scanner.peek() != Some(b'[') {
+            scanner.value()?;
+            return Ok(None);
+        }
+        let (mut parts, mut is_flat) = (Vec::new(), true);
+        scanner.elements(|scanner| {
+            is_flat &= scanner.peek() != Some(b'[');
+            parts.push(Self::scan(scanner)?);
+            Ok(())
+        })?;
+        Ok(is_flat.then_some(parts))
+    }
+
+    /// A string, if it is text: thoughts are not.
+    pub(crate) fn text(&self) -> Option<Raw<'a>> {
+        let text = match self {
+            Self::Object(part) if part.thought.is_some_and(json::is_truthy) => None,
+            Self::Object(part) => part.text,
+            Self::Other(raw) => Some(*raw),
+        };
+        text.filter(|raw| raw.get().starts_with('"'))
+    }
+
+    fn is_truthy(&self) -> bool {
+        match self {
+            Self::Object(_) => true,
+            Self::Other(raw) => json::is_truthy(*raw),
+        }
+    }
+
+    /// What the loader turns it into; and what tells it from others goes to `known`. `undefined` is
+    /// what JSON cannot hold, so a key with null is present.
+    fn shown(&self, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws> {
+        let part = match self {
+            Self::Object(part) => part,
+            Self::Other(raw) if raw.get().starts_with('"') => {
+                known.extend(text_key(*raw));
+                return Ok(Shown::Text(*raw));
+            }
+            // A number or a boolean has no `text`.
+            Self::Other(_) => return Ok(Shown::Label("")),
+        };
+        let PartFields { video, thought, result, code, file, call, response, inline, text } = *part;
+        if thought.is_none() {
+            known.extend(text.and_then(text_key));
+        }
+        known.extend(call.and_then(call_key));
+        known.extend(response.map(response_key));
+        let placeholder = |label: &'static str| Ok(Shown::Label(label));
+        if video.is_some() {
+            return placeholder("[Video Metadata]");
+        }
+        if let Some(thought) = thought {
+            to_string(thought)?;
+            return placeholder("[Thought: …]");
+        }
+        if result.is_some() {
+            return placeholder("[Code Execution Result]");
+        }
+        if code.is_some() {
+            return placeholder("[Executable Code]");
+        }
+        if file.is_some() {
+            return placeholder("[File Data]");
+        }
+        if let Some(function) = call.or(response) {
+            if let Some(name) = member(function, b"name")? {
+                to_string(name)?;
+            }
+            return placeholder("[Function …]");
+        }
+        if let Some(inline) = inline {
+            media(inline)?;
+            return placeholder("[Media …]");
+        }
+        match text {
+            Some(text) if text.get().starts_with('"') => Ok(Shown::Text(text)),
+            Some(text) if text.get() != "null" => Ok(Shown::Other(text)),
+            _ => Ok(Shown::Label("")),
+        }
+    }
+}
+
+/// `value.key`: throws for null; `None` where JavaScript has `undefined`.
+fn member<'a>(value: Raw<'a>, key: &[u8]) -> Result<Option<Raw<'a>>, Throws> {
+    match value.get() {
+        "null" => Err(Throws),
+        text if text.starts_with('{') => {
+            let mut found = None;
+            // The value was taken out of valid JSON, so reading it again cannot fail.
+            let _ = json::each_field(text, |name, field| {
+                if *name == *key {
+                    found = Some(field);
+                }
+            });
+            Ok(found)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Reads `mimeType` and `data` of inline data as the loader does.
+fn media(inline: Raw<'_>) -> Result<(), Throws> {
+    let present = |field: Option<Raw<'_>>| field.is_some_and(|raw| raw.get() != "null");
+    let mime = member(inline, b"mimeType")?;
+    if present(mime) && mime.and_then(json::js_string).is_none() {
+        return Err(Throws); // no `startsWith` on it
+    }
+    let data = member(inline, b"data")?;
+    if let Some(data) = data.filter(|raw| raw.get().starts_with('{')) {
+        // `data.length * 3` turns the length into a number.
+        if let Some(length) = member(data, b"length")? {
+            to_number(length)?;
+        }
+    }
+    Ok(())
+}
+
+/// A step through a nested array.
+enum Step<'a> {
+    Comma,
+    Leaf(Raw<'a>),
+}
+
+/// Walks the leaves of a nested array. Iterative: arrays nest as deep as the file likes. The text is
+/// known to be valid JSON.
+fn walk<'a>(
+    text: &'a str,
+    mut sink: impl FnMut(Step<'a>) -> Result<(), Throws>,
+) -> Result<(), Throws> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (0, 0usize);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'[' if depth == DEEPEST => return Err(Throws),
+            b'[' => depth += 1,
+            b']' => depth -= 1,
+            b',' => sink(Step::Comma)?,
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            _ => {
+                let mut scanner = Scanner::new(&text[at..]);
+                let Ok(leaf) = scanner.value() else {
+                    return Ok(());
+                };
+                at += scanner.offset();
+                sink(Step::Leaf(leaf))?;
+                continue;
+            }
+        }
+        at += 1;
+    }
+    Ok(())
+}
+
+/// `String(value)`. Only its beginning is ever looked at, so an object is not spelled out.
+fn to_string(raw: Raw<'_>) -> Result<Cow<'_, str>, Throws> {
+    if let Some(text) = json::string(raw) {
+        return Ok(text);
+    }
+    match raw.get().as_bytes().first() {
+        Some(b'{') => {
+            // An own `toString` hides the inherited one and, being data, cannot be called.
+            if member(raw, b"toString")?.is_some() {
+                return Err(Throws);
+            }
+            Ok(Cow::Borrowed("[object Object]"))
+        }
+        Some(b'[') => {
+            // An array inside an array is joined the same way, so only the commas count.
+            let mut out = String::new();
+            walk(raw.get(), |step| {
+                match step {
+                    Step::Comma => out.push(','),
+                    Step::Leaf(leaf) if leaf.get() == "null" => {}
+                    Step::Leaf(leaf) => out.push_str(&to_string(leaf)?),
+                }
+                Ok(())
+            })?;
+            Ok(Cow::Owned(out))
+        }
+        _ => Ok(Cow::Borrowed(raw.get())),
+    }
+}
+
+/// `Number(value)`.
+fn to_number(raw: Raw<'_>) -> Result<f64, Throws> {
+    let text = raw.get();
+    match text.as_bytes().first() {
+        Some(b'"' | b'[' | b'{') => {
+            let text = to_string(raw)?;
+            let text = text.trim_matches(is_js_space);
+            Ok(if text.is_empty() { 0.0 } else { string_to_number(text) })
+        }
+        Some(b't') => Ok(1.0),
+        Some(b'f' | b'n') => Ok(0.0),
+        _ => Ok(json::number(text).unwrap_or(f64::NAN)),
+    }
+}
+
+fn string_to_number(text: &str) -> f64 {
+    // Only its sign is asked for, so digits beyond the mantissa do not matter.
+    #[expect(clippy::cast_precision_loss, reason = "only compared with zero")]
+    let radix =
+        |digits: &str, radix| u64::from_str_radix(digits, radix).map_or(f64::NAN, |n| n as f64);
+    match text {
+        "Infinity" | "+Infinity" => f64::INFINITY,
+        "-Infinity" => f64::NEG_INFINITY,
+        _ => match text.as_bytes() {
+            [b'0', b'x' | b'X', ..] => radix(&text[2..], 16),
+            [b'0', b'o' | b'O', ..] => radix(&text[2..], 8),
+            [b'0', b'b' | b'B', ..] => radix(&text[2..], 2),
+            // Rust also reads "inf" and "nan", JavaScript does not.
+            bytes if bytes.iter().all(|b| b.is_ascii_digit() || b".eE+-".contains(b)) => {
+                text.parse().unwrap_or(f64::NAN)
+            }
+            _ => f64::NAN,
+        },
+    }
+}
+
+/// `(value?.length ?? 0) > 0`, as the loader asks of `toolCalls` and `thoughts`.
+pub(crate) fn has_length(value: Option<Raw<'_>>) -> Result<bool, Throws> {
+    let Some(value) = value.filter(|raw| raw.get() != "null") else {
+        return Ok(false);
+    };
+    match value.get().as_bytes().first() {
+        Some(b'"') => Ok(value.get().len() > 2),
+        Some(b'[') => Ok(!value.get()[1..].trim_start().starts_with(']')),
+        Some(b'{') => match member(value, b"length")? {
+            Some(length) if length.get() != "null" => Ok(to_number(length)? > 0.0),
+            _ => Ok(false),
+        },
+        _ => Ok(false),
+    }
+}
+
+/// The loader's first user message: the text parts of an array, or the string itself. As a JSON
+/// string, for JavaScript strings can hold what Rust's cannot.
+pub(crate) fn first_message(content: Raw<'_>) -> Option<String> {
+    let inner = |text: &'_ str| text.starts_with('"').then(|| text[1..text.len() - 1].to_owned());
+    if let Some(text) = inner(content.get()) {
+        return Some(format!("\"{text}\""));
+    }
+    if !content.get().starts_with('[') {
+        return None;
+    }
+    let mut out = String::from("\"");
+    let _ = json::each_element(content.get(), |element| {
+        if let Ok(Some(text)) = member_of_object(element, b"text") {
+            out.extend(inner(text.get()));
+        }
+    });
+    out.push('"');
+    Some(out)
+}
+
+fn member_of_object<'a>(value: Raw<'a>, key: &[u8]) -> Result<Option<Raw<'a>>, Throws> {
+    if value.get().starts_with('{') { member(value, key) } else { Ok(None) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw<'_> {
+        Raw::new(text).unwrap()
+    }
+
+    fn lead(text: &str) -> Result<String, Throws> {
+        let (glance, result) = glance(Some(raw(text)), None, true);
+        result.map(|()| glance.lead)
+    }
+
+    #[test]
+    fn shown_as_upstream_shows_it() {
+        for (content, want) in [
+            (r#"" \u00a0\ufeff hi""#, "hi"),
+            (r#"["a",{"text":"b"},null,7,["c",["d"]]]"#, "abcd"),
+            (
+                r#"[{"text":5},{"text":null},{"text":[1,[2,null]]},{"text":{}}]"#,
+                "51,2,[object Object]",
+            ),
+            ("5", ""),
+            ("true", ""),
+            ("null", ""),
+            (r#"{"text":"x","thought":null}"#, "[Thought: …]"),
+            (r#"{"functionCall":"x"}"#, "[Function …]"),
+            (r#"{"text":null}"#, ""),
+            ("{}", ""),
+        ] {
+            assert_eq!(lead(content).as_deref(), Ok(want), "{content}");
+        }
+        assert_eq!(glance(None, None, true).0.lead, "");
+    }
+
+    #[test]
+    fn throws_where_upstream_throws() {
+        for content in [
+            r#"{"text":5}"#,
+            r#"{"text":false}"#,
+            r#"{"functionCall":null}"#,
+            r#"[["x"],{"functionCall":null}]"#,
+            r#"{"functionResponse":null}"#,
+            r#"{"inlineData":null}"#,
+            r#"{"inlineData":{"mimeType":5}}"#,
+            r#"{"inlineData":{"data":{"length":{"toString":1}}}}"#,
+            r#"[{"text":{"toString":1}}]"#,
+            r#"[{"text":[[{"toString":1}]]}]"#,
+            r#"{"thought":{"toString":null}}"#,
+            r#"{"functionCall":{"name":{"toString":1}}}"#,
+        ] {
+            assert_eq!(lead(content), Err(Throws), "{content}");
+        }
+        assert_eq!(glance(Some(raw(r#"{"text":5}"#)), None, false).1, Ok(()));
+    }
+
+    #[test]
+    fn any_depth() {
+        for (depth, want) in [(1000, Ok("x".to_owned())), (100_000, Err(Throws))] {
+            let text = format!("{}\"x\"{}", "[".repeat(depth), "]".repeat(depth));
+            assert_eq!(lead(&text), want, "{depth}");
+        }
+    }
+
+    #[test]
+    fn keys_of_parts() {
+        let content = raw(
+            r#"[{"text":" a  b"},{"thought":true,"text":"t"},{"functionCall":{"id":"c1","name":"n"}},
+                {"functionCall":{"name":"n"}},{"functionResponse":{"id":"c1"}},"a b"]"#,
+        );
+        let call = |id: &str| Key::Call(id.into());
+        let keys = glance(Some(content), None, true).0.keys;
+        assert_eq!(keys[1..4], [call("c1"), call("n"), Key::Response("c1".into())]);
+        assert_eq!((keys.len(), &keys[0]), (5, &keys[4]));
+        let key = |text: &str| text_key(raw(text));
+        assert_eq!(key(r#""a b""#), key(r#""\u0061\n\tb ""#), "escaped or not");
+        let long = format!("\"{}\"", "word ".repeat(40));
+        assert_eq!(key(&long), key(&long.replacen('w', "\\u0077", 1)));
+        assert_ne!(key(&long), key(r#""word""#));
+        assert_eq!(key(r#"" ""#), None);
+    }
+
+    #[test]
+    fn lengths() {
+        for (value, want) in [
+            ("null", false),
+            ("[]", false),
+            ("[ ]", false),
+            ("[0]", true),
+            ("\"\"", false),
+            ("\"a\"", true),
+            ("5", false),
+            ("{}", false),
+            (r#"{"length":1}"#, true),
+            (r#"{"length":"0x1"}"#, true),
+            (r#"{"length":[3]}"#, true),
+            (r#"{"length":"x"}"#, false),
+            (r#"{"length":null}"#, false),
+        ] {
+            assert_eq!(has_length(Some(raw(value))), Ok(want), "{value}");
+        }
+        assert_eq!(has_length(Some(raw(r#"{"length":{"toString":1}}"#))), Err(Throws));
+    }
+}

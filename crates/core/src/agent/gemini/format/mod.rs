@@ -1,0 +1,20 @@
+//! The files of Gemini CLI: from bytes to records, and what its loader takes of them.
+
+pub(super) mod checkpoint;
+pub(super) mod content;
+mod load;
+pub(super) mod log;
+mod program_output;
+mod prompt_log;
+pub(super) mod quick_reply;
+pub(super) mod record;
+mod scan;
+mod shape;
+pub(super) mod tokens;
+
+pub use load::{Loaded, LogReader, load, load_current};
+pub use log::Tail;
+pub use prompt_log::read_prompt_log;
+pub use scan::{Holds, read_conversation};
+pub(super) use scan::{resume, scan};
+pub use shape::Shape;

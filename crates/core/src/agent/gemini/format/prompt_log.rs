@@ -1,0 +1,31 @@
+//! `logs.json`: every line typed in the interactive program, also of sessions that are gone.
+
+use std::io::{self, Read};
+
+use crate::agent::gemini::views::facts::time;
+use crate::facts::PromptLine;
+use crate::read::bytes::read_whole;
+use crate::read::json::{self, Raw};
+use crate::read::{decode, document};
+
+/// Reads a prompt log; what is whole of a damaged one.
+pub fn read_prompt_log(input: impl Read) -> io::Result<Vec<PromptLine>> {
+    let mut bytes = Vec::new();
+    read_whole(input, &mut bytes)?;
+    let text = decode(&bytes);
+    let list = document::recover(text.trim_start_matches('\u{FEFF}')).and_then(|found| found.cut);
+    Ok(list.map(|list| list.elements.into_iter().filter_map(entry).collect()).unwrap_or_default())
+}
+
+fn entry(raw: Raw<'_>) -> Option<PromptLine> {
+    let mut typed = PromptLine { session: String::new(), number: 0, at: None, text: String::new() };
+    json::each_field(raw.get(), |key, value| match &*key {
+        b"sessionId" => typed.session = json::string(value).unwrap_or_default().into_owned(),
+        b"messageId" => typed.number = value.get().parse().unwrap_or_default(),
+        b"message" => typed.text = json::string(value).unwrap_or_default().into_owned(),
+        b"timestamp" => typed.at = time(value),
+        _ => {}
+    })
+    .ok()?;
+    (!typed.session.is_empty()).then_some(typed)
+}

@@ -1,0 +1,10 @@
+//! How Gemini CLI names the folders of projects, and what its files reveal about them.
+
+mod folder;
+mod hints;
+pub(super) mod registry;
+
+pub use folder::folder_project;
+pub(super) use folder::{learn, marker};
+pub(super) use hints::hints;
+pub use registry::enter as enter_project;

@@ -1,0 +1,73 @@
+//! Reads sources with the agent that wrote them.
+
+use std::io;
+
+use rustc_hash::FxHashSet;
+
+use crate::agent::{Agents, Detail, Resume, Scan};
+use crate::assemble::{ScannedSource, keys};
+use crate::discover::Source;
+use crate::facts::{Contents, SourceFacts};
+use crate::fault::What;
+use crate::read::bytes::Bytes;
+
+/// A source that was read, and what it takes to continue when it grows.
+pub(super) struct Reading {
+    pub(super) scanned: ScannedSource,
+    pub(super) resume: Option<Resume>,
+    /// Of a source that was continued: the keys of its messages that were known before.
+    pub(super) known_keys: FxHashSet<i64>,
+}
+
+impl Reading {
+    fn new(source: Source, scan: io::Result<Scan>) -> Self {
+        let scan = scan.unwrap_or_else(|error| {
+            let mut facts = SourceFacts::of(Contents::Unreadable);
+            facts.faults.push(None, None, What::Unreadable(error.to_string()));
+            Scan::whole(facts)
+        });
+        let Scan { facts, resume } = scan;
+        let known_keys = FxHashSet::default();
+        Self { scanned: ScannedSource { source, facts }, resume, known_keys }
+    }
+
+    /// A source that cannot be read, which is a fault like any other.
+    pub(super) fn unreadable(source: Source, error: io::Error) -> Self {
+        Self::new(source, Err(error))
+    }
+
+    /// A source that is only kept.
+    pub(super) fn unread(source: Source) -> Self {
+        Self::of(source, SourceFacts::of(Contents::Attachment))
+    }
+
+    /// A source whose facts are known.
+    pub(super) fn of(source: Source, facts: SourceFacts) -> Self {
+        Self::new(source, Ok(Scan::whole(facts)))
+    }
+}
+
+/// Reads a source from its beginning.
+pub(super) fn read(agents: Agents, source: Source, bytes: &dyn Bytes, detail: Detail) -> Reading {
+    let scan = match agents.get(&source.agent) {
+        Some(agent) => agent.scan(&source, bytes, detail),
+        // Another program put it in; its bytes are kept.
+        None => Ok(Scan::whole(SourceFacts::of(Contents::Attachment))),
+    };
+    Reading::new(source, scan)
+}
+
+/// Continues a source where an earlier reading ended; none when it must be read from its beginning.
+pub(super) fn read_on(
+    agents: Agents,
+    source: &Source,
+    earlier: SourceFacts,
+    state: &[u8],
+    bytes: &dyn Bytes,
+) -> Option<Reading> {
+    let agent = agents.get(&source.agent)?;
+    let earlier = ScannedSource { source: source.clone(), facts: earlier };
+    let known_keys = keys(&earlier).into_iter().collect();
+    let scan = agent.resume(source, bytes, earlier.facts, state)?;
+    Some(Reading { known_keys, ..Reading::new(source.clone(), Ok(scan)) })
+}

@@ -1,0 +1,54 @@
+//! Fills in what is counted from the messages of a session.
+
+use rustc_hash::FxHashSet as HashSet;
+
+use super::SessionFacts;
+use crate::model::MessageKind;
+
+impl SessionFacts {
+    pub(super) fn count(&mut self) {
+        let mut session = self.session.clone();
+        let mut tools: HashSet<(&str, usize)> = HashSet::default();
+        for entry in self.listed() {
+            let facts = &entry.facts;
+            session.messages_full += 1;
+            session.turns += usize::from(facts.kind.is_turn());
+            if matches!(facts.kind, MessageKind::Prompt | MessageKind::Slash) {
+                session.prompts += 1;
+                let typed = facts.typed.clone().filter(|typed| !typed.is_empty());
+                if facts.kind == MessageKind::Prompt || session.first_prompt.is_none() {
+                    session.last_prompt = typed.clone().or(session.last_prompt);
+                }
+                if facts.kind == MessageKind::Prompt {
+                    session.first_prompt = session.first_prompt.or(typed);
+                }
+            }
+            if !entry.owned {
+                continue;
+            }
+            for (n, tool) in facts.tools.iter().enumerate() {
+                match &tool.id {
+                    Some(id) => tools.insert((id, usize::MAX)),
+                    None => tools.insert((&facts.id, n)),
+                };
+            }
+            if let Some(call) = &facts.call {
+                session.calls += 1;
+                session.usage += call.total_usage();
+                let models = call.lines().iter().filter_map(|line| line.model.as_deref());
+                session
+                    .models
+                    .extend(facts.model.as_deref().into_iter().chain(models).map(str::to_owned));
+            }
+        }
+        session.tool_calls = tools.len();
+        session.models.sort();
+        session.models.dedup();
+        // A session of commands only is called by the first of them.
+        if session.first_prompt.is_none() {
+            let slash = self.listed().find_map(|entry| entry.facts.typed.clone());
+            session.first_prompt = slash.filter(|typed| !typed.is_empty());
+        }
+        self.session = session;
+    }
+}

@@ -1,0 +1,185 @@
+//! Joins the parts of one session.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::part::{
+    Part, count_faults, current_count, newest_summary, resumable_part, session_parts,
+};
+use super::{MessageEntry, Place, SessionFacts, nameless};
+use crate::agent::Agent;
+use crate::facts::Form;
+use crate::model::{Fate, MessageKind, Part as SessionPart, PartWhy, Session, SessionKind, State};
+
+/// Joins the parts of one session.
+pub(super) fn join(
+    id: String,
+    group: String,
+    mut parts: Vec<Part<'_>>,
+    reader: Option<&'static dyn Agent>,
+) -> SessionFacts {
+    parts.sort_by(|a, b| a.order().cmp(&b.order()));
+    let resumable_file = resumable_part(&parts);
+    separate_histories(&mut parts, resumable_file);
+    nameless::name(&mut parts, resumable_file);
+    let session_parts = session_parts(&parts);
+    let session = session(id, &parts, resumable_file, session_parts.clone());
+    let files = parts.iter().map(|part| part.source.clone()).collect();
+    let documents = parts.iter().map(|part| part.facts.form != Form::Log).collect();
+    let is_history = parts.iter().all(Part::is_history);
+    let mut messages = Messages::new(&parts, session_parts, resumable_file);
+    for (file, part) in parts.into_iter().enumerate() {
+        messages.add(file, part);
+    }
+    let mut messages = messages.finish();
+    nameless::count_once(&mut messages);
+    SessionFacts { session, group, messages, resumable_file, files, documents, is_history, reader }
+}
+
+/// The messages of a session while its parts are joined.
+struct Messages {
+    entries: Vec<MessageEntry>,
+    /// Where each message is, and the newest part that contains it; empty if there is one part only.
+    known: HashMap<String, (usize, usize)>,
+    /// The places of messages in the agent's own list.
+    current: HashMap<String, usize>,
+    session_parts: Vec<SessionPart>,
+    /// Which parts a compression summarized.
+    compressed: Vec<bool>,
+    /// When each part was updated, and whether it is still there.
+    ages: Vec<(Option<jiff::Timestamp>, bool)>,
+    all_stubs: bool,
+    first: usize,
+}
+
+impl Messages {
+    fn new(
+        parts: &[Part<'_>],
+        session_parts: Vec<SessionPart>,
+        resumable_file: Option<usize>,
+    ) -> Self {
+        let ids = resumable_file.map_or(&[][..], |at| &parts[at].facts.current);
+        let most = parts.iter().map(|part| part.facts.messages.len()).max().unwrap_or(0);
+        let is_first = |part: &SessionPart| part.why == PartWhy::First;
+        Self {
+            entries: Vec::with_capacity(most),
+            known: HashMap::default(),
+            current: ids.iter().enumerate().map(|(n, id)| (id.clone(), n)).collect(),
+            compressed: before_compression(&session_parts),
+            ages: parts.iter().map(|part| (part.updated(), !part.source.is_replaced())).collect(),
+            all_stubs: session_parts.iter().all(|part| part.why == PartWhy::Stub),
+            first: session_parts.iter().position(is_first).unwrap_or(0),
+            session_parts,
+        }
+    }
+
+    fn add(&mut self, file: usize, part: Part<'_>) {
+        let is_stub = self.session_parts[file].why == PartWhy::Stub;
+        if is_stub && !self.all_stubs && file != self.first {
+            return;
+        }
+        let is_document = part.facts.form != Form::Log;
+        // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
+        let is_typed = matches!(part.facts.kind, SessionKind::Main | SessionKind::Checkpoint);
+        for mut facts in part.facts.messages {
+            if !is_typed && facts.kind == MessageKind::Prompt {
+                facts.kind = MessageKind::Injected;
+            }
+            let spans = std::mem::take(&mut facts.spans).into_iter();
+            let places = spans.map(|span| Place { file, span });
+            if let Some((at, newest)) = self.known.get_mut(facts.id.as_str()) {
+                let entry = &mut self.entries[*at];
+                entry.places.extend(places);
+                entry.at_least &= is_document;
+                let is_newer = self.ages[file] > self.ages[*newest];
+                entry.facts.join(&facts, is_newer);
+                if is_newer {
+                    *newest = file;
+                }
+                continue;
+            }
+            if self.session_parts.len() > 1 {
+                self.known.insert(facts.id.clone(), (self.entries.len(), file));
+            }
+            let current = self.current.get(facts.id.as_str()).copied();
+            if self.compressed[file] && facts.fate == Fate::Kept && current.is_none() {
+                facts.fate = Fate::Compressed;
+            }
+            self.entries.push(MessageEntry {
+                facts,
+                places: places.collect(),
+                current,
+                owned: true,
+                at_least: is_document,
+            });
+        }
+    }
+
+    fn finish(mut self) -> Vec<MessageEntry> {
+        for entry in &mut self.entries {
+            entry.places.sort_by_key(|place| self.ages[place.file]);
+        }
+        self.entries
+    }
+}
+
+/// Gives the messages of saved histories that are not versions of one another ids of their own. A saved
+/// history has no message ids, only places in a list, and a tag can be saved again for something else.
+fn separate_histories(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
+    if parts.len() < 2 || !parts.iter().all(Part::is_history) {
+        return;
+    }
+    // Without their text, messages are the same if they are of the same kind and length.
+    let looks = |part: &Part<'_>| -> Vec<_> {
+        let messages = part.facts.messages.iter();
+        messages.map(|message| (message.kind, message.typed.clone(), message.length())).collect()
+    };
+    let main = resumable_file.unwrap_or(0);
+    let known = looks(&parts[main]);
+    for (n, part) in parts.iter_mut().enumerate() {
+        let own = looks(part);
+        if n != main && own.iter().zip(&known).any(|(own, known)| own != known) {
+            for message in &mut part.facts.messages {
+                message.id = format!("{}~{}", message.id, n + 1);
+            }
+        }
+    }
+}
+
+/// Returns what the sources say of the session as a whole; the rest is counted later.
+fn session(
+    id: String,
+    parts: &[Part<'_>],
+    resumable_file: Option<usize>,
+    session_parts: Vec<SessionPart>,
+) -> Session {
+    let first = &parts[0];
+    let stated = first.facts.stated.as_deref();
+    let agent = stated.map_or(&first.source.agent, |stated| &stated.agent).clone();
+    let in_use = parts.iter().find(|part| !part.facts.is_abandoned).unwrap_or(first);
+    Session {
+        kind: first.facts.kind,
+        parent: first.facts.parent.clone(),
+        started: parts.iter().filter_map(Part::started).min(),
+        updated: parts.iter().filter_map(Part::updated).max(),
+        summary: newest_summary(parts),
+        messages_current: current_count(resumable_file.map(|at| &parts[at])),
+        parts: session_parts,
+        state: stated.map_or(State::Live, |stated| stated.state),
+        first_prompt: stated.and_then(|stated| stated.task.clone()),
+        faults: count_faults(parts),
+        ..Session::new(id, agent, in_use.project.clone())
+    }
+}
+
+/// Returns which parts a compression summarized: copies aside, the next one is what it left.
+fn before_compression(parts: &[SessionPart]) -> Vec<bool> {
+    let mut out = vec![false; parts.len()];
+    let mut is_split = false;
+    for (file, part) in parts.iter().enumerate().rev() {
+        out[file] = is_split;
+        if part.why != PartWhy::Copy {
+            is_split = part.why == PartWhy::Compress;
+        }
+    }
+    out
+}

@@ -1,0 +1,182 @@
+//! Assembles sessions from the facts of their sources.
+//!
+//! The result must not depend on the order of the sources: everything is sorted before it is joined.
+//! Nothing here knows an agent's format or the archive.
+
+mod count;
+mod join;
+mod nameless;
+mod ownership;
+mod part;
+mod partition;
+mod prompts;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use ownership::keys;
+pub use part::Part;
+pub use partition::partition;
+pub use prompts::from_prompts;
+
+use crate::agent::{Agent, Agents};
+use crate::discover::Source;
+use crate::facts::{MessageFacts, PartFacts, SessionRef, SourceFacts, Span};
+use crate::model::Session;
+use crate::project::Project;
+use crate::projects::{Projects, short_hash};
+
+/// A source and the facts that were read of it.
+#[derive(Debug, Clone)]
+pub struct ScannedSource {
+    pub source: Source,
+    pub facts: SourceFacts,
+}
+
+/// A session and the messages of its full view, still without their text.
+#[derive(Debug)]
+pub struct SessionFacts {
+    pub session: Session,
+    /// The key that its sources have in common; unmarked subagents share their parent's.
+    pub group: String,
+    pub messages: Vec<MessageEntry>,
+    /// The file that the agent would load.
+    pub resumable_file: Option<usize>,
+    /// The files that contain any of it, which [`Place::file`] counts.
+    pub files: Vec<Source>,
+    /// Whether each file is written whole each time, so that it can have lost calls.
+    pub documents: Vec<bool>,
+    /// Whether all files are histories: their messages have no times, and calls and their outcomes are in
+    /// different messages.
+    pub is_history: bool,
+    /// The agent that reads its text; none for one that this program cannot read.
+    pub reader: Option<&'static dyn Agent>,
+}
+
+/// A message in its session.
+#[derive(Debug, Clone)]
+pub struct MessageEntry {
+    pub facts: MessageFacts,
+    /// The places of its records, the newest last: it decides what is shown.
+    pub places: Vec<Place>,
+    /// Its place in the list that the agent would load, if it is there.
+    pub current: Option<usize>,
+    /// Whether its tokens and tool calls count here; not if they were imported.
+    pub owned: bool,
+    /// Whether only whole documents contain it, which can have lost other calls.
+    pub at_least: bool,
+}
+
+/// The place of a record among the files of a session.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub file: usize,
+    pub span: Span,
+}
+
+/// Finds the id of the one session in a folder that begins with a text.
+pub type FindByPrefix<'a> = dyn Fn(&Path, &str) -> Option<String> + 'a;
+
+/// The group of sessions that a source belongs to, and the project it names there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    pub group: String,
+    pub project: Option<String>,
+}
+
+/// Returns the groups of sessions that a source belongs to. Sources of one group are assembled together.
+pub fn memberships(
+    scanned: &ScannedSource,
+    projects: &mut Projects,
+    find: &FindByPrefix<'_>,
+) -> Vec<Membership> {
+    let ScannedSource { source, facts } = scanned;
+    let membership = |part: &PartFacts| {
+        let project = project_of(source, part, projects);
+        let group = session_id(source, part, &project, find);
+        Membership { group, project: part.project.clone() }
+    };
+    facts.parts.iter().map(membership).collect()
+}
+
+/// Assembles sessions; the facts of the sources move into them. All sources of a group must be there,
+/// and all groups that share a call.
+pub fn assemble(
+    mut scanned: Vec<ScannedSource>,
+    agents: Agents,
+    projects: &mut Projects,
+    find: &FindByPrefix<'_>,
+) -> Vec<SessionFacts> {
+    scanned.sort_by_cached_key(|scanned| scanned.source.order());
+    let mut groups: BTreeMap<String, Vec<Part<'_>>> = BTreeMap::new();
+    for ScannedSource { source, facts } in &mut scanned {
+        for part in std::mem::take(&mut facts.parts) {
+            let project = project_of(source, &part, projects);
+            let id = session_id(source, &part, &project, find);
+            let part = Part::new(source, &facts.faults, part, id.clone(), project);
+            groups.entry(id).or_default().push(part);
+        }
+    }
+    let mut sessions: Vec<SessionFacts> = Vec::new();
+    for (group, parts) in groups {
+        let reader = parts.first().and_then(|part| agents.get(&part.source.agent));
+        for (id, parts) in refined(reader, &group, parts) {
+            sessions.push(join::join(id, group.clone(), parts, reader));
+        }
+    }
+    ownership::settle(&mut sessions);
+    for session in &mut sessions {
+        session.count();
+    }
+    sessions.sort_by(|a, b| a.session.id.cmp(&b.session.id));
+    sessions
+}
+
+/// Splits a group into sessions by the rules of its agent.
+fn refined<'a>(
+    reader: Option<&'static dyn Agent>,
+    group: &str,
+    mut parts: Vec<Part<'a>>,
+) -> BTreeMap<String, Vec<Part<'a>>> {
+    if let Some(agent) = reader.filter(|_| parts.len() > 1) {
+        agent.refine(group, &mut parts);
+    }
+    let mut out: BTreeMap<String, Vec<Part<'a>>> = BTreeMap::new();
+    for part in parts {
+        out.entry(part.id.clone()).or_default().push(part);
+    }
+    out
+}
+
+fn project_of(source: &Source, part: &PartFacts, projects: &mut Projects) -> Arc<Project> {
+    match &part.stated {
+        Some(stated) => stated.project.clone(),
+        None => projects.resolve(source.folder(), part.project.as_deref()),
+    }
+}
+
+fn session_id(
+    source: &Source,
+    part: &PartFacts,
+    project: &Project,
+    find: &FindByPrefix<'_>,
+) -> String {
+    match &part.session {
+        SessionRef::Id(id) => id.clone(),
+        SessionRef::InProject { scope, name } => {
+            format!("{scope}/{}/{name}", short_hash(project))
+        }
+        SessionRef::StartingWith { beginning, otherwise } => {
+            let found = source.folder().and_then(|folder| find(folder, beginning));
+            found.unwrap_or_else(|| otherwise.clone())
+        }
+    }
+}
+
+impl SessionFacts {
+    /// Iterates over the messages of the full view: copies are not listed.
+    pub fn listed(&self) -> impl Iterator<Item = &MessageEntry> {
+        self.messages.iter().filter(|entry| !entry.facts.is_copy)
+    }
+}

@@ -1,0 +1,81 @@
+//! Attributes a model call that appears in several sessions to the one that made it.
+
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use super::{MessageEntry, ScannedSource, SessionFacts};
+use crate::facts::{CallKey, MessageFacts};
+use crate::model::{AgentId, SessionKind};
+
+/// Returns the key of a message that other sessions could contain too: it was paid for or did something.
+fn shared_key(facts: &MessageFacts) -> Option<&str> {
+    facts.counts().then(|| facts.global_key()).flatten()
+}
+
+/// Returns the keys of a source's messages that other sessions could contain too, as numbers. Two keys that
+/// collide only cost a look at both sessions.
+pub fn keys(scanned: &ScannedSource) -> Vec<i64> {
+    let seed = xxh3_64(scanned.source.agent.as_str().as_bytes());
+    let key = |key: &str| xxh3_64_with_seed(key.as_bytes(), seed).cast_signed();
+    scanned.facts.messages().filter_map(shared_key).map(key).collect()
+}
+
+/// Lets each call count in one session only: not in one that inherited it, else in the one that started
+/// first.
+pub(super) fn settle(sessions: &mut [SessionFacts]) {
+    // What one session contains alone is its own.
+    if sessions.len() < 2 {
+        return;
+    }
+    let mut order: Vec<usize> = (0..sessions.len()).collect();
+    order.sort_by(|a, b| {
+        let key = |at: usize| {
+            let session = &sessions[at].session;
+            (session.kind == SessionKind::Checkpoint, session.started, &session.id)
+        };
+        key(*a).cmp(&key(*b))
+    });
+    let messages = sessions.iter().map(|session| session.messages.len()).sum();
+    let mut owners: HashMap<(&AgentId, &str), (usize, usize)> =
+        HashMap::with_capacity_and_hasher(messages, FxBuildHasher);
+    let mut copies = Vec::new();
+    for at in order {
+        let agent = &sessions[at].session.agent;
+        for (n, entry) in sessions[at].messages.iter().enumerate() {
+            let Some(key) = shared_key(&entry.facts) else { continue };
+            let owner = owners.entry((agent, key)).or_insert((at, n));
+            if *owner == (at, n) {
+                continue;
+            }
+            let held = &sessions[owner.0].messages[owner.1];
+            if is_inherited(held) && !is_inherited(entry) {
+                copies.push((std::mem::replace(owner, (at, n)), (agent, key)));
+            } else {
+                copies.push(((at, n), (agent, key)));
+            }
+        }
+    }
+    let copies: Vec<_> = copies.into_iter().map(|(copy, key)| (copy, owners[&key])).collect();
+    for ((at, n), (owner, place)) in copies {
+        sessions[at].messages[n].owned = false;
+        // What only the copy still has of the call is true of the call.
+        let facts = sessions[at].messages[n].facts.clone();
+        sessions[owner].messages[place].facts.complete(&facts);
+    }
+}
+
+fn is_inherited(entry: &MessageEntry) -> bool {
+    entry.facts.call.as_ref().is_some_and(|call| call.is_inherited)
+}
+
+impl MessageFacts {
+    /// Returns the key that is equal wherever copies of the message are; none if it is known within
+    /// its session only.
+    pub fn global_key(&self) -> Option<&str> {
+        match &self.key {
+            CallKey::Local => None,
+            CallKey::Message => Some(&self.id),
+            CallKey::Id(key) => Some(key),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What one source contains of one session, and what it is to the session's other sources.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet as HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::discover::Source;
+use crate::facts::{Form, PartFacts};
+use crate::fault::{Faults, What};
+use crate::model::{MessageKind, Part as SessionPart, PartWhy, SessionKind};
+use crate::project::Project;
+
+/// What one source contains of one session.
+pub struct Part<'a> {
+    pub source: &'a Source,
+    faults: &'a Faults,
+    pub facts: PartFacts,
+    /// The id of its session.
+    pub id: String,
+    pub(super) project: Arc<Project>,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn new(
+        source: &'a Source,
+        faults: &'a Faults,
+        facts: PartFacts,
+        id: String,
+        project: Arc<Project>,
+    ) -> Self {
+        let mut part = Self { source, faults, facts, id, project };
+        if part.is_history() && part.facts.kind == SessionKind::Main {
+            part.make_up_times();
+        }
+        part
+    }
+
+    /// Makes it a session of its own that another session started.
+    pub fn set_parent(&mut self, parent: &str) {
+        self.id = format!("{parent}/{}", self.source.stem());
+        self.facts.kind = SessionKind::Subagent;
+        self.facts.parent = Some(parent.to_owned());
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.source.path
+    }
+
+    /// Returns whether it is the model's own list, which has no ids, times or tokens.
+    pub(super) fn is_history(&self) -> bool {
+        self.facts.form == Form::History
+    }
+
+    /// Gives the messages of a history times in their order: that of the file, and a millisecond each.
+    fn make_up_times(&mut self) {
+        let mut at = self.started();
+        for message in &mut self.facts.messages {
+            at = at.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
+            message.at = at;
+        }
+    }
+
+    /// Returns the time of its first message.
+    pub fn first_at(&self) -> Option<Timestamp> {
+        self.facts.messages.iter().filter_map(|message| message.at).min()
+    }
+
+    /// Returns the time of its last message.
+    pub fn last_at(&self) -> Option<Timestamp> {
+        self.facts.messages.iter().filter_map(|message| message.at).max()
+    }
+
+    pub(super) fn started(&self) -> Option<Timestamp> {
+        let recorded = self.facts.started.or_else(|| self.first_at());
+        recorded.or(self.facts.named_at).or_else(|| self.modified())
+    }
+
+    pub(super) fn updated(&self) -> Option<Timestamp> {
+        self.facts.updated.max(self.last_at()).or_else(|| self.modified())
+    }
+
+    fn modified(&self) -> Option<Timestamp> {
+        Timestamp::try_from(self.source.modified?).ok()
+    }
+
+    fn is_stub(&self) -> bool {
+        self.facts.messages.iter().all(|message| message.kind == MessageKind::Injected)
+    }
+
+    fn session_part(&self, why: PartWhy) -> SessionPart {
+        let (started, updated) = (self.started(), self.updated());
+        SessionPart { file: self.path().to_owned(), started, updated, why }
+    }
+
+    /// Returns the ids of its messages. Injected context can have one fixed id everywhere, which proves
+    /// nothing.
+    pub fn ids(&self) -> HashSet<&str> {
+        let messages = self.facts.messages.iter();
+        let telling = messages.filter(|message| message.kind != MessageKind::Injected);
+        telling.map(|message| message.id.as_str()).collect()
+    }
+
+    /// Returns the key by which the parts of a session are sorted.
+    pub(super) fn order(&self) -> (Option<Timestamp>, bool, &Path) {
+        (self.first_at().or_else(|| self.started()), self.facts.is_abandoned, self.path())
+    }
+}
+
+/// Counts what was wrong in the files; not that the newest of them is being written.
+pub(super) fn count_faults(parts: &[Part<'_>]) -> usize {
+    let newest = parts.iter().map(|part| (part.updated(), part.path())).max();
+    let is_fault = |part: &Part<'_>, what: &What| {
+        !(what.is_pending() && newest == Some((part.updated(), part.path())))
+    };
+    let of = |part: &Part<'_>| {
+        part.faults.details.iter().filter(|fault| is_fault(part, &fault.what)).count()
+    };
+    parts.iter().map(of).sum()
+}
+
+/// Returns how many messages the agent would load.
+pub(super) fn current_count(part: Option<&Part<'_>>) -> usize {
+    let Some(part) = part else { return 0 };
+    let stated = part.facts.stated.as_ref();
+    stated.map_or(part.facts.current.len(), |stated| stated.messages_current)
+}
+
+/// Returns the part that the agent would resume: one that it accepts, updated last.
+pub(super) fn resumable_part(parts: &[Part<'_>]) -> Option<usize> {
+    let updated = |part: &Part<'_>| part.facts.updated.or_else(|| part.updated());
+    let is_good = |part: &Part<'_>| !part.source.is_replaced() && part.facts.is_resumable;
+    let best = |good: bool, in_use: bool| {
+        let matching = parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| (!good || is_good(part)) && (!in_use || !part.facts.is_abandoned));
+        let newest = matching.clone().map(|(_, part)| updated(part)).max()?;
+        let mut newest: Vec<_> = matching.filter(|(_, part)| updated(part) == newest).collect();
+        newest.sort_by(|(_, a), (_, b)| a.path().file_name().cmp(&b.path().file_name()));
+        newest.first().map(|(at, _)| *at)
+    };
+    best(true, true).or_else(|| best(true, false)).or_else(|| best(false, false))
+}
+
+pub(super) fn newest_summary(parts: &[Part<'_>]) -> Option<String> {
+    let with = parts.iter().filter(|part| part.facts.summary.is_some());
+    with.max_by_key(|part| (part.updated(), std::cmp::Reverse(part.path().to_owned())))?
+        .facts
+        .summary
+        .clone()
+}
+
+/// Returns why each source belongs to the session, in the order of the sources.
+pub(super) fn session_parts(parts: &[Part<'_>]) -> Vec<SessionPart> {
+    let first =
+        |part: &Part<'_>| if part.facts.is_import { PartWhy::Import } else { PartWhy::First };
+    if let [part] = parts {
+        return vec![part.session_part(first(part))];
+    }
+    let has_more = parts.iter().any(|part| !part.is_stub());
+    let mut seen: HashSet<&str> = HashSet::default();
+    let mut had_first = false;
+    let mut last_form = Form::Log;
+    let mut out = Vec::new();
+    for part in parts {
+        let ids = part.ids();
+        let why = if part.is_stub() && (has_more || had_first) {
+            PartWhy::Stub
+        } else if !had_first {
+            first(part)
+        } else if ids.is_disjoint(&seen) {
+            // Where sessions are documents, only a compression begins a new one. Histories that have
+            // nothing in common are chats that were saved under one name.
+            let documents = part.facts.form == Form::Document && last_form == Form::Document;
+            if documents { PartWhy::Compress } else { PartWhy::Continuation }
+        } else if ids.is_subset(&seen) {
+            PartWhy::Copy
+        } else {
+            PartWhy::Resume
+        };
+        if why != PartWhy::Stub {
+            had_first = true;
+            last_form = part.facts.form;
+            seen.extend(ids);
+        }
+        out.push(part.session_part(why));
+    }
+    out
+}

@@ -1,0 +1,75 @@
+//! Sessions of which only the typed lines are left, in prompt logs.
+
+use crate::agent::backstory;
+use crate::discover::Source;
+use crate::facts::{MessageFacts, PromptLine, Span};
+use crate::model::{MessageKind, Part as SessionPart, PartWhy, Session, State};
+use crate::projects::{Projects, is_hash_folder};
+
+use super::{MessageEntry, Place, SessionFacts};
+
+/// Assembles a session from its lines in prompt logs, and the logs that contain them.
+pub fn from_prompts(
+    id: &str,
+    mut lines: Vec<PromptLine>,
+    mut files: Vec<Source>,
+    projects: &mut Projects,
+) -> Option<SessionFacts> {
+    // A backup repeats what the log has.
+    lines.sort_by(|a, b| (a.at, a.number, &a.text).cmp(&(b.at, b.number, &b.text)));
+    lines.dedup();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    let agent = files.first()?.agent.clone();
+    // Of a hash folder and its copy, the copy is the one in use.
+    let folders = files.iter().filter_map(Source::folder);
+    let folder = folders.min_by_key(|folder| (is_hash_folder(folder), folder.to_owned()));
+    let project = projects.resolve(folder, None);
+    let at = |line: Option<&PromptLine>| line.and_then(|line| line.at);
+    let (started, updated) = (at(lines.first()), at(lines.last()));
+    let part = |file: &Source| SessionPart {
+        file: file.path.clone(),
+        started,
+        updated,
+        why: PartWhy::First,
+    };
+    let session = Session {
+        started,
+        updated,
+        parts: files.iter().map(part).collect(),
+        state: State::LogOnly,
+        ..Session::new(id.to_owned(), agent, project)
+    };
+    let mut facts = SessionFacts {
+        session,
+        group: group(id),
+        messages: lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect(),
+        resumable_file: None,
+        documents: vec![false; files.len()],
+        files,
+        is_history: false,
+        reader: None,
+    };
+    facts.count();
+    Some(facts)
+}
+
+/// Returns the group of a session that only prompt logs contain.
+fn group(id: &str) -> String {
+    format!("log:{id}")
+}
+
+fn entry(number: usize, line: &PromptLine) -> MessageEntry {
+    let kind = match line.text.as_bytes().first() {
+        Some(b'!') => MessageKind::Shell,
+        Some(b'/' | b'?') => MessageKind::Slash,
+        _ => MessageKind::Prompt,
+    };
+    let id = format!("log-{number}");
+    let record = backstory::prompt_record(&id, kind, line);
+    let mut facts = MessageFacts::new(id, kind, line.at);
+    facts.typed = Some(line.text.clone());
+    facts.typed_is_sure = true;
+    facts.is_ours = true;
+    let places = vec![Place { file: 0, span: Span::Inline(record.into()) }];
+    MessageEntry { facts, places, current: None, owned: true, at_least: false }
+}

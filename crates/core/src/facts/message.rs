@@ -1,0 +1,188 @@
+//! The light facts of one message, merged from all its records.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::call::{CallFacts, CallKey};
+use super::span::Span;
+use crate::model::{Fate, MessageKind, ToolStatus};
+
+/// A message without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageFacts {
+    pub id: String,
+    pub key: CallKey,
+    /// The message it follows, in agents whose sessions are trees.
+    pub parent: Option<Box<str>>,
+    #[serde(with = "crate::time::stored")]
+    pub at: Option<Timestamp>,
+    pub kind: MessageKind,
+    /// The typed words, for prompts and slash commands.
+    pub typed: Option<String>,
+    /// Whether the record itself separates the typed words from the rest.
+    pub typed_is_sure: bool,
+    pub call: Option<CallFacts>,
+    pub model: Option<Arc<str>>,
+    pub tools: Vec<ToolFacts>,
+    /// Every record of it, in order; none where only calls are counted.
+    pub spans: Vec<Span>,
+    pub fate: Fate,
+    /// Whether only the last rule explains why it left the list.
+    pub unexplained: bool,
+    /// It only repeats other messages, and no tokens were paid for it.
+    pub is_copy: bool,
+    /// It was read from a document of backstory, which states all of it outright.
+    pub is_ours: bool,
+    /// It begins like the task of a subagent.
+    pub is_task: bool,
+}
+
+/// One tool call at a glance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolFacts {
+    /// None where the record has no id for it.
+    pub id: Option<Box<str>>,
+    pub name: Box<str>,
+    /// The session of the agent it started, as the record names it.
+    pub agent_id: Option<Box<str>>,
+    /// How it ended; a command with an exit code other than 0 has failed.
+    pub status: ToolStatus,
+    /// The MCP server it belongs to.
+    pub server: Option<Box<str>>,
+    /// When it was done.
+    #[serde(with = "crate::time::stored")]
+    pub at: Option<Timestamp>,
+    /// Lines added and removed, for a tool that edits files.
+    pub lines: Option<(u64, u64)>,
+}
+
+impl MessageFacts {
+    /// Returns a message of which nothing but its kind and time is known.
+    pub fn new(id: String, kind: MessageKind, at: Option<Timestamp>) -> Self {
+        Self {
+            id,
+            key: CallKey::Local,
+            parent: None,
+            at,
+            kind,
+            typed: None,
+            typed_is_sure: false,
+            call: None,
+            model: None,
+            tools: Vec::new(),
+            spans: Vec::new(),
+            fate: Fate::Kept,
+            unexplained: false,
+            is_copy: false,
+            is_ours: false,
+            is_task: false,
+        }
+    }
+
+    /// Returns the length of its records in bytes.
+    pub fn length(&self) -> u64 {
+        self.spans.iter().map(Span::length).sum()
+    }
+
+    /// Returns whether it was paid for or did something.
+    pub fn counts(&self) -> bool {
+        self.call.is_some() || !self.tools.is_empty()
+    }
+
+    /// Returns whether it has no id of its own and is called by its place in a list instead.
+    pub fn is_nameless(&self) -> bool {
+        is_nameless(&self.id)
+    }
+
+    /// Merges what another source has of the same message. `newer` is whether that source was updated
+    /// later and so decides what became of the message.
+    pub fn join(&mut self, other: &Self, newer: bool) {
+        // A message that was cut off before its text has none, and seems to be injected.
+        let known = |message: &Self| {
+            let typed = message.typed.as_ref().filter(|typed| !typed.is_empty());
+            typed.map(|_| message.typed_is_sure)
+        };
+        let (own, others) = (known(self), known(other));
+        if own.is_none() && others.is_some() {
+            self.kind = other.kind;
+        }
+        if others > own || (newer && others == own) {
+            self.typed.clone_from(&other.typed);
+            self.typed_is_sure = other.typed_is_sure;
+        }
+        if newer {
+            (self.fate, self.unexplained) = (other.fate, other.unexplained);
+            self.is_copy = other.is_copy;
+        }
+        self.complete(other);
+    }
+
+    /// Takes what only another record of the same call has.
+    pub fn complete(&mut self, other: &Self) {
+        self.at = self.at.min(other.at).or(self.at).or(other.at);
+        if self.parent.is_none() {
+            self.parent.clone_from(&other.parent);
+        }
+        // The model is the one that the tokens were counted for.
+        if self.call.is_none() && other.call.is_some() && other.model.is_some() {
+            self.model.clone_from(&other.model);
+        }
+        match (&mut self.call, &other.call) {
+            (Some(call), Some(other)) => call.merge(other),
+            (None, Some(_)) => self.call.clone_from(&other.call),
+            (_, None) => {}
+        }
+        // What was paid for is not a copy, whatever it looks like.
+        self.is_copy &= self.call.is_none();
+        if self.model.is_none() {
+            self.model.clone_from(&other.model);
+        }
+        if self.tools.len() < other.tools.len() {
+            self.tools.clone_from(&other.tools);
+        }
+    }
+}
+
+/// Returns whether an id is only the place of a message in a list, because its record has none.
+pub fn is_nameless(id: &str) -> bool {
+    id.is_empty() || id.starts_with('#')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt() -> MessageFacts {
+        MessageFacts::new("a".into(), MessageKind::Prompt, None)
+    }
+
+    #[test]
+    fn a_message_that_was_paid_for_is_not_a_copy() {
+        let mut paid = prompt();
+        paid.call = Some(CallFacts::default());
+        let mut copy = prompt();
+        copy.is_copy = true;
+        for newer in [false, true] {
+            let (mut first, mut second) = (paid.clone(), copy.clone());
+            first.join(&copy, newer);
+            second.join(&paid, newer);
+            assert!(!first.is_copy && !second.is_copy && second.call.is_some(), "{newer}");
+        }
+        copy.join(&copy.clone(), true);
+        assert!(copy.is_copy);
+    }
+
+    #[test]
+    fn tokens_bring_their_model() {
+        let mut acted = prompt();
+        acted.model = Some("a".into());
+        let mut paid = acted.clone();
+        (paid.call, paid.model) = (Some(CallFacts::default()), Some("b".into()));
+        acted.complete(&paid);
+        assert_eq!(acted.model.as_deref(), Some("b"));
+        paid.complete(&MessageFacts { model: Some("c".into()), ..acted });
+        assert_eq!(paid.model.as_deref(), Some("b"));
+    }
+}

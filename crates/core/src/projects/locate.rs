@@ -1,0 +1,76 @@
+//! Looking for the folders behind hashes.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::path::hash_of;
+use crate::read::bytes::{MARKER_LIMIT, read_text};
+
+/// Where and how far to look.
+#[derive(Debug, Clone)]
+pub struct Search {
+    pub roots: Vec<PathBuf>,
+    /// How many levels below each root.
+    pub depth: usize,
+}
+
+/// Folders that hold no projects but very many folders.
+const BORING: [&str; 6] =
+    ["node_modules", "target", "__pycache__", "venv", "site-packages", "vendor"];
+
+/// What agents, and the people who use them, leave in a project.
+const USED: [&str; 6] = [".gemini", "GEMINI.md", ".claude", "CLAUDE.md", ".codex", "AGENTS.md"];
+
+/// Finds folders whose hash is among `hashes`. `go_on` is asked now and then, to end a long search.
+/// Level by level, and on each level the folders first in which an agent seems to have been used.
+pub fn find_projects(hashes: &[String], search: &Search, go_on: &dyn Fn() -> bool) -> Vec<PathBuf> {
+    let mut wanted: HashSet<&str> = hashes.iter().map(String::as_str).collect();
+    let mut seen: HashSet<PathBuf> = HashSet::new();
+    let mut queue: VecDeque<(PathBuf, usize)> =
+        search.roots.iter().map(|root| (root.clone(), 0)).collect();
+    let mut found = Vec::new();
+    while let Some((folder, level)) = queue.pop_front() {
+        if wanted.is_empty() || !go_on() {
+            break;
+        }
+        if !seen.insert(folder.clone()) {
+            continue;
+        }
+        if wanted.remove(hash_of(&folder.to_string_lossy()).as_str()) {
+            found.push(folder.clone());
+        }
+        if level < search.depth {
+            queue.extend(subfolders(&folder).into_iter().map(|path| (path, level + 1)));
+        }
+    }
+    found
+}
+
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut out: Vec<PathBuf> = entries
+        .filter(is_folder)
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            !name.starts_with('.') && !BORING.contains(&&*name)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    out.sort_by_key(|path| (!looks_used(path), path.clone()));
+    out
+}
+
+fn looks_used(path: &Path) -> bool {
+    USED.iter().any(|name| path.join(name).exists())
+}
+
+/// The git worktrees of a project: other folders in which the same work went on.
+pub fn worktrees(project: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(project.join(".git/worktrees")).into_iter().flatten().flatten();
+    let gitdir =
+        entries.filter_map(|entry| read_text(&entry.path().join("gitdir"), MARKER_LIMIT).ok());
+    gitdir.filter_map(|text| Path::new(text.trim()).parent().map(Path::to_owned)).collect()
+}

@@ -1,0 +1,11 @@
+//! Which project a session belongs to, and how that is known.
+
+mod locate;
+mod mentions;
+mod path;
+mod resolver;
+
+pub use locate::{Search, find_projects, worktrees};
+pub use mentions::Mentions;
+pub use path::{base_name, has_drive, hash_of, is_absolute, is_hash, is_hash_folder, short_hash};
+pub use resolver::{Learned, ProjectHints, Projects, SessionHints};

@@ -1,0 +1,90 @@
+//! Paths of either kind of system, and the hashes of project folders.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::project::Project;
+
+/// Returns whether a path is one of Windows.
+pub fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
+}
+
+/// Returns what is the same for all spellings of a path that begins with a drive.
+pub(super) fn drive_key(path: &str) -> Option<String> {
+    has_drive(path).then(|| path.to_lowercase().replace('/', "\\"))
+}
+
+/// Returns a path with its drive in the other case, if it begins with one.
+pub(super) fn other_drive_case(path: &str) -> Option<String> {
+    let drive = path.chars().next().filter(char::is_ascii_alphabetic)?;
+    let rest = path[1..].strip_prefix(':')?;
+    let other = if drive.is_ascii_lowercase() {
+        drive.to_ascii_uppercase()
+    } else {
+        drive.to_ascii_lowercase()
+    };
+    Some(format!("{other}:{rest}"))
+}
+
+/// The folders above an absolute path, of either kind of system, the innermost first.
+pub(super) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let mut rest = path;
+    std::iter::from_fn(move || {
+        let at = rest.rfind(['/', '\\'])?;
+        rest = &rest[..at];
+        (!rest.is_empty()).then_some(rest)
+    })
+}
+
+/// The folder that several files have in common, if it is deeper than a home folder.
+pub(super) fn common_folder(paths: &[String]) -> Option<String> {
+    let (first, rest) = paths.split_first()?;
+    let common = ancestors(first).find(|folder| {
+        let inside = |path: &String| {
+            path.strip_prefix(*folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
+        };
+        rest.iter().all(inside)
+    })?;
+    let depth = common.split(['/', '\\']).filter(|part| !part.is_empty()).count();
+    (depth > 2 && !rest.is_empty()).then(|| common.to_owned())
+}
+
+/// Returns the SHA-256 of a path, in hexadecimal digits: what a project without a known path goes by.
+pub fn hash_of(path: &str) -> String {
+    let mut out = String::with_capacity(64);
+    for byte in Sha256::digest(path) {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
+pub fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The last part of a path of either kind of system.
+pub fn base_name(path: &str) -> &str {
+    let trimmed = path.trim_end_matches(['/', '\\']);
+    trimmed.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
+}
+
+/// Returns whether an agent's folder is named by the hash of its project.
+pub fn is_hash_folder(folder: &Path) -> bool {
+    is_hash(&folder.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Returns whether a path is absolute on either kind of system.
+pub fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || has_drive(path)
+}
+
+/// Returns the beginning of a project's hash, never of a folder's name: a copied folder gives the same.
+pub fn short_hash(project: &Project) -> String {
+    let hash = project.path.as_deref().map(hash_of);
+    let hash = project.hash.clone().filter(|hash| is_hash(hash)).or(hash);
+    hash.map_or_else(|| "unknown".to_owned(), |hash| hash[..8].to_owned())
+}

@@ -1,0 +1,241 @@
+//! Resolves the project of a session from the agent's folder and from what the session names.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::path::{ancestors, base_name, common_folder, drive_key, hash_of, is_absolute, is_hash};
+use crate::path_text::to_text;
+use crate::project::{Project, Proof};
+
+/// What is known before any session is read: the user's word, and paths that may turn out to be
+/// projects when their hash is met.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectHints {
+    /// Hash (or the beginning of it) and path, as the user linked them.
+    pub links: Vec<(String, String)>,
+    /// Paths to try.
+    pub paths: Vec<PathBuf>,
+}
+
+/// Hints at the folder that a session ran in.
+#[derive(Debug, Default)]
+pub struct SessionHints {
+    /// The folders that its context names.
+    pub workspace: Vec<String>,
+    /// Absolute paths that tools were called with.
+    pub tool_paths: Vec<String>,
+}
+
+impl SessionHints {
+    fn is_empty(&self) -> bool {
+        self.workspace.is_empty() && self.tool_paths.is_empty()
+    }
+}
+
+/// Finds the project of each folder. Folders of one path are one project.
+#[derive(Debug, Default)]
+pub struct Projects {
+    links: Vec<(String, String)>,
+    learned: Learned,
+    /// The places whose own records of projects were read.
+    visited: HashSet<PathBuf>,
+    known: BTreeMap<(Option<PathBuf>, Option<String>), Arc<Project>>,
+    /// The spelling to show of paths that begin with a drive, whose case does not matter.
+    spellings: HashMap<String, String>,
+}
+
+/// What was seen, and stays true when the files that told it are gone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Learned {
+    by_hash: BTreeMap<String, (String, Proof)>,
+    /// What a folder's own note says, or the registry beside it. Paths as they are stored.
+    folders: BTreeMap<String, (String, Proof)>,
+    /// What the paths in tool calls have in common, by hash: no proof.
+    guesses: BTreeMap<String, String>,
+    /// How many sessions of a hash were looked into.
+    asked: BTreeMap<String, u32>,
+}
+
+impl Projects {
+    pub fn new(hints: &ProjectHints) -> Self {
+        let mut projects = Self { links: hints.links.clone(), ..Self::default() };
+        for path in &hints.paths {
+            projects.propose(&path.to_string_lossy(), Proof::Hash);
+        }
+        projects
+    }
+
+    /// Adds what an earlier run learned.
+    pub fn recall(&mut self, earlier: Learned) {
+        for (path, proof) in earlier.by_hash.into_values() {
+            self.propose(&path, proof);
+        }
+        for (path, _) in earlier.folders.values() {
+            self.spell(path);
+        }
+        self.learned.folders.extend(earlier.folders);
+        self.learned.guesses.extend(earlier.guesses);
+        self.learned.asked.extend(earlier.asked);
+    }
+
+    /// Returns what was learned, to be recalled.
+    pub fn learned(&self) -> &Learned {
+        &self.learned
+    }
+
+    /// Takes over paths whose hashes are those of projects.
+    pub fn prove(&mut self, paths: &[String]) {
+        for path in paths {
+            self.propose(path, Proof::Hash);
+        }
+    }
+
+    /// Remembers how a path is spelled.
+    fn spell(&mut self, path: &str) {
+        let Some(key) = drive_key(path) else { return };
+        let known = self.spellings.entry(key).or_insert_with(|| path.to_owned());
+        let capitals = |path: &str| path.chars().filter(|c| c.is_uppercase()).count();
+        if (capitals(path), known.as_str()) > (capitals(known), path) {
+            path.clone_into(known);
+        }
+    }
+
+    /// Remembers a path that may explain a hash.
+    pub fn propose(&mut self, path: &str, proof: Proof) {
+        self.known.clear();
+        self.spell(path);
+        let by_hash = &mut self.learned.by_hash;
+        let known = by_hash.entry(hash_of(path)).or_insert_with(|| (path.to_owned(), proof));
+        if proof < known.1 {
+            known.1 = proof;
+        }
+    }
+
+    /// Returns whether a place is visited for the first time.
+    pub fn visit(&mut self, place: &Path) -> bool {
+        self.visited.insert(place.to_owned())
+    }
+
+    /// Remembers the project of an agent's folder.
+    pub fn set_folder(&mut self, folder: &Path, path: String, proof: Proof) {
+        self.propose(&path, proof);
+        let folder = to_text(folder).into_owned();
+        self.learned.folders.insert(folder, (path, proof));
+    }
+
+    /// The hash by which a project that nothing has named could still be found.
+    pub fn unresolved(&self, folder: Option<&Path>, hash: Option<&str>) -> Option<String> {
+        let project = self.find(folder, hash);
+        project.hash.filter(|_| project.path.is_none())
+    }
+
+    /// A few sessions that tell anything tell as much as all of them.
+    pub fn wants_hints(&self, hash: &str) -> bool {
+        self.learned.asked.get(hash).is_none_or(|asked| *asked < 5)
+    }
+
+    /// Tries what a session of the project lets slip; a path counts when its hash is the one.
+    pub fn follow(&mut self, hash: &str, hints: &SessionHints) {
+        if hints.is_empty() {
+            return;
+        }
+        self.known.clear();
+        *self.learned.asked.entry(hash.to_owned()).or_default() += 1;
+        for path in &hints.workspace {
+            if hash_of(path) == hash {
+                self.propose(path, Proof::SessionContext);
+            }
+        }
+        let with_itself = |path| std::iter::once(path).chain(ancestors(path));
+        for path in hints.tool_paths.iter().map(String::as_str).flat_map(with_itself) {
+            if hash_of(path) == hash {
+                self.propose(path, Proof::Hash);
+            }
+        }
+        if !self.learned.by_hash.contains_key(hash)
+            && let Some(common) = common_folder(&hints.tool_paths)
+        {
+            let guess =
+                self.learned.guesses.entry(hash.to_owned()).or_insert_with(|| common.clone());
+            if let Some(both) = common_folder(&[format!("{guess}/x"), format!("{common}/x")]) {
+                *guess = both;
+            }
+        }
+    }
+
+    /// Returns the project of sessions in `folder` that name a path, or the agent's hash of one.
+    pub fn resolve(&mut self, folder: Option<&Path>, named: Option<&str>) -> Arc<Project> {
+        let key = (folder.map(Path::to_owned), named.map(str::to_owned));
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let project = Arc::new(self.find(folder, named));
+        self.known.insert(key, project.clone());
+        project
+    }
+
+    /// Returns the project of a folder, whatever its sessions name.
+    pub fn of_folder(&self, folder: &Path) -> Project {
+        self.find(Some(folder), None)
+    }
+
+    fn find(&self, folder: Option<&Path>, named: Option<&str>) -> Project {
+        let dir = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let recorded = named.filter(|named| is_absolute(named));
+        let dir_hash = dir.as_deref().filter(|dir| is_hash(dir));
+        let hash = match recorded {
+            Some(path) => Some(hash_of(path)),
+            None => dir_hash.or(named).map(str::to_owned),
+        };
+        let (path, proof) = self.path(folder, recorded, dir.as_deref(), hash.as_deref());
+        // On POSIX the recorded hash is that of the path; on Windows it need not be.
+        let hash = hash.or_else(|| path.as_deref().map(hash_of));
+        let path = path.map(|path| {
+            let spelling = drive_key(&path).and_then(|key| self.spellings.get(&key));
+            spelling.cloned().unwrap_or(path)
+        });
+        let label = match (&dir, &hash) {
+            (Some(dir), _) if !is_hash(dir) => dir.clone(),
+            (_, Some(hash)) => hash.chars().take(8).collect(),
+            (Some(dir), None) => dir.clone(),
+            (None, None) => "unknown".to_owned(),
+        };
+        let name = path.as_deref().map_or(label, |path| base_name(path).to_owned());
+        Project { name, path, proof, hash, dir }
+    }
+
+    fn path(
+        &self,
+        folder: Option<&Path>,
+        recorded: Option<&str>,
+        dir: Option<&str>,
+        hash: Option<&str>,
+    ) -> (Option<String>, Proof) {
+        let linked = |(start, _): &&(String, String)| {
+            hash.is_some_and(|hash| hash.starts_with(start.as_str())) || dir == Some(start)
+        };
+        if let Some((_, path)) = self.links.iter().find(linked) {
+            return (Some(path.clone()), Proof::Link);
+        }
+        if let Some(path) = recorded {
+            return (Some(path.to_owned()), Proof::Cwd);
+        }
+        if let Some((path, proof)) =
+            folder.and_then(|folder| self.learned.folders.get(&*to_text(folder)))
+        {
+            return (Some(path.clone()), *proof);
+        }
+        match hash.and_then(|hash| self.learned.by_hash.get(hash)) {
+            // The marker and the registry speak of their own folder; elsewhere the hash is the proof.
+            Some((path, Proof::ProjectRoot | Proof::Registry)) => (Some(path.clone()), Proof::Hash),
+            Some((path, proof)) => (Some(path.clone()), *proof),
+            None => match hash.and_then(|hash| self.learned.guesses.get(hash)) {
+                Some(path) => (Some(path.clone()), Proof::ToolPaths),
+                None => (None, Proof::None),
+            },
+        }
+    }
+}
