@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::OptionalExtension;
 
 use super::capture::UNCAPTURED;
 use super::sources;
@@ -53,40 +53,46 @@ impl FaultCount {
 impl Archive {
     /// All sessions, sorted by id.
     pub fn sessions(&self) -> Result<Vec<Session>, ArchiveError> {
-        let states = self.group_states()?;
-        let children = self.children()?;
+        let states = self.unusual_groups()?;
         let labels = self.machine_labels()?;
         let mut names = self.names()?;
         let mut tags = self.tags()?;
+        // In the order of ids SQLite would look up each row by itself.
         let mut statement =
-            self.db.prepare("SELECT id, grp, machine, body FROM sessions ORDER BY id, number")?;
+            self.db.prepare("SELECT id, grp, machine, body FROM sessions ORDER BY number")?;
         let mut rows = statement.query([])?;
-        let mut out = Vec::new();
+        let mut out: Vec<Session> = Vec::new();
         while let Some(row) = rows.next()? {
             let id: String = row.get(0)?;
             let body = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
             let mut session: Session = codec::decode(body, &id)?;
-            let machine: String = row.get(2)?;
-            session.machine = labels.get(&machine).cloned().unwrap_or(machine);
-            session.subagents = children.get(&id).copied().unwrap_or(0);
-            if let Some(state) =
-                states.get(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)
-            {
+            let machine = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+            let label = labels.get(machine).map_or(machine, String::as_str);
+            label.clone_into(&mut session.machine);
+            session.subagents = 0;
+            let group = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+            if !group.starts_with(LOG_GROUP) {
+                let state = states.get(group).unwrap_or(&USUAL);
                 session.captured = state.captured;
                 if !state.live {
                     session.state = State::Gone;
                 }
             }
+            if let Some(before) = out.last().filter(|before| before.project == session.project) {
+                session.project = before.project.clone();
+            }
             session.name = names.remove(&id);
             session.tags = tags.remove(&id).unwrap_or_default();
             out.push(session);
         }
+        out.sort_by_cached_key(|session| session.id.clone());
+        count_subagents(&mut out);
         Ok(out)
     }
 
     /// What could not be read in the files that are or were there.
     pub fn faults(&self) -> Result<FaultCount, ArchiveError> {
-        let sql = "SELECT count(*), sum(faults), sum(problems) FROM sources
+        let sql = "SELECT count(*), sum(faults), sum(problems) FROM sources NOT INDEXED
              WHERE state != 'replaced' AND (faults > 0 OR problems > 0)";
         Ok(self.db.query_row(sql, [], |row| {
             let number = |n: usize| {
@@ -103,15 +109,14 @@ impl Archive {
             sources::COLUMNS
         );
         let mut statement = self.db.prepare(&sql)?;
-        let rows = statement.query_map([], |row| {
-            let captured: i64 = row.get(10)?;
-            Ok((sources::source(row)?, row.get::<_, Vec<u8>>(9)?, captured.cast_unsigned()))
-        })?;
+        let mut rows = statement.query([])?;
         let mut out = Vec::new();
-        for row in rows {
-            let (source, about, captured) = row?;
-            let about = codec::decode(&about, &source.path.display().to_string())?;
-            out.push(FileRow { source, about, captured });
+        while let Some(row) = rows.next()? {
+            let source = sources::source(row)?;
+            let about = row.get_ref(9)?.as_blob().map_err(rusqlite::Error::from)?;
+            let about = postcard::from_bytes(about)
+                .map_err(|_| ArchiveError::Stored(source.path.display().to_string()))?;
+            out.push(FileRow { source, about, captured: row.get::<_, i64>(10)?.cast_unsigned() });
         }
         Ok(out)
     }
@@ -190,7 +195,7 @@ impl Archive {
             .optional()?;
         Ok(match group {
             None => Vec::new(),
-            Some(group) if group.starts_with("log:") => {
+            Some(group) if group.starts_with(LOG_GROUP) => {
                 let (typed, files) = sources::typed(&self.db, id)?;
                 from_prompts(id, typed, files, projects).into_iter().collect()
             }
@@ -211,29 +216,46 @@ impl Archive {
         Ok(found)
     }
 
-    fn group_states(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {
+    /// Returns the state of each group that has a source which is not there or not captured.
+    fn unusual_groups(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {
         let mut statement = self.db.prepare(
             "SELECT grp, max(state = 'live'), min(captured - lost >= size) FROM members
-             JOIN sources ON number = source GROUP BY grp",
+             JOIN sources ON number = source
+             WHERE grp IN (SELECT grp FROM members JOIN sources ON number = source
+                           WHERE state != 'live' OR captured - lost < size)
+             GROUP BY grp",
         )?;
         let rows = statement.query_map([], |row| {
             Ok((row.get(0)?, GroupState { live: row.get(1)?, captured: row.get(2)? }))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
-
-    fn children(&self) -> Result<HashMap<String, usize>, ArchiveError> {
-        let mut statement = self.db.prepare(
-            "SELECT parent, count(*) FROM sessions WHERE parent IS NOT NULL GROUP BY parent",
-        )?;
-        let rows = statement.query_map(params![], |row| {
-            Ok((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0)))
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
 }
 
+/// Begins the names of groups that have no sources of their own, only lines of prompt logs.
+const LOG_GROUP: &str = "log:";
+
+/// The state of all sources of a group together.
 struct GroupState {
+    /// Any of them is there.
     live: bool,
+    /// All of them are captured.
     captured: bool,
+}
+
+const USUAL: GroupState = GroupState { live: true, captured: true };
+
+/// Counts the subagents of each session; the sessions are sorted by id.
+fn count_subagents(sessions: &mut [Session]) {
+    let mut children: HashMap<String, usize> = HashMap::new();
+    for parent in sessions.iter().filter_map(|session| session.parent.as_ref()) {
+        *children.entry(parent.clone()).or_default() += 1;
+    }
+    for (parent, count) in children {
+        let from = sessions.partition_point(|session| session.id < parent);
+        sessions[from..]
+            .iter_mut()
+            .take_while(|s| s.id == parent)
+            .for_each(|s| s.subagents = count);
+    }
 }
