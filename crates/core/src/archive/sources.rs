@@ -1,11 +1,12 @@
 //! Sources as rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use rustc_hash::FxHashMap;
 
 use super::capture::CapturedBytes;
 use super::digest::Digest;
@@ -28,12 +29,14 @@ pub(super) struct Known {
     pub(super) offset: Option<u64>,
     /// The content that was read; none when it could not be read.
     pub(super) digest: Option<Digest>,
+    /// Whether it was found again.
+    pub(super) is_found: bool,
 }
 
 /// The files of a machine by path, those left out that were replaced.
-pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<HashMap<String, Known>> {
+pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMap<String, Known>> {
     let mut statement = db.prepare(
-        "SELECT path, number, size, modified, inode, state, offset, digest, changed FROM sources
+        "SELECT path, number, size, modified, inode, state, offset, digest, changed FROM sources NOT INDEXED
          WHERE machine = ?1 AND state != 'replaced'",
     )?;
     let rows = statement.query_map([machine], |row| {
@@ -49,6 +52,7 @@ pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<HashMap<
             state: row.get(5)?,
             offset: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
             digest: digest(look.size, row.get_ref(7)?.as_blob_or_null()?),
+            is_found: false,
         };
         Ok((row.get(0)?, known))
     })?;
@@ -59,20 +63,20 @@ pub(super) const COLUMNS: &str =
     "number, machine, agent, path, kind, folder, size, modified, state";
 
 pub(super) fn source(row: &Row<'_>) -> rusqlite::Result<Source> {
-    let folder: Option<String> = row.get(5)?;
+    let folder = row.get_ref(5)?.as_str_or_null()?;
     let modified: Option<i64> = row.get(7)?;
     Ok(Source {
         agent: AgentId::new(row.get_ref(2)?.as_str()?),
         path: from_text(row.get_ref(3)?.as_str()?),
         kind: row.get(4)?,
-        folder: folder.map(|folder| Arc::from(from_text(&folder))),
+        folder: folder.map(|folder| Arc::from(from_text(folder))),
         size: row.get::<_, i64>(6)?.cast_unsigned(),
         modified: modified.map(fingerprint::time),
         changed: None,
         inode: None,
         archived: Some(Archived {
             number: row.get(0)?,
-            machine: row.get::<_, String>(1)?.into(),
+            machine: row.get_ref(1)?.as_str()?.into(),
             state: row.get(8)?,
         }),
     })

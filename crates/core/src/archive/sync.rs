@@ -4,13 +4,13 @@
 //! A batch of files is one transaction, so that a killed run leaves whole batches behind. Every row
 //! is a function of the sources, so the next run ends where one clean run would.
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
 use rayon::prelude::*;
 use rusqlite::TransactionBehavior;
+use rustc_hash::FxHashMap;
 
 use super::batch::{Batch, Incoming, Origin};
 use super::digest::Recorder;
@@ -113,8 +113,8 @@ impl Archive {
             ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
         }
         let mut synced = Synced::default();
-        let known = sources::known(&self.db, &machine)?;
-        let changes = self.changes(found, &known, &mut synced)?;
+        let mut known = sources::known(&self.db, &machine)?;
+        let changes = self.changes(found, &mut known, &mut synced)?;
         let agents = self.agents;
         let mut batch = Batch::new(setup, agents, projects);
         let mut rest = changes.into_iter().peekable();
@@ -145,7 +145,7 @@ impl Archive {
             batch.write(&transaction, read, |_, _| Ok(()))?;
             transaction.commit()?;
         }
-        synced.gone = self.mark_gone(found, &known)?;
+        synced.gone = self.mark_gone(&known)?;
         batch.settle(self)?;
         Ok(synced)
     }
@@ -161,17 +161,11 @@ impl Archive {
     }
 
     /// Files that are neither found nor there.
-    fn mark_gone(
-        &self,
-        found: &Discovery,
-        known: &HashMap<String, Known>,
-    ) -> Result<u64, ArchiveError> {
-        let there: HashSet<Cow<'_, str>> =
-            found.sources.iter().map(|source| to_text(&source.path)).collect();
+    fn mark_gone(&self, known: &FxHashMap<String, Known>) -> Result<u64, ArchiveError> {
         let mut gone = 0;
         for (path, known) in known {
-            let is_there = there.contains(path.as_str());
-            if known.state == SourceState::Live && !is_there && is_missing(&from_text(path)) {
+            let may_be_gone = known.state == SourceState::Live && !known.is_found;
+            if may_be_gone && is_missing(&from_text(path)) {
                 sources::set_state(&self.db, known.number, SourceState::Gone)?;
                 gone += 1;
             }
@@ -191,12 +185,16 @@ impl Archive {
     fn changes(
         &self,
         found: &Discovery,
-        known: &HashMap<String, Known>,
+        known: &mut FxHashMap<String, Known>,
         synced: &mut Synced,
     ) -> Result<Vec<Change>, ArchiveError> {
         let mut out = Vec::new();
         for source in &found.sources {
-            let before = known.get(&*to_text(&source.path));
+            let mut before = known.get_mut(&*to_text(&source.path));
+            if let Some(before) = &mut before {
+                before.is_found = true;
+            }
+            let before = before.as_deref();
             match before {
                 Some(before) if before.look == Look::of(source) => {
                     synced.unchanged += 1;
