@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, FileType};
+use std::fs::{self, DirEntry, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use crate::agent::Agent as _;
 use crate::discover::{Discovery, Problem, SearchedPlace, Skipped, Source, SourceKind};
 use crate::env::Env;
 use crate::metadata;
+use crate::model::AgentId;
 
 /// How deep to look below a folder that the user named for what Gemini CLI left there.
 const DEPTH: usize = 6;
@@ -111,6 +112,7 @@ fn root(path: &Path, linked: bool, found: &mut Discovery) {
 
 /// Looks for files below some folders, and nowhere else: a link that leads out of them is not followed.
 struct Finder<'a> {
+    agent: AgentId,
     found: &'a mut Discovery,
     /// The folders, without links.
     bounds: Vec<PathBuf>,
@@ -124,6 +126,17 @@ struct Entry {
     is_dir: bool,
     /// Whether a link led there.
     linked: bool,
+    /// What the system lists it as.
+    listed: DirEntry,
+}
+
+impl Entry {
+    /// Looks at the file. One that no link led to is found in its open folder, which is faster than by its
+    /// path. Windows would return what the folder knows of it, which may be out of date.
+    fn metadata(&self) -> io::Result<Metadata> {
+        let by_path = self.linked || cfg!(windows);
+        if by_path { fs::metadata(&self.path) } else { self.listed.metadata() }
+    }
 }
 
 impl<'a> Finder<'a> {
@@ -131,12 +144,12 @@ impl<'a> Finder<'a> {
     /// another disk.
     fn new(found: &'a mut Discovery, roots: &[&Path]) -> Self {
         let bounds = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
-        Self { found, bounds, followed: HashSet::new() }
+        Self { agent: Gemini.id(), found, bounds, followed: HashSet::new() }
     }
 
     /// A `tmp` folder: one folder a project, and a few that are none.
     fn projects(&mut self, tmp: &Path, linked: bool) {
-        for Entry { path, is_dir, linked } in self.entries(tmp, linked) {
+        for Entry { path, is_dir, linked, .. } in self.entries(tmp, linked) {
             match path.file_name().and_then(OsStr::to_str) {
                 _ if !is_dir => {}
                 // A project may be called like that too.
@@ -164,18 +177,21 @@ impl<'a> Finder<'a> {
 
     /// Takes the files in `path`, which is called `below` in the folder of its project.
     fn walk(&mut self, path: &Path, depth: usize, linked: bool, folder: &Arc<Path>, below: &Path) {
-        for Entry { path, is_dir, linked } in self.entries(path, linked) {
-            let below = below.join(path.file_name().unwrap_or_default());
-            if !is_dir {
+        for entry in self.entries(path, linked) {
+            let below = below.join(entry.path.file_name().unwrap_or_default());
+            if !entry.is_dir {
                 match classify(&below) {
-                    ByPlace::Is(kind) => self.push(&path, kind, Some(folder), linked),
-                    ByPlace::Skip(why) => self.skip(path, why),
+                    ByPlace::Is(kind) => {
+                        let about = entry.metadata();
+                        self.push(entry.path, about, kind, Some(folder), entry.linked);
+                    }
+                    ByPlace::Skip(why) => self.skip(entry.path, why),
                     ByPlace::Known => {}
                 }
             } else if depth > 1 {
-                self.walk(&path, depth - 1, linked, folder, &below);
+                self.walk(&entry.path, depth - 1, entry.linked, folder, &below);
             } else {
-                self.skip(path, "a folder too deep to look into");
+                self.skip(entry.path, "a folder too deep to look into");
             }
         }
     }
@@ -196,7 +212,7 @@ impl<'a> Finder<'a> {
         } else if path.file_name() == Some(OsStr::new("chats")) && path.parent().is_some() {
             self.chats(path, linked);
         } else {
-            for Entry { path, is_dir, linked } in self.entries(path, linked) {
+            for Entry { path, is_dir, linked, .. } in self.entries(path, linked) {
                 if is_dir && depth > 0 {
                     self.anything(&path, depth - 1, linked);
                 } else if !is_dir && is_json(&path) {
@@ -218,21 +234,29 @@ impl<'a> Finder<'a> {
             Some(ByPlace::Is(kind)) => kind,
             _ => SourceKind::Conversation,
         };
-        self.push(path, kind, folder.map(Into::into).as_ref(), linked);
+        let folder = folder.map(Into::into);
+        self.push(path.to_owned(), fs::metadata(path), kind, folder.as_ref(), linked);
     }
 
-    fn push(&mut self, path: &Path, kind: SourceKind, folder: Option<&Arc<Path>>, linked: bool) {
-        let about = match fs::metadata(path) {
+    fn push(
+        &mut self,
+        path: PathBuf,
+        about: io::Result<Metadata>,
+        kind: SourceKind,
+        folder: Option<&Arc<Path>>,
+        linked: bool,
+    ) {
+        let about = match about {
             Ok(about) if about.is_file() => about,
-            Ok(_) => return self.skip(path.to_owned(), NOT_REGULAR),
-            Err(error) => return self.problem(path, &error),
+            Ok(_) => return self.skip(path, NOT_REGULAR),
+            Err(error) => return self.problem(&path, &error),
         };
         if linked {
-            self.found.linked.insert(path.to_owned());
+            self.found.linked.insert(path.clone());
         }
         self.found.sources.push(Source {
-            agent: Gemini.id(),
-            path: path.to_owned(),
+            agent: self.agent.clone(),
+            path,
             kind,
             folder: folder.cloned(),
             size: about.len(),
@@ -257,7 +281,7 @@ impl<'a> Finder<'a> {
         match fs::read_dir(folder) {
             Ok(entries) => {
                 for entry in entries {
-                    match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))) {
+                    match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?, entry))) {
                         Ok(entry) => all.push(entry),
                         Err(error) => self.problem(folder, &error),
                     }
@@ -266,17 +290,25 @@ impl<'a> Finder<'a> {
             Err(error) => self.problem(folder, &error),
         }
         // Links come last: what they lead to may be found by its own name.
-        all.sort_by(|(a, a_kind), (b, b_kind)| {
-            (a_kind.is_symlink(), a).cmp(&(b_kind.is_symlink(), b))
+        all.sort_by(|(a, a_kind, _), (b, b_kind, _)| {
+            // All are in one folder, so their names decide, which needs no look at single components.
+            (a_kind.is_symlink(), a.as_os_str()).cmp(&(b_kind.is_symlink(), b.as_os_str()))
         });
-        all.into_iter().filter_map(|(path, kind)| self.entry(path, kind, linked)).collect()
+        let entry = |(path, kind, listed)| self.entry(path, kind, listed, linked);
+        all.into_iter().filter_map(entry).collect()
     }
 
-    fn entry(&mut self, path: PathBuf, kind: FileType, linked: bool) -> Option<Entry> {
+    fn entry(
+        &mut self,
+        path: PathBuf,
+        kind: FileType,
+        listed: DirEntry,
+        linked: bool,
+    ) -> Option<Entry> {
         let is_link = kind.is_symlink();
         let kind = if is_link { self.follow(&path)? } else { kind };
         if kind.is_dir() || kind.is_file() {
-            return Some(Entry { path, is_dir: kind.is_dir(), linked: linked || is_link });
+            return Some(Entry { path, is_dir: kind.is_dir(), linked: linked || is_link, listed });
         }
         self.skip(path, NOT_REGULAR);
         None
