@@ -1,9 +1,8 @@
 //! What `backstory` alone prints: what went on lately, what is about to be lost, where to go next.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use backstory_core::collection::Collection;
+use backstory_core::archive::Sizes;
 use backstory_core::discover::Discovery;
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::model::Session;
@@ -11,8 +10,9 @@ use backstory_core::pricing::Bill;
 use backstory_core::query::Filter;
 use backstory_core::query::overview::{Overview, overview};
 use backstory_core::query::projects::{ProjectAnswer, projects};
-use backstory_core::query::usage::Sum;
+use backstory_core::query::usage::{Costs, Sum};
 use jiff::SignedDuration;
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::projects::Row as ProjectRow;
@@ -93,9 +93,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     let lately = overview(&library.archive, all, &library.prices, &now, DAYS)
         .map_err(super::cannot_count)?;
     let lately = lately.ok_or_else(|| Failure::new("the clock is out of its range"))?;
-    let recent: Vec<&Session> = all.listed().into_iter().take(SHOWN).collect();
-    let costs = library.costs()?;
-    let sizes = library.archive.file_sizes().map_err(super::cannot_count)?;
+    let listed = all.listed();
+    let recent = &listed[..listed.len().min(SHOWN)];
+    // The page has neither costs of sessions nor sizes of projects.
+    let (costs, sizes) = if ctx.json {
+        (library.costs()?, library.archive.file_sizes().map_err(super::cannot_count)?)
+    } else {
+        (Costs::default(), Sizes::default())
+    };
     let projects = projects(all, sizes, &costs, &Filter::default());
     let at_risk: Vec<&Deletion> = report.deletions.iter().filter(|d| d.resumable).collect();
     let faults = FaultsRow {
@@ -116,7 +121,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
             models: rows(lately.models.iter().map(|(model, sum)| (model.clone(), sum))),
             projects: projects.iter().map(ProjectRow::new).collect(),
             recent: recent.iter().map(|s| SessionRow::new(s, costs.of(&s.id))).collect(),
-            sessions: all.listed().len(),
+            sessions: listed.len(),
             faults,
             at_risk: &at_risk,
             looked: &report.looked,
@@ -125,10 +130,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     } else if survey.files.is_empty() {
         empty(ctx, printer, survey.found, survey.only_antigravity())?;
     } else {
-        let mut page = Page { ctx, printer, all };
+        let mut page = Page { ctx, printer };
         page.lately(&lately)?;
-        page.recent(&recent)?;
-        page.projects(&projects)?;
+        page.recent(recent)?;
+        page.projects(listed.len(), &projects)?;
         page.warnings(&at_risk, &faults, report.problems.len() as u64)?;
         page.next(recent.is_empty())?;
     }
@@ -176,7 +181,6 @@ fn empty(
 struct Page<'a> {
     ctx: &'a Context,
     printer: &'a mut Printer,
-    all: &'a Collection,
 }
 
 impl Page<'_> {
@@ -242,10 +246,10 @@ impl Page<'_> {
         Ok(self.printer.blank()?)
     }
 
-    fn projects(&mut self, projects: &[ProjectAnswer]) -> Result<()> {
+    fn projects(&mut self, sessions: usize, projects: &[ProjectAnswer]) -> Result<()> {
         let shown =
             if self.printer.is_verbose() { projects.len() } else { projects.len().min(SHOWN) };
-        let sessions = plural(self.all.listed().len() as u64, "session", "sessions");
+        let sessions = plural(sessions as u64, "session", "sessions");
         let number = plural(projects.len() as u64, "project", "projects");
         self.heading(&format!("{sessions} in {number}"))?;
         let mut table = Table::new([
@@ -278,18 +282,17 @@ impl Page<'_> {
     fn warnings(&mut self, at_risk: &[&Deletion], faults: &FaultsRow, problems: u64) -> Result<()> {
         let is_soon =
             |d: &&&Deletion| d.at.is_none_or(|at| at.duration_since(self.ctx.now) <= SOON);
-        let is_kept = |id: &str| self.all.get(id).is_some_and(|session| session.captured);
-        let doomed: BTreeSet<(&str, bool)> = at_risk
+        let doomed: FxHashSet<(&str, bool, bool)> = at_risk
             .iter()
             .filter(is_soon)
-            .filter_map(|deletion| Some((deletion.session.as_deref()?, deletion.early)))
+            .filter_map(|d| Some((d.session.as_deref()?, d.early, d.kept)))
             .collect();
         let lost = |early: bool| {
-            let lost = doomed.iter().filter(|(id, is_early)| *is_early == early && !is_kept(id));
+            let lost = doomed.iter().filter(|(_, is_early, kept)| *is_early == early && !kept);
             lost.count() as u64
         };
         let (bug, age) = (lost(true), lost(false));
-        let kept = doomed.iter().filter(|(id, _)| is_kept(id)).count() as u64;
+        let kept = doomed.iter().filter(|(_, _, kept)| *kept).count() as u64;
         let mut lines = Vec::new();
         if bug > 0 {
             lines.push(format!(

@@ -1,6 +1,5 @@
 //! Which session files Gemini CLI will delete, and which of them before their time.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::gemini::retention::{ChatFile, Early, Retention, Why, plan};
@@ -9,6 +8,7 @@ use backstory_core::env::Env;
 use backstory_core::facts::{Contents, SessionFile};
 use backstory_core::projects::{ProjectHints, is_hash};
 use jiff::Timestamp;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::file::FileRead;
 use super::settings;
@@ -33,7 +33,7 @@ pub(super) struct Chats<'a>(HashMap<&'a Path, Vec<&'a FileRead>>);
 
 impl<'a> Chats<'a> {
     pub(super) fn of(files: &'a [FileRead]) -> Self {
-        let mut by_folder: HashMap<&Path, Vec<&FileRead>> = HashMap::new();
+        let mut by_folder: HashMap<&Path, Vec<&FileRead>> = HashMap::default();
         for file in files {
             if let Some(chats) = file.source.path.parent().filter(|_| is_chat(&file.source.path)) {
                 by_folder.entry(chats).or_default().push(file);

@@ -55,8 +55,10 @@ impl Report {
         for project in &survey.projects {
             judge.project(project, &mut report);
         }
-        let soonest = |d: &Deletion| (d.at.is_some(), d.at, d.file.clone());
-        report.deletions.sort_by_cached_key(soonest);
+        let soonest = |d: &Deletion| (d.at.is_some(), d.at);
+        report
+            .deletions
+            .sort_by(|a, b| soonest(a).cmp(&soonest(b)).then_with(|| a.file.cmp(&b.file)));
         report.at_risk = report.deletions.iter().filter(|d| d.early).cloned().collect();
         report.checks = report.check();
         report

@@ -11,7 +11,7 @@ mod projects;
 pub(crate) mod report;
 pub(crate) mod settings;
 
-use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::Agents;
@@ -19,6 +19,7 @@ use backstory_core::archive::FileRow;
 use backstory_core::discover::{Discovery, SourceState};
 use backstory_core::env::Env;
 use backstory_core::model::Session;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::error::Result;
 use crate::library::{Library, cannot_open};
@@ -39,10 +40,10 @@ pub(crate) struct Survey<'a> {
 impl<'a> Survey<'a> {
     pub(crate) fn new(library: &'a Library) -> Result<Self> {
         let all = &library.all;
-        let mut owners = Owners::new();
+        let mut owners = Owners::default();
         for session in &all.sessions {
             for part in &session.parts {
-                owners.entry(&part.file).or_insert(session);
+                owners.entry(part.file.as_os_str()).or_insert(session);
             }
         }
         let rows = library.archive.files().map_err(cannot_open)?;
@@ -53,7 +54,7 @@ impl<'a> Survey<'a> {
             .into_iter()
             .filter(is_there)
             .map(|row| {
-                let owner = owners.get(row.source.path.as_path()).copied();
+                let owner = owners.get(row.source.path.as_os_str()).copied();
                 let is_kept = owner.is_some_and(|session| session.captured);
                 FileRead { is_kept, ..FileRead::new(row, owner.map(|s| s.id.as_str())) }
             })
@@ -70,12 +71,13 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// The session that each file is a part of.
-type Owners<'a> = HashMap<&'a Path, &'a Session>;
+/// The session that each file is a part of. The paths of both are stored alike, and their text is quicker
+/// to hash than their components.
+type Owners<'a> = HashMap<&'a OsStr, &'a Session>;
 
 /// Of the files of one session, marks the one that was updated last.
 fn mark_newest(files: &mut [FileRead]) {
-    let mut newest: HashMap<&str, usize> = HashMap::new();
+    let mut newest: HashMap<&str, usize> = HashMap::default();
     let updated =
         |at: usize| files[at].session().map(|file| (file.updated, &files[at].source.path));
     for (at, file) in files.iter().enumerate() {

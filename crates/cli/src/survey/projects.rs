@@ -45,7 +45,7 @@ pub(super) fn group(
     let mut groups: BTreeMap<String, ProjectFiles> = BTreeMap::new();
     for file in files {
         let folder = file.source.folder.as_ref();
-        let project = match (owners.get(file.source.path.as_path()), folder) {
+        let project = match (owners.get(file.source.path.as_os_str()), folder) {
             (Some(session), _) => session.project.clone(),
             (None, Some(folder)) => folders.project(folder),
             (None, None) => folders.none.clone(),

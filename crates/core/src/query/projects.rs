@@ -1,5 +1,6 @@
 //! The projects of a collection.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -35,21 +36,21 @@ pub fn projects(
     costs: &Costs,
     filter: &Filter,
 ) -> Vec<ProjectAnswer> {
-    let mut by_key: BTreeMap<String, ProjectAnswer> = BTreeMap::new();
-    let mut dirs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut by_key: BTreeMap<&str, (ProjectAnswer, BTreeSet<Cow<'_, str>>)> = BTreeMap::new();
     for session in all.sessions.iter().filter(|s| filter.takes_project(&s.project)) {
-        let key = session.project.key().to_owned();
-        let dirs = dirs.entry(key.clone()).or_default();
-        dirs.extend(session.project.dir.clone());
-        let answer = by_key.entry(key).or_insert_with(|| ProjectAnswer {
-            project: (*session.project).clone(),
-            dirs: Vec::new(),
-            sessions: 0,
-            updated: None,
-            bytes: 0,
-            usage: Usage::default(),
-            cost: Bill::default(),
+        let (answer, dirs) = by_key.entry(session.project.key()).or_insert_with(|| {
+            let answer = ProjectAnswer {
+                project: (*session.project).clone(),
+                dirs: Vec::new(),
+                sessions: 0,
+                updated: None,
+                bytes: 0,
+                usage: Usage::default(),
+                cost: Bill::default(),
+            };
+            (answer, BTreeSet::new())
         });
+        dirs.extend(session.project.dir.as_deref().map(Cow::Borrowed));
         if session.project.proof < answer.project.proof {
             answer.project = (*session.project).clone();
         }
@@ -68,11 +69,11 @@ pub fn projects(
             dirs.extend(folder_of(&part.file));
         }
     }
-    let mut out: Vec<ProjectAnswer> = by_key.into_values().collect();
-    for answer in &mut out {
-        let key = answer.project.key().to_owned();
-        answer.dirs = dirs.remove(&key).unwrap_or_default().into_iter().collect();
-    }
+    let with_dirs = |(answer, dirs): (ProjectAnswer, BTreeSet<Cow<'_, str>>)| ProjectAnswer {
+        dirs: dirs.into_iter().map(Cow::into_owned).collect(),
+        ..answer
+    };
+    let mut out: Vec<ProjectAnswer> = by_key.into_values().map(with_dirs).collect();
     out.sort_by(|a, b| {
         b.updated.cmp(&a.updated).then_with(|| a.project.key().cmp(b.project.key()))
     });
@@ -80,9 +81,9 @@ pub fn projects(
 }
 
 /// The name of the agent's folder that a chat file stands in.
-fn folder_of(file: &Path) -> Option<String> {
+fn folder_of(file: &Path) -> Option<Cow<'_, str>> {
     let chats = file.ancestors().find(|path| path.file_name().is_some_and(|n| n == "chats"))?;
-    Some(chats.parent()?.file_name()?.to_string_lossy().into_owned())
+    Some(chats.parent()?.file_name()?.to_string_lossy())
 }
 
 /// The hashes of projects whose path is not known, or only guessed.

@@ -5,9 +5,8 @@
 //! with a corrupt file go all that share the 8 characters of its id: resuming a session leaves such
 //! a file, so a resume followed by a new start deletes the session that was resumed.
 
-use std::collections::HashMap;
-
 use jiff::{SignedDuration, Timestamp};
+use rustc_hash::FxHashMap as HashMap;
 use serde_json::Value;
 
 /// `general.sessionRetention` as the settings files together decide it.
@@ -161,7 +160,7 @@ pub fn plan(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<De
     let mut going: Vec<usize> = (0..files.len()).filter(|at| causes[*at].is_some()).collect();
     going.sort_by_key(order);
     // The first file of an id to go takes all others of that id along.
-    let mut first: HashMap<&str, usize> = HashMap::new();
+    let mut first: HashMap<&str, usize> = HashMap::default();
     for at in going {
         if let Some(id) = short_id(&files[at].name) {
             first.entry(id).or_insert(at);
@@ -236,7 +235,7 @@ fn ranks(files: &[ChatFile]) -> Vec<Rank> {
     let mut newest: Vec<usize> =
         (0..files.len()).filter(|at| files[*at].resumable_since.is_some()).collect();
     newest.sort_by_key(|at| std::cmp::Reverse(files[*at].resumable_since));
-    let mut of_id: HashMap<&str, usize> = HashMap::new();
+    let mut of_id: HashMap<&str, usize> = HashMap::default();
     let mut out = vec![Rank::default(); files.len()];
     for (newer, at) in newest.into_iter().enumerate() {
         let same = short_id(&files[at].name).map(|id| of_id.entry(id).or_default());
