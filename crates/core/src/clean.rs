@@ -42,6 +42,20 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter_map(safe).collect())
 }
 
+/// Yields the characters of a text as one line: white space collapsed and trimmed, unsafe characters left
+/// out. Reads no more of the text than is asked for, because texts can be long.
+pub fn one_line(text: &str) -> impl Iterator<Item = char> {
+    let (mut has_begun, mut is_gap) = (false, false);
+    text.chars().flat_map(move |c| {
+        let is_space = c.is_whitespace();
+        is_gap |= is_space && has_begun;
+        let kept = Some(c).filter(|c| !is_space && !is_unsafe(*c));
+        has_begun |= kept.is_some();
+        let gap = Some(' ').filter(|_| kept.is_some() && std::mem::take(&mut is_gap));
+        [gap, kept].into_iter().flatten()
+    })
+}
+
 /// Cleans a message that repeats what was typed: besides, characters without a width are removed, by
 /// which two words can look alike.
 pub fn message(text: &str) -> String {
@@ -81,6 +95,7 @@ mod tests {
         assert_eq!(line("evil\u{202E}gnp.exe\u{2066}\u{200F}"), "evilgnp.exe");
         assert_eq!(block("a\r\n\tb\x1b]0;title\x07\u{2029}"), "a\n\tb]0;title");
         assert!(matches!(block("a\n\tb é – → ص"), Cow::Borrowed(_)));
+        assert_eq!(one_line(" \ra\n\u{202E}\tb\u{7} c  ").collect::<String>(), "a b c");
         assert_eq!(message("a\u{200b}\u{feff}b\u{e0041}\u{9b}\r\nc 🥛"), "ab\nc 🥛");
     }
 

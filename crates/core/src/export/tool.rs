@@ -75,26 +75,11 @@ pub(super) fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headli
 
 /// One line, cut where it gets long.
 pub(super) fn short(text: &str, most: usize) -> String {
-    let mut out = String::new();
-    let (mut length, mut is_gap) = (0, false);
-    for c in text.chars() {
-        if c.is_whitespace() {
-            is_gap = length > 0;
-            continue;
-        }
-        if clean::is_unsafe(c) {
-            continue;
-        }
-        if length + usize::from(is_gap) >= most {
-            out.push('…');
-            break;
-        }
-        if is_gap {
-            out.push(' ');
-        }
-        out.push(c);
-        length += 1 + usize::from(is_gap);
-        is_gap = false;
+    let mut line = clean::one_line(text);
+    let mut out: String = line.by_ref().take(most).collect();
+    if line.next().is_some() {
+        out.truncate(out.trim_end().len());
+        out.push('…');
     }
     out
 }

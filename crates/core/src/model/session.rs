@@ -109,34 +109,14 @@ impl Session {
 /// The longest title, in characters.
 const LONGEST: usize = 120;
 
-/// Makes a text one line: white space collapsed, unsafe characters removed, and the end cut off between
-/// words where it is too long. Reads no more of the text than it needs, because prompts can be long.
+/// Makes a text one line, the end cut off between words where it is too long.
 fn headline(text: &str) -> String {
-    let mut out = String::new();
-    let (mut length, mut is_gap) = (0, false);
-    for c in text.chars() {
-        if c.is_whitespace() {
-            is_gap = length > 0;
-            continue;
-        }
-        if clean::is_unsafe(c) {
-            continue;
-        }
-        if is_gap {
-            out.push(' ');
-            length += 1;
-        }
-        out.push(c);
-        length += 1;
-        is_gap = false;
-        if length > LONGEST {
-            return cut(&out);
-        }
-    }
-    out
+    let mut line = clean::one_line(text);
+    let out: String = line.by_ref().take(LONGEST).collect();
+    if line.next().is_some() { cut(&out) } else { out }
 }
 
-/// Cuts a text that is longer than a title; a word that fills half of it is cut in two.
+/// Cuts a text that is as long as a title, so that a mark has room; a word that fills half of it is cut in two.
 fn cut(text: &str) -> String {
     let end = text.char_indices().nth(LONGEST - 1).map_or(text.len(), |(end, _)| end);
     let middle = text.char_indices().nth(LONGEST / 2).map_or(0, |(middle, _)| middle);
