@@ -6,7 +6,7 @@ use std::path::Path;
 
 use backstory_core::content::View;
 use backstory_core::export::events::{Choice, write};
-use backstory_core::model::{MessageKind, SessionKind};
+use backstory_core::model::{MessageKind, PartWhy, SessionKind};
 use backstory_core::pricing::Table;
 use backstory_core::projects::hash_of;
 use backstory_core::query::calls::{CallRow, calls};
@@ -365,5 +365,53 @@ fn only_files_called_like_sessions_make_a_session_of_a_history() {
         let session = &home.sessions[0].session;
         assert_eq!((session.id.as_str(), session.kind), (id, SessionKind::Checkpoint));
         assert!(!session.is_listed());
+    }
+}
+
+#[test]
+fn every_part_of_a_session_says_what_it_is_to_the_others() {
+    let prompt = |id: &str| json!({ "id": id, "timestamp": format!("2025-10-0{id}T10:00:00.000Z"), "type": "user", "content": "go" });
+    let header = json!({ "sessionId": "3b44bc68-0000-4000-8000-000000000000", "projectHash": hash_of("/home/me/app"),
+        "startTime": "2025-10-01T10:00:00.000Z", "lastUpdated": "2025-10-01T10:00:00.000Z" });
+    let whole = |messages: Value| {
+        let mut document = header.clone();
+        document["messages"] = messages;
+        format!("{document:#}")
+    };
+    let lines = |id: &str| format!("{header}\n{}\n", prompt(id));
+    let saved = |text: &str| {
+        let turns = json!([{ "role": "user", "parts": [{ "text": text }] },
+            { "role": "model", "parts": [{ "text": "ok" }] }]);
+        format!("{turns:#}")
+    };
+    let chat = |n: u8| format!("app/chats/session-2025-10-0{n}T10-00-3b44bc68.json");
+    let tag = |folder: &str| format!("{folder}/checkpoint-tag.json");
+    let first = || (chat(1), whole(json!([prompt("1")])));
+    for (files, why) in [
+        // Documents were only ever continued in another file after a compression.
+        ([first(), (chat(2), whole(json!([prompt("2")])))], PartWhy::Compress),
+        ([first(), (chat(2) + "l", lines("2"))], PartWhy::Continuation),
+        ([first(), (chat(2), whole(json!([prompt("1"), prompt("2")])))], PartWhy::Resume),
+        ([first(), (chat(2), whole(json!([prompt("1")])))], PartWhy::Copy),
+        // Saved chats are documents too, but another one of the same name was not compressed.
+        (
+            [
+                (tag("app"), saved("mend the roof")),
+                (tag(&hash_of("/home/me/app")), saved("paint the door")),
+            ],
+            PartWhy::Continuation,
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        add(folder.path(), "app/.project_root", "/home/me/app");
+        for (file, text) in &files {
+            add(folder.path(), file, text);
+        }
+        let home = Home::at(folder.path());
+        let [assembled] = home.sessions.as_slice() else {
+            panic!("{} sessions", home.sessions.len())
+        };
+        let found: Vec<PartWhy> = assembled.session.parts.iter().map(|part| part.why).collect();
+        assert_eq!(found, [PartWhy::First, why], "{}", files[1].0);
     }
 }
