@@ -22,7 +22,8 @@ const KEY_ARGUMENTS: [&str; 11] = [
 ];
 
 /// Arguments that say something where none of [`KEY_ARGUMENTS`] is there.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
+    "target_file",
     "title",
     "question",
     "objective",
@@ -66,7 +67,7 @@ pub fn key_argument(args: &RawValue) -> Option<String> {
     .ok()?;
     let value = found.into_iter().flatten().find(|value| value.get() != "null")?;
     let text = json::string(value).unwrap_or_else(|| value.get().into());
-    Some(text.trim_start_matches(['\r', '\n']).to_owned())
+    Some(text.trim_start().to_owned())
 }
 
 fn parsed(args: &RawValue) -> Option<Value> {
@@ -142,7 +143,7 @@ mod tests {
         assert_eq!(got(r#"{"command":"ls","dir_path":"src"}"#).as_deref(), Some("src"));
         assert_eq!(got(r#""{\"cmd\":\"cargo test\"}""#).as_deref(), Some("cargo test"));
         assert_eq!(got(r#"{"path":null,"query":5}"#).as_deref(), Some("5"));
-        assert_eq!(got(r#"{"command":"\n\ngit log\n"}"#).as_deref(), Some("git log\n"));
+        assert_eq!(got(r#"{"command":"\n\n \tgit log\n"}"#).as_deref(), Some("git log\n"));
         assert_eq!(got(r#"{"todos":[]}"#), None);
         assert_eq!(got("7"), None);
     }
@@ -153,6 +154,7 @@ mod tests {
             r#"{"questions":[{"question":"Which store?","header":"DB"},{"question":"Sure?"}]}"#;
         let todos = r#"{"todos":[{"description":"a","status":"completed"},{"description":"b","status":"in_progress"}]}"#;
         for (name, args, output, want) in [
+            ("read_file", r#"{"target_file":"/src/main.ts"}"#, "", "/src/main.ts"),
             ("update_topic", r#"{"title":"Parser","summary":"s"}"#, "", "Parser"),
             ("write_todos", todos, "", "1 of 2 done: b"),
             ("write_todos", r#"{"todos":[]}"#, "", "0 of 0 done"),

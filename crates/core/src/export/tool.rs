@@ -134,7 +134,7 @@ fn arguments<'a>(
     let _ = json::each_field(args.get(), |key, value| {
         let key = json::to_text(key);
         let text = json::string(value).unwrap_or_else(|| readable(value));
-        let is_told = !told_once && told == Some(&*text);
+        let is_told = !told_once && told == Some(text.trim_start());
         told_once |= is_told;
         let is_command = matches!(&*key, "command" | "cmd");
         let in_diff = has_diff && matches!(&*key, "content" | "old_string" | "new_string");
