@@ -3,7 +3,6 @@ use std::io;
 use std::path::Path;
 
 use anstyle::Style;
-use backstory_core::agent::gemini::retention::short_id;
 use backstory_core::id::is_uuid;
 
 use crate::context::Context;
@@ -291,16 +290,17 @@ impl Page<'_> {
             };
             let file = name(&deletion.file);
             let what = match &deletion.session {
-                Some(id) if !verbose && is_uuid(id) => id.chars().take(8).collect(),
-                Some(id) if !verbose => id.clone(),
-                None if !verbose => short_id(file).unwrap_or(file).to_owned(),
-                _ => file.to_owned(),
+                _ if verbose => file.into(),
+                Some(id) if is_uuid(id) => id.chars().take(8).collect::<String>().into(),
+                Some(id) => id.as_str().into(),
+                // No command would take the id in its name.
+                None => Cell::styled(style::DIM, "no session"),
             };
             table.row([
                 when.into(),
                 Cell::styled(style::DIM, how_soon),
                 Cell::styled(style::NAME, name(&deletion.project)),
-                what.into(),
+                what,
                 why,
             ]);
         }

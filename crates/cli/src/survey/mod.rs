@@ -19,6 +19,7 @@ use backstory_core::archive::FileRow;
 use backstory_core::discover::{Discovery, SourceState};
 use backstory_core::env::Env;
 use backstory_core::model::Session;
+use backstory_core::projects::ProjectHints;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::error::Result;
@@ -60,7 +61,8 @@ impl<'a> Survey<'a> {
             })
             .collect();
         mark_newest(&mut files);
-        let projects = projects::group(&files, &owners, &all.sessions, &all.found.skipped);
+        let learned = library.archive.projects(&ProjectHints::default()).map_err(cannot_open)?;
+        let projects = projects::group(&files, &owners, &all.sessions, &all.found.skipped, learned);
         Ok(Self { found: &all.found, files, projects })
     }
 

@@ -34,14 +34,15 @@ impl ProjectFiles {
     }
 }
 
-/// Groups by the project's path, or by what stands for it.
+/// Groups by the project's path, or by what stands for it. `learned` is what is known of projects.
 pub(super) fn group(
     files: &[FileRead],
     owners: &Owners<'_>,
     sessions: &[Session],
     skipped: &[Skipped],
+    learned: Projects,
 ) -> Vec<ProjectFiles> {
-    let mut folders = Folders::default();
+    let mut folders = Folders::new(learned);
     let mut groups: BTreeMap<String, ProjectFiles> = BTreeMap::new();
     for file in files {
         let folder = file.source.folder.as_ref();
@@ -91,15 +92,13 @@ struct Folders {
     none: Arc<Project>,
 }
 
-impl Default for Folders {
-    fn default() -> Self {
+impl Folders {
+    fn new(learned: Projects) -> Self {
         let name = "no project".to_owned();
         let none = Project { name, path: None, proof: Proof::None, hash: None, dir: None };
-        Self { known: HashMap::new(), learned: Projects::default(), none: Arc::new(none) }
+        Self { known: HashMap::new(), learned, none: Arc::new(none) }
     }
-}
 
-impl Folders {
     fn project(&mut self, folder: &Arc<Path>) -> Arc<Project> {
         let Self { known, learned, .. } = self;
         let find = || {

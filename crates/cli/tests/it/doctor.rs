@@ -2,7 +2,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{TestEnv, session, small_home};
+use crate::support::{HASH, SHOP, TestEnv, session, small_home};
 
 #[test]
 fn small_tree() {
@@ -42,12 +42,12 @@ fn small_tree() {
       It deletes sessions: 30 days after their last use (its own default; no settings file changes it)
 
     What it will delete: 5
-      WHEN                           PROJECT  SESSION   WHY
-      at the next start              shop     33333333  it cannot be resumed
-      at the next start              shop     22222222  the resume bug
-      at the next start              shop     22222222  it cannot be resumed
-      2026-08-19 11:00   in 4 days   shop     11111111  its age
-      2026-09-12 08:05   in 28 days  tools    44444444  its age
+      WHEN                           PROJECT  SESSION     WHY
+      at the next start              shop     no session  it cannot be resumed
+      at the next start              shop     22222222    the resume bug
+      at the next start              shop     22222222    it cannot be resumed
+      2026-08-19 11:00   in 4 days   shop     11111111    its age
+      2026-09-12 08:05   in 28 days  tools    44444444    its age
       Gemini CLI cleans up when it is started in the project after that time.
       3 files are not in the archive yet; `backstory sync` keeps them.
 
@@ -233,6 +233,30 @@ fn hash_folders_are_left_alone() {
     assert!(env.json(&["doctor", "--json"])["deletions"].as_array().unwrap().is_empty());
     env.write(&format!(".gemini/tmp/slug/chats/{name}"), &log);
     assert_eq!(env.json(&["doctor", "--json"])["deletions"][0]["why"], "age");
+}
+
+/// The sessions beside a prompt log may prove which project its hash is.
+#[test]
+fn a_prompt_log_belongs_to_the_project_of_its_folder() {
+    let env = TestEnv::new();
+    let folder = format!(".gemini/tmp/{HASH}");
+    let log = session(SHOP, OLD, OLD, &["why does /code/shop/src/till.c not build?"]);
+    env.write(&format!("{folder}/chats/session-2025-01-01T00-00-11111111.jsonl"), log);
+    env.write(&format!("{folder}/logs.json"), "[]");
+    let projects = &env.json(&["doctor", "--json"])["projects"];
+    assert_eq!(projects.as_array().unwrap().len(), 1, "{projects}");
+    assert_eq!((&projects[0]["path"], &projects[0]["files"]), (&"/code/shop".into(), &2.into()));
+}
+
+/// The id in the name of a file without a session leads nowhere.
+#[test]
+fn files_without_a_session_have_no_id() {
+    let env = TestEnv::new();
+    env.write(".gemini/tmp/shop/chats/session-2025-01-01T00-00-99999999.json", "{}");
+    let said = env.run(&["doctor"]).stdout;
+    assert!(said.contains("no session  it cannot be resumed"), "{said}");
+    let said = env.run(&["doctor", "-v"]).stdout;
+    assert!(said.contains("session-2025-01-01T00-00-99999999.json  it cannot"), "{said}");
 }
 
 const OLD: &str = "2025-01-01T00:00:00.000Z";
