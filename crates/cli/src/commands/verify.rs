@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use backstory_core::archive::token_problems;
 use backstory_core::query::{self, verify::Check};
 use serde::Serialize;
@@ -86,12 +88,17 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Ex
         let checks = checks.iter().map(CheckOut::new).collect();
         printer.json(&Document { schema: "backstory.verify/1", faults, checks })?;
     } else {
-        print(printer, &checks, &faults)?;
+        print(ctx, printer, &checks, &faults)?;
     }
     Ok(if ctx.strict && !is_fine { Exit::Nothing } else { Exit::Fine })
 }
 
-fn print(printer: &mut Printer, checks: &[Check], faults: &[FaultOut]) -> Result<()> {
+fn print(
+    ctx: &Context,
+    printer: &mut Printer,
+    checks: &[Check],
+    faults: &[FaultOut],
+) -> Result<()> {
     /// How many cases are listed without `-v`.
     const SHOWN: usize = 3;
     let shown = if printer.is_verbose() { usize::MAX } else { SHOWN };
@@ -110,7 +117,7 @@ fn print(printer: &mut Printer, checks: &[Check], faults: &[FaultOut]) -> Result
         .iter()
         .map(|fault| {
             let line = fault.line.map(|line| format!(":{line}")).unwrap_or_default();
-            format!("{}{line}: {}", fault.file, fault.what)
+            format!("{}{line}: {}", ctx.show(Path::new(&fault.file)), fault.what)
         })
         .collect();
     list(printer, lines.iter().map(String::as_str), shown)

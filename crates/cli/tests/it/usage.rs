@@ -1,8 +1,8 @@
 //! `usage`, `tools`, `commands`, `verify` and `pricing`, on the demo's tree and on bad numbers.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{TestEnv, testdata};
+use crate::support::{TestEnv, session, testdata};
 
 fn usage(args: &[&str]) -> Value {
     let args: Vec<&str> = [&["--demo", "usage", "--json"], args].concat();
@@ -414,4 +414,36 @@ fn the_last_prompts_are_the_newest() {
     assert!(times.is_sorted() && times.len() == 3, "{times:?}");
     let all = env.run(&["--demo", "prompts", "--long"]).stdout;
     assert!(!all.contains("checkpoi "), "{all}");
+}
+
+/// A session of one prompt that is only an image, and damage.
+fn image() -> TestEnv {
+    let env = TestEnv::new();
+    let at = "2026-08-13T08:00:00.000Z";
+    let header = session("11111111-0000-4000-8000-000000000001", at, at, &[]);
+    let image = json!([{ "inlineData": { "mimeType": "image/png", "data": "aaaa" } }]);
+    let prompt = json!({ "id": "u", "timestamp": at, "type": "user", "content": image });
+    let tokens =
+        json!({ "input": 10, "output": 1, "cached": 0, "thoughts": 0, "tool": 0, "total": 11 });
+    let reply = json!({ "id": "g", "timestamp": at, "type": "gemini", "content": "a cat",
+        "model": "gemini-2.5-pro", "tokens": tokens });
+    let log = format!("{header}{prompt}\n{reply}\n{{\"colour\": \"red\"}}\n");
+    env.write(".gemini/tmp/shop/chats/session-2026-08-13T08-00-11111111.jsonl", log);
+    env
+}
+
+#[test]
+fn a_prompt_without_text_has_a_row_with_a_name() {
+    let said = image().run(&["usage", "prompt"]).stdout;
+    assert!(said.contains("(no text)"), "{said}");
+}
+
+#[test]
+fn verify_writes_paths_like_every_other_command() {
+    let said = image().run(&["verify"]).stdout;
+    assert!(
+        said.contains("~/.gemini/tmp/shop/chats/session-2026-08-13T08-00-11111111.jsonl:4: "),
+        "{said}"
+    );
+    assert!(!said.contains("[TEMP]"), "{said}");
 }

@@ -70,8 +70,10 @@ impl<'a> Verify<'a> {
             let file = assembled.files.first().and_then(|file| file.path.file_name());
             cases.at_least.push(format!("{id}: {}", file.unwrap_or_default().to_string_lossy()));
         }
-        let problem =
-            |p: TokenProblem| format!("{id} {}: {} ({})", p.message, p.what, p.file.display());
+        let problem = |p: TokenProblem| {
+            let file = p.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            format!("{id} {}: {} ({file})", p.message, p.what)
+        };
         cases.numbers.extend(token_problems(assembled).into_iter().map(problem));
         let sum = |current: bool| -> u64 {
             let calls = detail.calls.iter().filter(|call| call.current || !current);

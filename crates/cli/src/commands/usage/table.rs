@@ -6,6 +6,7 @@ use backstory_core::query::usage::{Group, Row, Sum};
 
 use super::Page;
 use crate::output::chart::bar;
+use crate::output::clean::one_line;
 use crate::output::number::count;
 use crate::output::rows::Rows;
 use crate::output::{Cell, Column, style};
@@ -63,8 +64,9 @@ impl Page<'_> {
                 None => row.key.clone(),
             },
             Group::Prompt => {
-                let text = row.text.as_deref().unwrap_or("(no prompt)");
-                text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(60).collect()
+                let Some(text) = &row.text else { return "(no prompt)".to_owned() };
+                let line: String = one_line(text).take(60).collect();
+                if line.is_empty() { "(no text)".to_owned() } else { line }
             }
             Group::Project => self.ctx.show(std::path::Path::new(&row.key)),
             _ => row.key.clone(),
