@@ -249,15 +249,20 @@ fn empty(ctx: &Context, found: &Discovery) -> Failure {
         let state = state(found, looked);
         failure = failure.hint(format!("looked in `{}`: {state}", ctx.show(&looked.path)));
     }
+    for problem in &found.problems {
+        failure = failure.hint(format!("`{}`: {}", ctx.show(&problem.path), problem.what));
+    }
     ELSEWHERE.iter().fold(failure, |failure, hint| failure.hint(*hint))
 }
 
 /// Describes a place in which nothing was found.
 fn state(found: &Discovery, looked: &SearchedPlace) -> &'static str {
+    let is_here = |p: &Problem| p.path == looked.path || p.path == looked.path.join("tmp");
     let is_below = |problem: &Problem| problem.path.starts_with(&looked.path);
     match looked.exists {
         false => "not there",
-        true if found.problems.iter().any(is_below) => "cannot be read",
+        true if found.problems.iter().any(is_here) => "cannot be read",
+        true if found.problems.iter().any(is_below) => "not all of it can be read",
         true => "nothing in it",
     }
 }

@@ -23,7 +23,7 @@ use crate::output::chart::bar;
 use crate::output::number::{count, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 use crate::survey::Survey;
-use crate::survey::report::{Deletion, Report, SearchedPlace};
+use crate::survey::report::{Deletion, Problem, Report, SearchedPlace};
 
 /// The days that are looked back on, today included.
 const DAYS: i64 = 7;
@@ -134,7 +134,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
         page.lately(&lately)?;
         page.recent(recent)?;
         page.projects(listed.len(), &projects)?;
-        page.warnings(&at_risk, &faults, report.problems.len() as u64)?;
+        page.warnings(&at_risk, &faults, &report.problems)?;
         page.next(recent.is_empty())?;
     }
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
@@ -279,7 +279,12 @@ impl Page<'_> {
     }
 
     /// What should not wait.
-    fn warnings(&mut self, at_risk: &[&Deletion], faults: &FaultsRow, problems: u64) -> Result<()> {
+    fn warnings(
+        &mut self,
+        at_risk: &[&Deletion],
+        faults: &FaultsRow,
+        problems: &[Problem],
+    ) -> Result<()> {
         let is_soon =
             |d: &&&Deletion| d.at.is_none_or(|at| at.duration_since(self.ctx.now) <= SOON);
         let doomed: FxHashSet<(&str, bool, bool)> = at_risk
@@ -311,9 +316,12 @@ impl Page<'_> {
                 plural(faults.files as u64, "file", "files")
             ));
         }
-        if problems > 0 {
-            let places = plural(problems, "file or folder", "files or folders");
-            lines.push(format!("{places} could not be read"));
+        match problems {
+            [] => {}
+            [one] => {
+                lines.push(format!("`{}` cannot be read", self.ctx.show(Path::new(&one.path))));
+            }
+            several => lines.push(format!("{} files or folders cannot be read", several.len())),
         }
         if !lines.is_empty() || kept > 0 {
             self.printer.blank()?;

@@ -52,6 +52,26 @@ fn a_folder_that_cannot_be_read_is_not_empty() {
     assert!(doctor.contains("not all of it can be read"), "{doctor}");
 }
 
+/// A project that cannot be read is named, and does not make its place unreadable.
+#[cfg(unix)]
+#[test]
+fn one_folder_that_cannot_be_read_is_named() {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.home().join(".gemini/tmp")).unwrap();
+    std::os::unix::fs::symlink("shop", env.home().join(".gemini/tmp/shop")).unwrap();
+    let overview = env.run(&[]).stdout;
+    assert!(overview.contains("home, not all of it can be read"), "{overview}");
+    assert!(overview.contains("! ~/.gemini/tmp/shop: "), "{overview}");
+    let sessions = env.run(&["sessions"]).stderr;
+    assert!(sessions.contains(".gemini`: not all of it can be read"), "{sessions}");
+    assert!(sessions.contains("hint: `~/.gemini/tmp/shop`: "), "{sessions}");
+
+    let env = small_home();
+    std::os::unix::fs::symlink("till", env.home().join(".gemini/tmp/till")).unwrap();
+    let overview = env.run(&[]).stdout;
+    assert!(overview.contains("! `~/.gemini/tmp/till` cannot be read ("), "{overview}");
+}
+
 /// Whatever is typed, no control character, mark of direction or hidden character comes back.
 #[test]
 fn mistakes_are_repeated_without_what_could_lie() {
