@@ -49,7 +49,7 @@ fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     if ctx.must_write && ctx.is_demo() {
         ctx.archive.clone_from(&ctx.own_archive);
     }
-    printer.recolor(ctx.color);
+    printer.adopt(&ctx);
     let exit = commands::run(&ctx, printer, args.command.as_ref());
     let printed = printer.flush();
     // An answer that found nothing, or that nobody reads to its end, captures all the same.

@@ -1,6 +1,7 @@
 //! Owns stdout and stderr: stdout has the answer, stderr everything said about it.
 
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
+use std::path::{MAIN_SEPARATOR, Path, is_separator};
 use std::process::{Child, Command, Stdio};
 
 use anstream::{AutoStream, ColorChoice};
@@ -11,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use super::escape::Escaping;
 use super::rows::{Format, Rows};
 use super::{Line, Progress, Table, clean, style};
-use crate::context::Terminal;
+use crate::context::{Context, Terminal};
 use crate::error::Failure;
 
 /// How much is said on stderr.
@@ -30,6 +31,8 @@ pub(crate) struct Printer {
     color: ColorChoice,
     /// The program that shows the answer page by page.
     pager: Option<Child>,
+    /// The home folder with a separator, which messages write as `~`.
+    home: Option<String>,
 }
 
 impl Printer {
@@ -41,12 +44,16 @@ impl Printer {
             verbosity,
             color,
             pager: None,
+            home: None,
         }
     }
 
-    /// Changes the colours; nothing may have been printed yet.
-    pub(crate) fn recolor(&mut self, color: ColorChoice) {
-        *self = Self::new(color, self.terminal, self.verbosity);
+    /// Adopts the colours and the home folder of a run; nothing may have been printed yet.
+    pub(crate) fn adopt(&mut self, ctx: &Context) {
+        *self = Self::new(ctx.color, self.terminal, self.verbosity);
+        let home = ctx.env.home.as_deref().and_then(Path::to_str);
+        self.home =
+            home.map(|home| format!("{}{MAIN_SEPARATOR}", home.trim_end_matches(is_separator)));
     }
 
     pub(crate) fn is_verbose(&self) -> bool {
@@ -220,10 +227,19 @@ impl Printer {
         flushed
     }
 
+    /// Writes quoted paths as every other output does: errors of the library know no home folder.
+    fn shortened(&self, text: &str) -> String {
+        match &self.home {
+            Some(home) => text.replace(&format!("`{home}"), &format!("`~{MAIN_SEPARATOR}")),
+            None => text.to_owned(),
+        }
+    }
+
     /// Where stderr is closed there is nobody to tell, so its errors are dropped.
     fn say(&mut self, style: Style, label: &str, text: &str) {
         let indent = " ".repeat(label.len().min(4));
-        let text = clean::message(text.trim_end()).replace('\n', &format!("\n{indent}"));
+        let text =
+            clean::message(&self.shortened(text.trim_end())).replace('\n', &format!("\n{indent}"));
         let _ = self.out.flush();
         let _ = match label {
             "" => writeln!(self.err, "{text}"),

@@ -288,7 +288,7 @@ fn what_cannot_be_used_is_said() {
     exit code 2
     --- stderr
     error: the archive cannot be used
-      caused by: `[TEMP]/home/.local/share/backstory/archive.db` is damaged
+      caused by: `~/.local/share/backstory/archive.db` is damaged
       hint: `backstory sync --rebuild` saves what can be read and reads the agent's files again
     ");
     insta::assert_snapshot!(env.run(&["sync", "--rebuild"]).show(), @"

@@ -72,6 +72,19 @@ fn one_folder_that_cannot_be_read_is_named() {
     assert!(overview.contains("! `~/.gemini/tmp/till` cannot be read ("), "{overview}");
 }
 
+/// Errors of the archive name it as all other output does.
+#[test]
+fn an_archive_has_one_spelling() {
+    let env = TestEnv::new();
+    env.write("archive.db", "not a database, but long enough to be taken for one".repeat(50));
+    let path = env.home().join("archive.db");
+    let path = path.to_str().unwrap();
+    for args in [&["sessions", "--archive", path][..], &["archive", "info", "--archive", path]] {
+        let said = env.run(args).stderr;
+        assert!(said.contains("`~/archive.db`") && !said.contains("[TEMP]"), "{said}");
+    }
+}
+
 /// Whatever is typed, no control character, mark of direction or hidden character comes back.
 #[test]
 fn mistakes_are_repeated_without_what_could_lie() {

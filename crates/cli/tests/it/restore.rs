@@ -434,7 +434,7 @@ fn a_path_that_climbs_out_of_the_agents_folder_is_refused() {
         for more in [&[][..], &["--dry-run"]] {
             let run = env.run(&[&["--no-sync", "restore", SHOP], more].concat());
             assert_eq!(run.code, Some(2), "{}", run.stderr);
-            let named = format!("`[TEMP]/home/.gemini/tmp/shop/{below}` is not a path below");
+            let named = format!("`~/.gemini/tmp/shop/{below}` is not a path below");
             assert!(run.stderr.contains(&named), "{}", run.stderr);
         }
         assert!(!env.home().join(".gemini").exists() && !env.home().join(".bash_login").exists());
