@@ -12,7 +12,7 @@ use backstory_core::assemble::{ScannedSource};
 use backstory_core::content::{View};
 use backstory_core::discover::{Source, SourceKind};
 use backstory_core::export::events::{self, Choice};
-use backstory_core::export::gemini::{Fallback, write};
+use backstory_core::agent::gemini::{Fallback, write_native};
 use backstory_core::export::json;
 use backstory_core::fault::Faults;
 use backstory_core::model::EventType;
@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
     let loaded = gemini::load(&mut input).expect("memory can be read");
     assert_eq!(loaded.ids.len(), loaded.messages.len());
     let mut exported = Vec::new();
-    write(&loaded, &Fallback::default(), &mut input, &mut exported).expect("all spans are inside");
+    write_native(&loaded, &Fallback::default(), &mut input, &mut exported).expect("all spans are inside");
     let exported = String::from_utf8(exported).expect("an export is UTF-8");
     check(&exported).expect("an export is JSON");
 
@@ -59,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
     let everything = Options { thoughts: true, tool_output: true, info: true, only: Vec::new() };
     for assembled in &sessions {
         for view in [View::Current, View::Full] {
-            let messages = transcript(assembled, view, &Disk, &|_| None).expect("it was written");
+            let messages = Reader::new(Agents::default(), &Disk).transcript(assembled, view, &|_| None).expect("it was written");
             blocks(&messages, &everything);
             let mut document = Vec::new();
             json::write(&assembled.session, Bill::default(), &messages, &Table::embedded(), &mut document)

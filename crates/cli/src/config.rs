@@ -9,8 +9,8 @@ use backstory_core::read::bytes::{SETTINGS_LIMIT, read_text};
 use backstory_core::redact::Choice;
 use serde::Deserialize;
 
-use crate::args::Color;
 use crate::error::{Failure, Result};
+use crate::options::Color;
 use crate::output::path::tilde;
 
 const KEYS: &str = "known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, \

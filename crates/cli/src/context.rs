@@ -3,11 +3,12 @@
 //! They are read here and nowhere else; every command and the library get them as values. That is
 //! what lets tests, the demo and other front ends set them.
 
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anstream::ColorChoice;
+use backstory_core::agent::Agents;
+use backstory_core::discover::Discovery;
 use backstory_core::env::Env;
 use backstory_core::pricing::PriceRow;
 use backstory_core::project::Project;
@@ -19,11 +20,11 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
 use tempfile::TempDir;
 
-use crate::args::{Color, Global};
 pub(crate) use crate::config::Billing;
 use crate::config::{Config, Projects};
 use crate::demo;
 use crate::error::{Failure, Result};
+use crate::options::{Color, Global};
 use crate::output::path::tilde;
 
 /// Pins the clock, for tests: an RFC 3339 time.
@@ -72,15 +73,6 @@ pub(crate) struct Context {
     pub(crate) strict: bool,
     /// Holds the sample home of `--demo` for as long as the run lasts.
     demo: Option<TempDir>,
-}
-
-/// What is known of the terminal.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Terminal {
-    /// Whether a person reads stdout.
-    pub(crate) stdout: bool,
-    pub(crate) stderr: bool,
-    pub(crate) width: Option<usize>,
 }
 
 impl Context {
@@ -158,6 +150,11 @@ impl Context {
             Some(name) => name.to_owned(),
             None => self.now.to_zoned(self.zone.clone()).offset().to_string(),
         }
+    }
+
+    /// Finds the files of all agents in the given or the usual places.
+    pub(crate) fn discover(&self) -> Discovery {
+        Agents::default().discover_in(&self.env, &self.from, &self.roots)
     }
 
     /// A path as it is shown to people.
@@ -318,18 +315,5 @@ impl Demo {
         let nowhere = self.folder.path().join("system/settings.json");
         let vars = [("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), nowhere.into())];
         Env { home: Some(self.folder.path().to_owned()), vars: vars.into() }
-    }
-}
-
-impl Terminal {
-    pub(crate) fn look() -> Self {
-        let stdout = io::stdout().is_terminal();
-        let size = stdout.then(|| terminal_size::terminal_size_of(io::stdout())).flatten();
-        // Whoever sets it knows better, also where there is no terminal.
-        let columns = std::env::vars_os().find(|(name, _)| name == "COLUMNS");
-        let asked = columns.and_then(|(_, columns)| columns.to_str()?.parse().ok());
-        let seen = size.map(|(width, _)| usize::from(width.0));
-        let width = asked.or(seen).filter(|width| *width > 0);
-        Self { stdout, stderr: io::stderr().is_terminal(), width }
     }
 }

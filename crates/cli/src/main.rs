@@ -13,17 +13,18 @@ mod error;
 mod filters;
 mod interrupt;
 mod library;
+mod options;
 mod output;
 mod save;
-mod survey;
 mod watcher;
 
 use std::process::ExitCode;
 
 use args::Args;
-use context::{Context, Terminal};
+use clap::CommandFactory as _;
+use context::Context;
 use error::{Exit, Result};
-use output::Printer;
+use output::{Printer, Terminal};
 
 fn main() -> ExitCode {
     interrupt::listen();
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(exit) => return exit.into(),
     };
-    let color = args.global.color.unwrap_or(args::Color::Auto);
+    let color = args.global.color.unwrap_or(options::Color::Auto);
     let mut printer = Printer::new(color.into(), Terminal::look(), args.global.verbosity());
     match run(&args, &mut printer) {
         Ok(exit) => exit.into(),
@@ -49,8 +50,8 @@ fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     if ctx.must_write && ctx.is_demo() {
         ctx.archive.clone_from(&ctx.own_archive);
     }
-    printer.adopt(&ctx);
-    let exit = commands::run(&ctx, printer, args.command.as_ref());
+    printer.adopt(ctx.color, ctx.env.home.as_deref());
+    let exit = commands::run(&ctx, printer, args.command.as_ref(), Args::command);
     let printed = printer.flush();
     // An answer that found nothing, or that nobody reads to its end, captures all the same.
     if args.command.as_ref().is_none_or(commands::Command::reads) {

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let line = line?;
         let start = Instant::now();
         let query = Query::parse(&line, &now)?;
-        let hits = archive.matches(&query, &all, Order::Relevance, &|session| {
+        let hits = archive.matches(&query, &all.sessions, Order::Relevance, &|session| {
             query.filters.takes_session(session)
         })?;
         let asked = start.elapsed();

@@ -8,10 +8,10 @@ use std::path::Path;
 use backstory_core::agent::Agents;
 use backstory_core::archive::Archive;
 use backstory_core::collection::Collection;
-use backstory_core::content::{View, transcript};
+use backstory_core::content::View;
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::pricing::Table;
-use backstory_core::query::usage::session_costs;
+use backstory_core::query::Reports;
 use jiff::tz::TimeZone;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,14 +21,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let archive = Archive::of(&found)?;
     let all = Collection::new(&archive, found)?;
     let prices = Table::embedded();
-    archive.prepare(&TimeZone::UTC, &prices)?;
-    let costs = session_costs(&archive)?;
+    let costs = Reports::new(&archive, &TimeZone::UTC, &prices)?.session_costs()?;
     for session in &all.sessions {
         let row = SessionRow::new(session, costs.of(&session.id));
         println!("{}", serde_json::to_string(&row)?);
         if let Some(assembled) = archive.assembled(&session.id)?.filter(|_| with_messages) {
             let find = |id: &str| all.agent_session(id);
-            for message in transcript(&assembled, View::Full, &archive, &find)? {
+            for message in archive.reader().transcript(&assembled, View::Full, &find)? {
                 println!("  {}", serde_json::to_string(&MessageRow::new(&message, &prices))?);
             }
         }

@@ -133,7 +133,6 @@ fn with_process(name: &str, args: Option<&RawValue>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ToolStatus;
     use crate::tools::tool_name;
 
     #[test]
@@ -182,23 +181,9 @@ mod tests {
             ("ask_user", questions, "cancelled", "Which store?; Sure?"),
         ] {
             let call = ToolCall {
-                id: String::new(),
-                name: tool_name(name, None),
-                display_name: None,
-                description: None,
                 args: RawValue::from_string(args.to_owned()).ok(),
-                status: ToolStatus::Success,
-                recorded: true,
-                at: None,
                 output: Some(output.to_owned()),
-                error: None,
-                result_display: None,
-                markdown: false,
-                exit_code: None,
-                lines_added: None,
-                lines_removed: None,
-                agent_session: None,
-                is_powershell: false,
+                ..ToolCall::new(String::new(), tool_name(name, None))
             };
             assert_eq!(argument(&call).as_deref(), Some(want), "{name}");
         }

@@ -66,6 +66,11 @@ impl Source {
         self.folder.as_deref()
     }
 
+    /// Returns whether it is on the disk, as far as the archive has seen.
+    pub fn is_live(&self) -> bool {
+        self.archived.as_ref().is_none_or(|archived| archived.state == SourceState::Live)
+    }
+
     /// Returns whether the agent has written another file in its place.
     pub fn is_replaced(&self) -> bool {
         self.archived.as_ref().is_some_and(|archived| archived.state == SourceState::Replaced)

@@ -8,6 +8,7 @@ pub mod clean;
 pub mod collection;
 pub mod content;
 pub mod discover;
+pub mod doctor;
 pub mod env;
 pub mod export;
 pub mod facts;

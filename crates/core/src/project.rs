@@ -65,6 +65,19 @@ pub struct Project {
 }
 
 impl Project {
+    /// Returns whether it is meant by its name, a part of its path, or the beginning of its hash; case does
+    /// not matter.
+    pub fn matches(&self, wanted: &str) -> bool {
+        let wanted = wanted.to_lowercase();
+        let trimmed = wanted.trim_end_matches(['/', '\\']);
+        let has = |text: &str| text.to_lowercase().contains(trimmed);
+        has(&self.name)
+            || self.path.as_deref().is_some_and(has)
+            || self.dir.as_deref().is_some_and(|dir| dir.to_lowercase() == wanted)
+            || (wanted.len() >= 4
+                && self.hash.as_deref().is_some_and(|hash| hash.starts_with(&wanted)))
+    }
+
     /// What stands for it where its path is asked for: the path, or the label.
     pub fn key(&self) -> &str {
         self.path.as_deref().unwrap_or(&self.name)

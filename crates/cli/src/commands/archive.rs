@@ -4,9 +4,9 @@ use backstory_core::archive::{Archive, ArchiveError, Foreign, Info, Machine};
 use backstory_core::export::json::Time;
 use serde::Serialize;
 
-use super::export::target::check_place;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
+use crate::library::check_place;
 use crate::library::{self, cannot_open};
 use crate::output::number::{bytes, count, date, percent, plural};
 use crate::output::{Column, Printer, Table};

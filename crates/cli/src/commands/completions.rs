@@ -1,7 +1,5 @@
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::args::Args;
 use crate::error::{Exit, Result};
 use crate::output::Printer;
 
@@ -17,10 +15,14 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(super) fn run(printer: &mut Printer, args: &Completions) -> Result<Exit> {
+pub(super) fn run(
+    printer: &mut Printer,
+    args: &Completions,
+    mut program: clap::Command,
+) -> Result<Exit> {
     // Made in memory first: the generator panics when its output fails.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "backstory", &mut script);
+    clap_complete::generate(args.shell, &mut program, "backstory", &mut script);
     let mut out = printer.data()?;
     out.write_all(&script)?;
     out.flush()?;

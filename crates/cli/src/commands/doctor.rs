@@ -3,6 +3,7 @@ use std::io;
 use std::path::Path;
 
 use anstyle::Style;
+use backstory_core::doctor::{Deletion, Fault, Problem, Report, Retention, Survey};
 use backstory_core::id::is_uuid;
 
 use crate::context::Context;
@@ -10,9 +11,6 @@ use crate::error::{Exit, Result};
 use crate::library::{Library, cannot_open};
 use crate::output::number::{bytes, count, date, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
-use crate::survey::Survey;
-use crate::survey::keeping::HOOK;
-use crate::survey::report::{Deletion, Fault, Problem, Report, Retention};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,11 +34,13 @@ const SHOWN: usize = 20;
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Exit> {
     let library = Library::open(ctx, printer, &[])?;
-    let survey = Survey::new(&library)?;
+    let survey = Survey::new(&library.archive, &library.all).map_err(cannot_open)?;
     let mut report = Report::new(&survey, &ctx.env, ctx.now);
     if let Some(path) = library.archive.path() {
         let info = library.archive.info().map_err(cannot_open)?;
-        report.keep(&ctx.env, path.display().to_string(), &info, super::watch::is_running(path));
+        let is_watched = super::watch::is_running(path);
+        let agents = library.archive.agents();
+        report.add_archive(agents, &ctx.env, path.display().to_string(), &info, is_watched);
     }
     if ctx.json {
         printer.json(&report)?;
@@ -391,7 +391,7 @@ impl Page<'_> {
                 self.path(&advice.settings_file)
             ),
         )?;
-        HOOK.lines().try_for_each(|line| self.printer.line(format!("    {line}")))
+        advice.settings_text.lines().try_for_each(|line| self.printer.line(format!("    {line}")))
     }
 
     fn when(&self, deletion: &Deletion) -> (String, String) {

@@ -1,6 +1,3 @@
-use clap::CommandFactory;
-
-use crate::args::Args;
 use crate::error::{Exit, Failure, Result};
 use crate::output::Printer;
 
@@ -14,8 +11,7 @@ pub(crate) struct Man {
     command: Option<String>,
 }
 
-pub(super) fn run(printer: &mut Printer, args: &Man) -> Result<Exit> {
-    let mut program = Args::command();
+pub(super) fn run(printer: &mut Printer, args: &Man, mut program: clap::Command) -> Result<Exit> {
     program.build();
     let command = match &args.command {
         None => program,

@@ -36,7 +36,6 @@ use backstory_core::collection::{Collection, NotOne};
 use backstory_core::discover::{Discovery, Problem, SearchedPlace};
 use backstory_core::facts::Contents;
 use backstory_core::model::{Session, SessionKind};
-use backstory_core::pricing::{PricingError, Table};
 use backstory_core::query;
 
 use crate::context::Context;
@@ -100,7 +99,13 @@ impl Command {
     }
 }
 
-pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command>) -> Result<Exit> {
+/// Runs a command; `program` describes all of them.
+pub(crate) fn run(
+    ctx: &Context,
+    printer: &mut Printer,
+    command: Option<&Command>,
+    program: fn() -> clap::Command,
+) -> Result<Exit> {
     match command {
         None => overview::run(ctx, printer),
         Some(Command::Sessions(args)) => sessions::run(ctx, printer, args),
@@ -127,8 +132,8 @@ pub(crate) fn run(ctx: &Context, printer: &mut Printer, command: Option<&Command
         Some(Command::Archive(args)) => archive::run(ctx, printer, args),
         Some(Command::Redact(args)) => redact::run(ctx, printer, args),
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
-        Some(Command::Completions(args)) => completions::run(printer, args),
-        Some(Command::Man(args)) => man::run(printer, args),
+        Some(Command::Completions(args)) => completions::run(printer, args, program()),
+        Some(Command::Man(args)) => man::run(printer, args, program()),
     }
 }
 
@@ -188,29 +193,6 @@ fn ambiguous(all: &Collection, wanted: &str, candidates: &[String]) -> Failure {
         0 => failure,
         more => failure.hint(format!("and {more} more")),
     }
-}
-
-/// The price table that comes with the program, with the user's own rows on top.
-pub(crate) fn prices(ctx: &Context) -> Result<Table> {
-    let mut table = Table::embedded();
-    let bad = |name: &str, error: PricingError| {
-        Failure::new(format!("cannot use the prices of `{name}`"))
-            .because(error)
-            .hint("docs/pricing.md shows the forms: our own, or LiteLLM's JSON")
-    };
-    if !ctx.prices.is_empty() {
-        table = table
-            .with_rows(ctx.prices.clone(), "the config file")
-            .map_err(|error| bad("[[prices]] in the config file", error))?;
-    }
-    if let Some(file) = &ctx.pricing {
-        let name = ctx.show(file);
-        let text = std::fs::read_to_string(file).map_err(|error| {
-            Failure::new(format!("cannot read the prices of `{name}`")).because(error)
-        })?;
-        table = table.with_file(&text, &name).map_err(|error| bad(&name, error))?;
-    }
-    Ok(table)
 }
 
 /// The ids of the sessions that a count is narrowed to; none for all.

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use backstory_core::archive::Sizes;
 use backstory_core::discover::Discovery;
+use backstory_core::doctor::{Deletion, Problem, Report, SearchedPlace, Survey};
 use backstory_core::export::json::{SessionRow, Time, UsageRow};
 use backstory_core::model::Session;
 use backstory_core::pricing::Bill;
 use backstory_core::query::Filter;
-use backstory_core::query::overview::{Overview, overview};
+use backstory_core::query::overview::Overview;
 use backstory_core::query::projects::{ProjectAnswer, projects};
 use backstory_core::query::usage::{Costs, Sum};
 use jiff::SignedDuration;
@@ -18,12 +19,10 @@ use serde::Serialize;
 use super::projects::Row as ProjectRow;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::library::Library;
+use crate::library::{Library, cannot_open};
 use crate::output::chart::bar;
 use crate::output::number::{count, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
-use crate::survey::Survey;
-use crate::survey::report::{Deletion, Problem, Report, SearchedPlace};
 
 /// The days that are looked back on, today included.
 const DAYS: i64 = 7;
@@ -87,10 +86,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     super::require_given(ctx)?;
     let library = Library::open(ctx, printer, &[])?;
     let all = &library.all;
-    let survey = Survey::new(&library)?;
+    let survey = Survey::new(&library.archive, &library.all).map_err(cannot_open)?;
     let report = Report::new(&survey, &ctx.env, ctx.now);
     let now = ctx.now.to_zoned(ctx.zone.clone());
-    let lately = overview(&library.archive, all, &library.prices, &now, DAYS)
+    let lately = library
+        .reports()
+        .and_then(|reports| reports.overview(all, &now, DAYS))
         .map_err(super::cannot_count)?;
     let lately = lately.ok_or_else(|| Failure::new("the clock is out of its range"))?;
     let listed = all.listed();
@@ -103,10 +104,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     };
     let projects = projects(all, sizes, &costs, &Filter::default());
     let at_risk: Vec<&Deletion> = report.deletions.iter().filter(|d| d.resumable).collect();
-    let faults = FaultsRow {
-        files: survey.files.iter().filter(|file| file.fault_count() > 0).count(),
-        records: report.fault_count,
-    };
+    let faults = FaultsRow { files: survey.faulty_files(), records: report.fault_count };
     let is_faulty = faults.records > 0;
     if ctx.json {
         printer.json(&Document {
@@ -127,8 +125,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
             looked: &report.looked,
             roots: &report.roots,
         })?;
-    } else if survey.files.is_empty() {
-        empty(ctx, printer, survey.found, survey.only_antigravity())?;
+    } else if survey.is_empty() {
+        empty(ctx, printer, &library.all.found, survey.only_antigravity())?;
     } else {
         let mut page = Page { ctx, printer };
         page.lately(&lately)?;

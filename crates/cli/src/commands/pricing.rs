@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::Library;
+use crate::library::prices;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
@@ -63,7 +64,7 @@ struct Alias<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Result<Exit> {
     super::require_given(ctx)?;
-    let prices = super::prices(ctx)?;
+    let prices = prices(ctx)?;
     let library = Library::open(ctx, printer, &[])?;
     let used = models(&library.archive).map_err(super::cannot_count)?;
     let unpriced: Vec<String> =

@@ -1,12 +1,9 @@
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use backstory_core::collection::Collection;
 use backstory_core::export::json::{Time, UsageRow};
 use backstory_core::file::Existing;
 use backstory_core::pricing::Bill;
-use backstory_core::projects::{Search, find_projects};
 use backstory_core::query::projects::{ProjectAnswer, projects, unresolved};
 use backstory_core::read::bytes::{SETTINGS_LIMIT, read_text};
 use serde::Serialize;
@@ -16,6 +13,7 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
 use crate::library::Library;
+use crate::library::locate_projects;
 use crate::output::number::{bytes, count, json_time, plural, relative};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
@@ -31,12 +29,6 @@ Examples:
 How a path is known (PROOF): `project_root` and `registry` are Gemini CLI's own notes; `directories`
 and `session_context` are recorded in a session; `hash` is a folder whose hash is the recorded one;
 `tool_paths` is a guess from the paths tools worked on; `link` is your word.";
-
-/// How long a search for folders may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How many levels deep it goes.
-const DEPTH: usize = 4;
 
 /// List projects: names, paths, and how each path is known
 ///
@@ -79,7 +71,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
     let mut library = Library::open(ctx, printer, &args.filters.project)?;
     if args.scan {
         let open = unresolved(&library.all).len() as u64;
-        let found = scan(ctx, &library.all);
+        let found = locate_projects(ctx, &library.all);
         printer.note(format!(
             "{} of {} found.",
             count(found.len() as u64),
@@ -115,22 +107,6 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
         ));
     }
     Ok(super::strictly(ctx, &library))
-}
-
-/// Looks for the folders of projects that nothing has named.
-pub(crate) fn scan(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
-    let hashes = unresolved(all);
-    if hashes.is_empty() {
-        return Vec::new();
-    }
-    let home = ctx.env.home.as_deref();
-    let usual = home.into_iter().flat_map(|home| {
-        let below = ["", "dev", "projects", "src", "code", "work"];
-        below.map(|name| if name.is_empty() { home.to_owned() } else { home.join(name) })
-    });
-    let roots = ctx.projects.scan.clone().unwrap_or_else(|| usual.collect());
-    let end = Instant::now() + PATIENCE;
-    find_projects(&hashes, &Search { roots, depth: DEPTH }, &|| Instant::now() < end)
 }
 
 fn print(

@@ -1,7 +1,9 @@
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use backstory_core::agent::lifecycle::ResumeCommand;
 use backstory_core::clean::is_unsafe;
 use backstory_core::id::is_uuid;
 use backstory_core::model::SessionKind;
@@ -11,8 +13,6 @@ use super::restore::Prepared;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::output::Printer;
-
-const PROGRAM: &str = "gemini";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,9 @@ struct Document<'a> {
     schema: &'static str,
     session: &'a str,
     folder: &'a str,
-    command: [&'a str; 3],
+    command: Vec<&'a str>,
+    /// Variables that the agent needs to find the session.
+    environment: BTreeMap<&'static str, &'a Path>,
     gemini_cli_home: Option<&'a Path>,
     /// Whether its files must be restored first.
     restore: bool,
@@ -55,7 +57,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
     let (library, assembled) = super::open_session(ctx, printer, &args.session)?;
     let session = &assembled.session;
     if session.kind != SessionKind::Main || !is_uuid(&session.id) {
-        return Err(Failure::new(format!("Gemini CLI cannot resume `{}`", session.id))
+        let agent = library.archive.agents().get(&session.agent);
+        let agent = agent.map_or("the agent", |agent| agent.name());
+        return Err(Failure::new(format!("{agent} cannot resume `{}`", session.id))
             .because(match session.kind {
                 SessionKind::Main => "its file has no session id".to_owned(),
                 kind => format!("it is a {}", kind.name()),
@@ -65,10 +69,17 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
     let id = prepared.assembled.session.id.clone();
     let folder = folder(ctx, &prepared)?;
-    let home = home(ctx, &prepared)?;
+    let agent = prepared.agent.name();
+    let resume = prepared.lifecycle.resume(&id, &prepared.plan, &ctx.env).map_err(|why| {
+        let folder = ctx.show(&prepared.plan.folder);
+        Failure::new(format!("{agent} would not find the session where it is"))
+            .because(format!("`{folder}` {why}"))
+    })?;
     let is_there = prepared.is_there(ctx)?;
+    let not_installed = |why| not_installed(agent, &resume, why);
     if args.print {
-        let command = [PROGRAM, "--resume", &id];
+        let arguments = resume.arguments.iter().map(String::as_str);
+        let command: Vec<&str> = std::iter::once(resume.program).chain(arguments).collect();
         if ctx.json {
             return printer
                 .json(&Document {
@@ -76,7 +87,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
                     session: &id,
                     folder: &folder,
                     command,
-                    gemini_cli_home: home.as_deref(),
+                    gemini_cli_home: variable(&resume, "GEMINI_CLI_HOME"),
+                    environment: resume
+                        .variables
+                        .iter()
+                        .map(|(name, value)| (*name, &**value))
+                        .collect(),
                     restore: !is_there,
                 })
                 .map(|()| Exit::Fine)
@@ -89,39 +105,46 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
             steps.push(format!("backstory restore {id}{}", moved.unwrap_or_default()));
         }
         steps.push(format!("cd {quoted}"));
-        let home = home.map(|home| format!("GEMINI_CLI_HOME={} ", quote(home.as_os_str())));
-        steps.push(home.unwrap_or_default() + &command.join(" "));
+        let set = |(name, value): &(&str, PathBuf)| format!("{name}={} ", quote(value.as_os_str()));
+        let variables: String = resume.variables.iter().map(set).collect();
+        steps.push(variables + &command.join(" "));
         printer.line(steps.join(" && "))?;
         return Ok(Exit::Fine);
     }
     if !is_there {
         // Nothing is written for a program that is not there.
-        if !is_installed(ctx) {
-            return Err(not_installed("it is in none of the folders of `PATH`"));
+        if !is_installed(ctx, resume.program) {
+            return Err(not_installed("it is in none of the folders of `PATH`".into()));
         }
         prepared.write(ctx, printer, false, false)?;
         printer.note("Its files were restored first.");
     }
-    let mut command = Command::new(PROGRAM);
-    command.args(["--resume", &id]).current_dir(&folder);
-    if let Some(home) = home {
-        command.env("GEMINI_CLI_HOME", home);
-    }
+    let mut command = Command::new(resume.program);
+    command.args(&resume.arguments).current_dir(&folder);
+    command.envs(resume.variables.iter().map(|(name, value)| (name, value)));
     printer.flush()?;
-    start(&mut command).map_err(not_installed)
+    start(&mut command).map_err(|error| not_installed(error.into()))
 }
 
-fn not_installed(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Failure {
-    Failure::new(format!("cannot run `{PROGRAM}`"))
+fn variable<'a>(resume: &'a ResumeCommand, name: &str) -> Option<&'a Path> {
+    resume.variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_path())
+}
+
+fn not_installed(
+    agent: &str,
+    resume: &ResumeCommand,
+    why: Box<dyn std::error::Error + Send + Sync>,
+) -> Failure {
+    Failure::new(format!("cannot run `{}`", resume.program))
         .because(why)
-        .hint("Gemini CLI must be installed: `npm install -g @google/gemini-cli`")
+        .hint(format!("{agent} must be installed: `{}`", resume.install))
 }
 
-fn is_installed(ctx: &Context) -> bool {
+fn is_installed(ctx: &Context, program: &str) -> bool {
     let path = ctx.env.vars.get("PATH").cloned().unwrap_or_default();
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
     std::env::split_paths(&path)
-        .any(|folder| endings.iter().any(|end| folder.join(format!("{PROGRAM}{end}")).is_file()))
+        .any(|folder| endings.iter().any(|end| folder.join(format!("{program}{end}")).is_file()))
 }
 
 /// Where the project is.
@@ -138,17 +161,6 @@ fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
         );
     }
     Ok(project.clone())
-}
-
-/// The home that Gemini CLI must be told to find the session; none where it is the usual one.
-fn home(ctx: &Context, prepared: &Prepared) -> Result<Option<PathBuf>> {
-    let usual = ctx.env.var("GEMINI_CLI_HOME").map(PathBuf::from).or_else(|| ctx.env.home.clone());
-    match prepared.plan.root.as_deref() {
-        Some(root) if usual.is_some_and(|home| home.join(".gemini") == root) => Ok(None),
-        Some(root) if root.ends_with(".gemini") => Ok(root.parent().map(Path::to_owned)),
-        _ => Err(Failure::new("Gemini CLI would not find the session where it is")
-            .because(format!("`{}` is in no `.gemini` folder", ctx.show(&prepared.plan.folder)))),
-    }
 }
 
 #[cfg(unix)]

@@ -76,7 +76,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
     let ids = super::counted(all, wanted.as_ref(), &args.kind);
     let mut commands = query::Commands::new(filter.period, args.full);
     library
-        .each(&ids, |assembled| commands.add(&assembled, &library.archive))
+        .each(&ids, |assembled| commands.add(&assembled, library.archive.reader()))
         .map_err(|error| Failure::new("cannot read the commands").because(error))?;
     let mut rows = commands.rows();
     let format = args.format.or_json(ctx.json);

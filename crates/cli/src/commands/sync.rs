@@ -9,7 +9,6 @@ use crate::error::{Exit, Failure, Result};
 use crate::library::{self, cannot_open};
 use crate::output::Printer;
 use crate::output::number::{bytes, count, plural};
-use crate::survey;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,7 +63,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     if archive.is_read_only() {
         return Err(not_writable(ctx, &path));
     }
-    let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+    let found = ctx.discover();
     let machine = args.machine.as_deref().map_or(Machine::This(&ctx.machine), Machine::Other);
     let (synced, captured) = read_and_capture(ctx, printer, &mut archive, found, machine)?;
     let texted = library::index(printer, &mut archive)?;
@@ -92,7 +91,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
 /// Fills an archive that was not there before, for commands that only look at it.
 pub(super) fn fill(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<()> {
     let mut archive = library::open_archive_at(ctx, printer, path)?;
-    let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+    let found = ctx.discover();
     read_and_capture(ctx, printer, &mut archive, found, Machine::This(&ctx.machine))?;
     Ok(())
 }
@@ -120,7 +119,7 @@ fn read_and_capture(
         if captured.changed == 0 {
             break;
         }
-        found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+        found = ctx.discover();
     }
     Ok(done.unwrap_or_default())
 }

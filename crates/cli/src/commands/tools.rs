@@ -136,7 +136,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
         let ids = super::counted(all, question.sessions.as_ref(), &args.kind);
         let mut failures = Failures::new(filter.period);
         library
-            .each(&ids, |assembled| failures.add(&assembled, &library.archive))
+            .each(&ids, |assembled| failures.add(&assembled, library.archive.reader()))
             .map_err(|error| Failure::new("cannot read the errors").because(error))?;
         Ok::<_, Failure>(failures.rows())
     };

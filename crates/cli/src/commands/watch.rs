@@ -8,7 +8,6 @@ use backstory_core::archive::{ArchiveError, Captured, Synced};
 use backstory_core::discover::Discovery;
 use backstory_core::model::{Session, State};
 use backstory_core::pricing::Bill;
-use backstory_core::query::usage::session_costs;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -18,7 +17,6 @@ use crate::error::{Exit, Failure, Result};
 use crate::library::{self, Library, cannot_open};
 use crate::output::number::{json_time, plural};
 use crate::output::{Line, Printer, style};
-use crate::survey;
 use crate::watcher::Watcher;
 
 const EXAMPLES: &str = "\
@@ -100,7 +98,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
         return Err(sync::not_writable(ctx, &path));
     }
     let _sign = hang_out_sign(&path);
-    let look = || survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+    let look = || ctx.discover();
     let mut found = look();
     let mut watcher = Watcher::new(look, &found, args.poll.map(Duration::from_secs));
     let mut library = Library::of_archive(ctx, archive, Discovery::default())?;
@@ -158,7 +156,7 @@ fn refresh(
     let progress = printer.progress(found.sources.len());
     let synced = library.refresh(ctx, found, &|_| progress.tick())?;
     let captured = library.archive.capture(&[], None, &|_| {})?;
-    let costs = session_costs(&library.archive)?;
+    let costs = library.reports()?.session_costs()?;
     let mark = |session: &Session| Mark {
         is_live: session.state == State::Live,
         updated: session.updated,

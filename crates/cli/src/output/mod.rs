@@ -13,9 +13,11 @@ mod progress;
 pub(crate) mod rows;
 pub(crate) mod style;
 mod table;
+mod terminal;
 
 pub(crate) use backstory_core::{clean, number};
 pub(crate) use line::Line;
 pub(crate) use printer::{Printer, Verbosity};
 pub(crate) use progress::Progress;
 pub(crate) use table::{Cell, Column, Table, cut};
+pub(crate) use terminal::Terminal;

@@ -9,10 +9,10 @@ use anstyle::Style;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr;
 
+use super::Terminal;
 use super::escape::Escaping;
 use super::rows::{Format, Rows};
 use super::{Line, Progress, Table, clean, style};
-use crate::context::{Context, Terminal};
 use crate::error::Failure;
 
 /// How much is said on stderr.
@@ -49,9 +49,9 @@ impl Printer {
     }
 
     /// Adopts the colours and the home folder of a run; nothing may have been printed yet.
-    pub(crate) fn adopt(&mut self, ctx: &Context) {
-        *self = Self::new(ctx.color, self.terminal, self.verbosity);
-        let home = ctx.env.home.as_deref().and_then(Path::to_str);
+    pub(crate) fn adopt(&mut self, color: ColorChoice, home: Option<&Path>) {
+        *self = Self::new(color, self.terminal, self.verbosity);
+        let home = home.and_then(Path::to_str);
         self.home =
             home.map(|home| format!("{}{MAIN_SEPARATOR}", home.trim_end_matches(is_separator)));
     }

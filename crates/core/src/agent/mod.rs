@@ -4,14 +4,20 @@
 //! again from where the scan found them. Everything else works on facts: nothing outside this
 //! module names an agent.
 
+mod attached;
 pub mod backstory;
 pub mod gemini;
+pub mod lifecycle;
+pub mod native;
 mod registry;
 
 use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 
+pub use attached::attached;
+pub use lifecycle::Lifecycle;
+pub use native::NativeFormat;
 pub use registry::Agents;
 
 use crate::assemble::{Part, SessionFacts};
@@ -80,6 +86,16 @@ pub trait Agent: Sync + Debug {
 
     /// Learns which projects the agent's folders belong to.
     fn learn_folder(&self, _folder: &Path, _projects: &mut Projects) {}
+
+    /// Returns the agent's own form of a session, where another installation of it can import one.
+    fn native_format(&self) -> Option<&dyn NativeFormat> {
+        None
+    }
+
+    /// Returns what the agent does with its files later; none if it leaves them alone.
+    fn lifecycle(&self) -> Option<&dyn Lifecycle> {
+        None
+    }
 
     /// Extracts hints at the project folder of sessions from their text.
     fn hints(&self, _source: &Source, _part: &PartFacts, _bytes: &dyn Bytes) -> SessionHints {

@@ -1,8 +1,9 @@
 //! The agents that a program can read.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Agent, gemini};
+use crate::assemble::Part;
 use crate::discover::Discovery;
 use crate::env::Env;
 use crate::model::AgentId;
@@ -36,6 +37,14 @@ impl Agents {
         self.iter().find(|agent| agent.id() == *id)
     }
 
+    /// Gives parts of a group sessions of their own, by the rules of their agent.
+    pub fn refine(self, group: &str, parts: &mut [Part<'_>]) {
+        let agent = parts.first().and_then(|part| self.get(&part.source.agent));
+        if let Some(agent) = agent {
+            agent.refine(group, parts);
+        }
+    }
+
     /// Finds the files of all agents in their usual places.
     pub fn discover(self, env: &Env) -> Discovery {
         let mut all = Discovery::default();
@@ -53,6 +62,29 @@ impl Agents {
             all.add(agent.discover_at(path));
         }
         all.settle();
+        all
+    }
+
+    /// Finds files in the given places, or, without any, in the usual ones and in `roots`.
+    pub fn discover_in(self, env: &Env, given: &[PathBuf], roots: &[PathBuf]) -> Discovery {
+        let mut all = Discovery::default();
+        if given.is_empty() {
+            all.add(self.discover(env));
+            for root in roots {
+                let mut found = self.discover_at(root);
+                for place in &mut found.looked {
+                    "`roots` in the config file".clone_into(&mut place.why);
+                }
+                all.add(found);
+            }
+        } else {
+            for path in given {
+                all.add(self.discover_at(path));
+            }
+        }
+        all.settle();
+        all.roots.sort();
+        all.roots.dedup();
         all
     }
 

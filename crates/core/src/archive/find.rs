@@ -11,11 +11,9 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::text::BITS;
 use super::{Archive, ArchiveError};
 use crate::assemble::MessageEntry;
-use crate::collection::Collection;
-use crate::content::excerpt;
 use crate::model::{Message, Session};
 use crate::search::{
-    Extent, Fields, Filters, Finder, Found, Node, Query, SourceSummary, Term, Where,
+    Extent, Fields, Filters, Finder, Found, MessageTraits, Node, Query, Term, Where,
 };
 
 /// What comes first.
@@ -64,8 +62,8 @@ pub struct TextRow {
 }
 
 impl TextRow {
-    pub fn about(&self) -> SourceSummary<'_> {
-        SourceSummary {
+    pub fn about(&self) -> MessageTraits<'_> {
+        MessageTraits {
             at: self.at,
             kind: Cow::Borrowed(&self.kind),
             fate: Cow::Borrowed(&self.fate),
@@ -84,11 +82,12 @@ const TIES: usize = 200;
 const COLUMNS: &str = "message, at, kind, fate, model, tools, capped";
 
 impl Archive {
-    /// All messages that fit, in order. `takes` says which sessions are meant.
+    /// Returns all messages that match, in order. `all` are the sessions by id, `takes` says which of them
+    /// are meant.
     pub fn matches<'a>(
         &self,
         query: &Query,
-        all: &'a Collection,
+        all: &'a [Session],
         order: Order,
         takes: &dyn Fn(&Session) -> bool,
     ) -> Result<Vec<Match<'a>>, ArchiveError> {
@@ -191,7 +190,7 @@ impl Archive {
     /// The sessions that are meant, by their numbers in the index.
     fn numbered<'a>(
         &self,
-        all: &'a Collection,
+        all: &'a [Session],
         takes: &dyn Fn(&Session) -> bool,
     ) -> Result<HashMap<i64, &'a Session>, ArchiveError> {
         let mut find = self.db.prepare("SELECT number, session FROM texted")?;
@@ -199,7 +198,8 @@ impl Archive {
         let mut out = HashMap::default();
         while let Some(row) = rows.next()? {
             let id = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
-            if let Some(session) = all.get(id).filter(|session| takes(session)) {
+            let session = all.binary_search_by(|session| session.id.as_str().cmp(id)).ok();
+            if let Some(session) = session.map(|at| &all[at]).filter(|session| takes(session)) {
                 out.insert(row.get(0)?, session);
             }
         }
@@ -243,7 +243,7 @@ impl Archive {
         self.each_assembled(&ids, |assembled| {
             let Some(session) = by_id.get(assembled.session.id.as_str()) else { return Ok(()) };
             let listed: Vec<&MessageEntry> = assembled.listed().collect();
-            let Ok(messages) = excerpt(&assembled, &listed, self) else {
+            let Ok(messages) = self.reader().excerpt(&assembled, &listed) else {
                 self.pass_over();
                 return Ok(());
             };
@@ -251,7 +251,7 @@ impl Archive {
             for (at, message) in messages.iter().enumerate() {
                 let tools: Vec<&str> =
                     message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
-                let about = SourceSummary {
+                let about = MessageTraits {
                     at: message.at,
                     kind: message.kind.name().into(),
                     fate: message.fate.name().into(),
@@ -308,7 +308,7 @@ impl Archive {
             }
             let places = listed.iter().zip(near).filter(|(_, near)| *near);
             let places: Vec<&MessageEntry> = places.map(|(placed, _)| *placed).collect();
-            if let Ok(messages) = excerpt(&assembled, &places, self) {
+            if let Ok(messages) = self.reader().excerpt(&assembled, &places) {
                 out.insert(id.clone(), messages);
             }
             Ok(())

@@ -52,11 +52,12 @@ pub use import::{Foreign, Imported};
 pub use ledger::sums_suffice;
 pub use machine::{MachineId, named as machine_named};
 pub use rebuild::{Rebuild, Rebuilt};
-pub use sessions::{Chats, FaultCount, FileRow, Sizes};
+pub use sessions::{FaultCount, FileRow, FolderSessions, Sizes};
 pub use sync::{Exclude, Machine, Setup, Synced};
 pub use text::Texted;
 
 use crate::agent::Agents;
+use crate::content::Reader;
 use crate::discover::Discovery;
 use crate::pricing::Table;
 use crate::projects::ProjectHints;
@@ -179,6 +180,16 @@ impl Archive {
         Ok(archive)
     }
 
+    /// Returns a reader of the text of its sessions.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(self.agents, self)
+    }
+
+    /// Returns the agents whose files it reads.
+    pub fn agents(&self) -> Agents {
+        self.agents
+    }
+
     /// Where it is; none for one in memory.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -189,8 +200,8 @@ impl Archive {
         self.read_only
     }
 
-    /// Teaches SQL what the reports need: days of a zone, and what a call cost.
-    pub fn prepare(&self, zone: &TimeZone, prices: &Table) -> Result<(), ArchiveError> {
+    /// Registers the SQL functions that the reports need: days of a zone, and what a call cost.
+    pub(crate) fn prepare(&self, zone: &TimeZone, prices: &Table) -> Result<(), ArchiveError> {
         functions::define(&self.db, zone, prices)?;
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::{Archive, ArchiveError, codec};
 use crate::assemble::{ScannedSource, SessionFacts, from_prompts};
 use crate::discover::{Source, SourceKind};
 use crate::facts::{Contents, SourceSummary};
-use crate::model::{Session, State};
+use crate::model::{AgentId, Session, State};
 use crate::projects::{ProjectHints, Projects};
 
 /// A source and what is known of it without reading it.
@@ -27,8 +27,8 @@ pub struct FileRow {
 /// Sizes of files by path, of all versions together.
 pub type Sizes = HashMap<PathBuf, u64>;
 
-/// Session files and what they hold, by the agent's folder for their project.
-pub type Chats = BTreeMap<PathBuf, Vec<(PathBuf, Contents)>>;
+/// Session files and their contents, by the agent and its folder for their project.
+pub type FolderSessions = BTreeMap<(AgentId, PathBuf), Vec<(PathBuf, Contents)>>;
 
 /// How much could not be read, or not be believed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -133,21 +133,21 @@ impl Archive {
         Ok(out)
     }
 
-    /// Returns the session files that are there, with what they hold, of each folder in which one is not
-    /// captured as it is.
-    pub fn uncaptured_chats(&self) -> Result<Chats, ArchiveError> {
+    /// Returns the session files that are there, of each folder in which one is not captured as it is.
+    pub fn uncaptured_sessions(&self) -> Result<FolderSessions, ArchiveError> {
         let mut statement = self.db.prepare(&format!(
-            "SELECT folder, path, about FROM sources WHERE state = 'live' AND kind = ?1
+            "SELECT folder, path, about, agent FROM sources WHERE state = 'live' AND kind = ?1
              AND folder IN (SELECT folder FROM sources WHERE {UNCAPTURED})"
         ))?;
         let mut rows = statement.query([SourceKind::Conversation.key()])?;
-        let mut out = Chats::new();
+        let mut out = FolderSessions::new();
         while let Some(row) = rows.next()? {
             let (folder, path): (String, String) = (row.get(0)?, row.get(1)?);
             let about = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
             let about: SourceSummary =
                 postcard::from_bytes(about).map_err(|_| ArchiveError::Stored(path.clone()))?;
-            out.entry(folder.into()).or_default().push((path.into(), about.contents));
+            let agent = AgentId::new(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?);
+            out.entry((agent, folder.into())).or_default().push((path.into(), about.contents));
         }
         Ok(out)
     }

@@ -13,7 +13,6 @@ use super::fingerprint::Look;
 use super::stamp::Stamp;
 use super::{Archive, ArchiveError, ledger};
 use crate::assemble::{MessageEntry, SessionFacts};
-use crate::content::excerpt;
 use crate::facts::Span;
 use crate::id::is_uuid;
 use crate::model::{Message, Session};
@@ -329,7 +328,10 @@ impl Batch<'_> {
             let (now, later) = rest.split_at(count);
             rest = later;
             let placed: Vec<&MessageEntry> = now.iter().map(|(placed, ..)| *placed).collect();
-            let read = excerpt(assembled, &placed, self.archive)
+            let read = self
+                .archive
+                .reader()
+                .excerpt(assembled, &placed)
                 .map_err(|error| ArchiveError::Read(assembled.session.id.clone(), error))?;
             let mut numbers: HashMap<&str, (i64, i64)> = now
                 .iter()

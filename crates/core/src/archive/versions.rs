@@ -21,7 +21,7 @@ use super::web;
 use super::{Archive, ArchiveError};
 use crate::agent::{Agents, Detail};
 use crate::assemble::{ScannedSource, SessionFacts, assemble};
-use crate::content::{View, transcript};
+use crate::content::{Reader, View};
 use crate::discover::{SourceKind, SourceState};
 use crate::facts::{Contents, PromptLine, SourceFacts};
 use crate::model::Usage;
@@ -188,12 +188,18 @@ fn words(
     scanned: ScannedSource,
 ) -> Result<Words, ArchiveError> {
     let mut projects = Projects::new(&ProjectHints::default());
-    let sessions = assemble(vec![scanned], agents, &mut projects, &|_, _| None);
+    let sessions = assemble(
+        vec![scanned],
+        &|group, parts| agents.refine(group, parts),
+        &mut projects,
+        &|_, _| None,
+    );
     let mut out = Words::new();
     let bytes = CapturedBytes { db, number };
     for assembled in &sessions {
         let SessionFacts { session, .. } = assembled;
-        let messages = transcript(assembled, View::Full, &bytes, &|_| None)
+        let messages = Reader::new(agents, &bytes)
+            .transcript(assembled, View::Full, &|_| None)
             .map_err(|error| ArchiveError::Read(session.id.clone(), error))?;
         for message in messages {
             let fields = Fields::of(&message, Extent::All);

@@ -6,17 +6,11 @@ use super::part::{
     Part, count_faults, current_count, newest_summary, resumable_part, session_parts,
 };
 use super::{MessageEntry, Place, SessionFacts, nameless};
-use crate::agent::Agent;
 use crate::facts::Form;
 use crate::model::{Fate, MessageKind, Part as SessionPart, PartWhy, Session, SessionKind, State};
 
 /// Joins the parts of one session.
-pub(super) fn join(
-    id: String,
-    group: String,
-    mut parts: Vec<Part<'_>>,
-    reader: Option<&'static dyn Agent>,
-) -> SessionFacts {
+pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> SessionFacts {
     parts.sort_by(|a, b| a.order().cmp(&b.order()));
     let resumable_file = resumable_part(&parts);
     separate_histories(&mut parts, resumable_file);
@@ -32,7 +26,7 @@ pub(super) fn join(
     }
     let mut messages = messages.finish();
     nameless::count_once(&mut messages);
-    SessionFacts { session, group, messages, resumable_file, files, documents, is_history, reader }
+    SessionFacts { session, group, messages, resumable_file, files, documents, is_history }
 }
 
 /// The messages of a session while its parts are joined.

@@ -20,7 +20,6 @@ pub use part::Part;
 pub use partition::partition;
 pub use prompts::from_prompts;
 
-use crate::agent::{Agent, Agents};
 use crate::discover::Source;
 use crate::facts::{MessageFacts, PartFacts, SessionRef, SourceFacts, Span};
 use crate::model::Session;
@@ -50,8 +49,6 @@ pub struct SessionFacts {
     /// Whether all files are histories: their messages have no times, and calls and their outcomes are in
     /// different messages.
     pub is_history: bool,
-    /// The agent that reads its text; none for one that this program cannot read.
-    pub reader: Option<&'static dyn Agent>,
 }
 
 /// A message in its session.
@@ -77,6 +74,9 @@ pub struct Place {
 
 /// Finds the id of the one session in a folder that begins with a text.
 pub type FindByPrefix<'a> = dyn Fn(&Path, &str) -> Option<String> + 'a;
+
+/// Gives parts of a group sessions of their own, by the rules of their agent.
+pub type Refine<'a> = dyn Fn(&str, &mut [Part<'_>]) + 'a;
 
 /// The group of sessions that a source belongs to, and the project it names there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn memberships(
 /// and all groups that share a call.
 pub fn assemble(
     mut scanned: Vec<ScannedSource>,
-    agents: Agents,
+    refine: &Refine<'_>,
     projects: &mut Projects,
     find: &FindByPrefix<'_>,
 ) -> Vec<SessionFacts> {
@@ -120,9 +120,8 @@ pub fn assemble(
     }
     let mut sessions: Vec<SessionFacts> = Vec::new();
     for (group, parts) in groups {
-        let reader = parts.first().and_then(|part| agents.get(&part.source.agent));
-        for (id, parts) in refined(reader, &group, parts) {
-            sessions.push(join::join(id, group.clone(), parts, reader));
+        for (id, parts) in refined(refine, &group, parts) {
+            sessions.push(join::join(id, group.clone(), parts));
         }
     }
     ownership::settle(&mut sessions);
@@ -135,12 +134,12 @@ pub fn assemble(
 
 /// Splits a group into sessions by the rules of its agent.
 fn refined<'a>(
-    reader: Option<&'static dyn Agent>,
+    refine: &Refine<'_>,
     group: &str,
     mut parts: Vec<Part<'a>>,
 ) -> BTreeMap<String, Vec<Part<'a>>> {
-    if let Some(agent) = reader.filter(|_| parts.len() > 1) {
-        agent.refine(group, &mut parts);
+    if parts.len() > 1 {
+        refine(group, &mut parts);
     }
     let mut out: BTreeMap<String, Vec<Part<'a>>> = BTreeMap::new();
     for part in parts {

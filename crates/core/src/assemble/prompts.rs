@@ -1,9 +1,8 @@
 //! Sessions of which only the typed lines are left, in prompt logs.
 
-use crate::agent::backstory;
 use crate::discover::Source;
 use crate::facts::{MessageFacts, PromptLine, Span};
-use crate::model::{MessageKind, Part as SessionPart, PartWhy, Session, State};
+use crate::model::{Fate, MessageKind, Part as SessionPart, PartWhy, Session, State};
 use crate::projects::{Projects, is_hash_folder};
 
 use super::{MessageEntry, Place, SessionFacts};
@@ -47,7 +46,6 @@ pub fn from_prompts(
         documents: vec![false; files.len()],
         files,
         is_history: false,
-        reader: None,
     };
     facts.count();
     Some(facts)
@@ -65,11 +63,14 @@ fn entry(number: usize, line: &PromptLine) -> MessageEntry {
         _ => MessageKind::Prompt,
     };
     let id = format!("log-{number}");
-    let record = backstory::prompt_record(&id, kind, line);
+    // The record is a message as documents of backstory have it.
+    let record = serde_json::json!({
+        "id": id, "at": line.at, "kind": kind.name(), "fate": Fate::Kept.name(), "text": line.text,
+    });
     let mut facts = MessageFacts::new(id, kind, line.at);
     facts.typed = Some(line.text.clone());
     facts.typed_is_sure = true;
     facts.is_ours = true;
-    let places = vec![Place { file: 0, span: Span::Inline(record.into()) }];
+    let places = vec![Place { file: 0, span: Span::Inline(record.to_string().into()) }];
     MessageEntry { facts, places, current: None, owned: true, at_least: false }
 }

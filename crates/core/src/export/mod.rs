@@ -4,7 +4,6 @@ mod document;
 mod escape;
 pub mod events;
 mod front;
-pub mod gemini;
 pub mod html;
 pub mod index;
 pub mod json;

@@ -33,6 +33,29 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// Returns a call of which nothing but its name is known.
+    pub fn new(id: String, name: ToolName) -> Self {
+        Self {
+            id,
+            name,
+            display_name: None,
+            description: None,
+            args: None,
+            status: ToolStatus::Unfinished,
+            recorded: false,
+            at: None,
+            output: None,
+            error: None,
+            result_display: None,
+            markdown: false,
+            exit_code: None,
+            lines_added: None,
+            lines_removed: None,
+            agent_session: None,
+            is_powershell: false,
+        }
+    }
+
     /// Returns whether it ended in an error, or ran a command that did.
     pub fn has_failed(&self) -> bool {
         self.status.with_exit_code(self.exit_code) == ToolStatus::Error

@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 
 use super::reading::tool_calls;
 use crate::assemble::SessionFacts;
+use crate::content::Reader;
 use crate::facts::ToolFacts;
 use crate::model::ToolCall;
-use crate::read::bytes::Bytes;
 use crate::shell::{self, SimpleCommand};
 use crate::time::Period;
 use crate::tools::tool_name;
@@ -51,9 +51,9 @@ impl Commands {
         Self { period, full, sums: BTreeMap::new() }
     }
 
-    pub fn add(&mut self, assembled: &SessionFacts, bytes: &dyn Bytes) -> io::Result<()> {
+    pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
         let is_shell = |tool: &ToolFacts| is_shell(&tool.name);
-        tool_calls(assembled, bytes, &self.period, is_shell, |call, at| {
+        tool_calls(assembled, reader, &self.period, is_shell, |call, at| {
             let failed = call.has_failed();
             for command in simple_commands(call) {
                 let key = if self.full { command.text.clone() } else { command.program };

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 
 use super::reading::tool_calls;
 use crate::assemble::SessionFacts;
+use crate::content::Reader;
 use crate::facts::ToolFacts;
 use crate::model::{ToolCall, ToolStatus};
-use crate::read::bytes::Bytes;
 use crate::time::Period;
 
 /// One way to fail.
@@ -37,10 +37,10 @@ impl Failures {
         Self { period, rows: BTreeMap::new() }
     }
 
-    pub fn add(&mut self, assembled: &SessionFacts, bytes: &dyn Bytes) -> io::Result<()> {
+    pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
         let session = &assembled.session.id;
         let has_failed = |tool: &ToolFacts| tool.status == ToolStatus::Error;
-        tool_calls(assembled, bytes, &self.period, has_failed, |call, at| {
+        tool_calls(assembled, reader, &self.period, has_failed, |call, at| {
             let example = first_line(call);
             let (tool, text) = (call.name.name.clone(), fold(&example));
             let new = || Row {

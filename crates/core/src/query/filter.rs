@@ -66,7 +66,7 @@ impl Filter {
     }
 
     pub fn takes_project(&self, project: &Project) -> bool {
-        self.projects.is_empty() || self.projects.iter().any(|wanted| fits(project, wanted))
+        self.projects.is_empty() || self.projects.iter().any(|wanted| project.matches(wanted))
     }
 
     fn takes_time(&self, session: &Session) -> bool {
@@ -81,16 +81,4 @@ impl Filter {
 fn uses(session: &Session, model: &str) -> bool {
     let model = model.to_lowercase();
     session.models.iter().any(|used| used.to_lowercase().contains(&model))
-}
-
-/// By name, by part of the path, or by the beginning of the hash; case does not matter.
-fn fits(project: &Project, wanted: &str) -> bool {
-    let wanted = wanted.to_lowercase();
-    let trimmed = wanted.trim_end_matches(['/', '\\']);
-    let has = |text: &str| text.to_lowercase().contains(trimmed);
-    has(&project.name)
-        || project.path.as_deref().is_some_and(has)
-        || project.dir.as_deref().is_some_and(|dir| dir.to_lowercase() == wanted)
-        || (wanted.len() >= 4
-            && project.hash.as_deref().is_some_and(|hash| hash.starts_with(&wanted)))
 }

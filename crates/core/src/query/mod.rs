@@ -8,10 +8,12 @@ pub mod overview;
 pub mod projects;
 pub mod prompts;
 mod reading;
+mod reports;
 pub mod tools;
 pub mod usage;
 pub mod verify;
 
 pub use commands::Commands;
 pub use filter::Filter;
+pub use reports::Reports;
 pub use verify::Verify;

@@ -26,7 +26,7 @@ pub struct Overview {
 }
 
 /// The last `days` days, today included, in the zone of `now`; none beyond the calendar.
-pub fn overview(
+pub(super) fn overview(
     archive: &Archive,
     all: &Collection,
     prices: &Table,

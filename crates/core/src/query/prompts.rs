@@ -9,7 +9,6 @@ use jiff::Timestamp;
 use crate::archive::{Archive, ArchiveError};
 use crate::assemble::{MessageEntry, SessionFacts};
 use crate::collection::Collection;
-use crate::content::excerpt;
 use crate::discover::SourceKind;
 use crate::id::is_uuid;
 use crate::model::{MessageKind, Session, SessionKind, State};
@@ -228,7 +227,7 @@ fn commands(archive: &Archive, assembled: &SessionFacts) -> HashMap<String, Stri
     if shell.is_empty() {
         return HashMap::new();
     }
-    let messages = excerpt(assembled, &shell, archive).unwrap_or_else(|_| {
+    let messages = archive.reader().excerpt(assembled, &shell).unwrap_or_else(|_| {
         archive.pass_over();
         Vec::new()
     });

@@ -6,16 +6,15 @@ use std::io;
 use jiff::Timestamp;
 
 use crate::assemble::{MessageEntry, SessionFacts};
-use crate::content::{excerpt, some_messages};
+use crate::content::Reader;
 use crate::facts::ToolFacts;
 use crate::model::ToolCall;
-use crate::read::bytes::Bytes;
 use crate::time::Period;
 
 /// Gives each call of a session that is wanted to `sink`, once, however often it was recorded.
 pub(super) fn tool_calls(
     assembled: &SessionFacts,
-    bytes: &dyn Bytes,
+    reader: Reader<'_>,
     period: &Period,
     is_wanted: impl Fn(&ToolFacts) -> bool,
     mut sink: impl FnMut(&ToolCall, Option<Timestamp>),
@@ -24,9 +23,9 @@ pub(super) fn tool_calls(
         |placed: &&MessageEntry| placed.owned && placed.facts.tools.iter().any(&is_wanted);
     let wanted: Vec<&MessageEntry> = assembled.listed().filter(has_one).collect();
     let messages = if assembled.is_history {
-        excerpt(assembled, &wanted, bytes)?
+        reader.excerpt(assembled, &wanted)?
     } else {
-        some_messages(assembled, &wanted, bytes, &|_| None)?
+        reader.messages(assembled, &wanted, &|_| None)?
     };
     let mut seen: HashSet<String> = HashSet::new();
     for (placed, message) in wanted.iter().zip(&messages) {

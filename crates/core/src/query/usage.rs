@@ -103,6 +103,22 @@ pub struct Question {
     pub checkpoints: bool,
 }
 
+impl Question {
+    /// Asks for everything but saved chats, grouped.
+    pub fn new(group: Group) -> Self {
+        Self {
+            group,
+            period: Period::default(),
+            sessions: None,
+            models: Vec::new(),
+            breakdown: false,
+            rollup: false,
+            current: false,
+            checkpoints: false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Sum {
     pub calls: u64,
@@ -155,7 +171,7 @@ fn bill_column() -> String {
 const WIDTH: usize = 4 + Bucket::ALL.len();
 
 /// Asks the archive.
-pub fn usage(
+pub(super) fn usage(
     archive: &Archive,
     question: &Question,
     prices: &Table,
@@ -305,7 +321,7 @@ impl Costs {
 }
 
 /// Returns what each session cost.
-pub fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
+pub(super) fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
     let mut statement = archive.db.prepare(&format!(
         "SELECT id, {} FROM rollup JOIN sessions ON number = session GROUP BY session",
         bill_column()

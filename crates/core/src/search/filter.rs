@@ -43,7 +43,7 @@ impl Condition {
 
 /// What is known of a message without its text.
 #[derive(Debug, Clone)]
-pub struct SourceSummary<'a> {
+pub struct MessageTraits<'a> {
     pub at: Option<Timestamp>,
     pub kind: Cow<'a, str>,
     pub fate: Cow<'a, str>,
@@ -126,11 +126,7 @@ impl Filters {
 
     /// Returns whether the session is meant, whatever stands in it; `session:` is not looked at.
     pub fn takes_session(&self, session: &Session) -> bool {
-        let project = |wanted: &str| {
-            let filter =
-                crate::query::Filter { projects: vec![wanted.to_owned()], ..Default::default() };
-            filter.takes_project(&session.project)
-        };
+        let project = |wanted: &str| session.project.matches(wanted);
         let overlaps =
             match (session.started.or(session.updated), session.updated.or(session.started)) {
                 (Some(from), Some(to)) => self.period.overlaps(from, to.max(from)),
@@ -150,7 +146,7 @@ impl Filters {
     }
 
     /// Returns whether the message is meant. A message without a model goes by those of its session.
-    pub fn takes(&self, about: &SourceSummary<'_>, session: &Session) -> bool {
+    pub fn takes(&self, about: &MessageTraits<'_>, session: &Session) -> bool {
         let role = MessageKind::ALL
             .into_iter()
             .find(|kind| kind.name() == about.kind)

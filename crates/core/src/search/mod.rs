@@ -11,7 +11,7 @@ mod snippet;
 mod token;
 
 pub use field::{Extent, Fields, Piece, Where};
-pub use filter::{Condition, Filters, SourceSummary};
+pub use filter::{Condition, Filters, MessageTraits};
 pub use find::{Finder, Found};
 pub use query::{Node, Query, QueryError, Term};
 pub use snippet::{Bit, snippet};

@@ -9,9 +9,10 @@ use backstory_core::export::events::{Choice, write};
 use backstory_core::model::{MessageKind, PartWhy, SessionKind};
 use backstory_core::pricing::Table;
 use backstory_core::projects::hash_of;
+use backstory_core::query::Reports;
 use backstory_core::query::calls::{CallRow, calls};
 use backstory_core::query::tools::{Group as ToolGroup, Question as ToolQuestion, tools};
-use backstory_core::query::usage::{Group, usage};
+use backstory_core::query::usage::Group;
 use backstory_core::query::{Commands, Filter};
 use backstory_core::time::Period;
 use backstory_core::tools::tool_name;
@@ -52,8 +53,8 @@ fn totals(home: &Home) -> Vec<u64> {
     let mut out = vec![home.sessions.iter().map(|s| s.session.usage.total()).sum()];
     for group in Group::ALL {
         let prices = Table::embedded();
-        home.archive.prepare(&jiff::tz::TimeZone::UTC, &prices).unwrap();
-        out.push(usage(&home.archive, &question(group), &prices).unwrap().total.usage.total());
+        let reports = Reports::new(&home.archive, &jiff::tz::TimeZone::UTC, &prices).unwrap();
+        out.push(reports.usage(&question(group)).unwrap().total.usage.total());
     }
     out.push(
         rows(home)
@@ -345,7 +346,7 @@ fn a_history_in_a_session_file_is_a_session_like_any_other() {
     assert_eq!(counted(true), [row("read_file", 2, 2, 0), row("run_shell_command", 2, 0, 2)]);
 
     let mut commands = Commands::new(Period::default(), false);
-    commands.add(assembled, &home.archive).unwrap();
+    commands.add(assembled, home.archive.reader()).unwrap();
     let commands: Vec<_> =
         commands.rows().into_iter().map(|row| (row.program, row.runs, row.failures)).collect();
     assert_eq!(commands, [("mak".to_owned(), 1, 1)]);

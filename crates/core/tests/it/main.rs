@@ -20,6 +20,7 @@ mod search;
 mod shapes;
 mod support;
 mod table;
+mod third_agent;
 mod trees;
 mod typed;
 mod usage;

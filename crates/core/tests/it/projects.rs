@@ -160,7 +160,7 @@ fn commands_are_those_of_powershell_where_the_project_has_a_drive() {
         );
         let home = Home::at(root.path());
         let mut commands = Commands::new(Period::default(), false);
-        commands.add(&home.sessions[0], &home.archive).unwrap();
+        commands.add(&home.sessions[0], home.archive.reader()).unwrap();
         let names: Vec<String> = commands.rows().into_iter().map(|row| row.program).collect();
         assert_eq!(names, want, "{path}");
     }

@@ -5,15 +5,16 @@ use std::io::Cursor;
 use std::path::Path;
 
 use backstory_core::agent::gemini::{self, Loaded, LogReader, Mode, Shape};
+use backstory_core::agent::gemini::{Fallback, write_native};
 use backstory_core::archive::{Archive, Setup};
 use backstory_core::content::View;
 use backstory_core::discover::{Discovery, Source};
-use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::facts::Form;
 use backstory_core::model::MessageKind;
 use backstory_core::pricing::Table;
 use backstory_core::projects::ProjectHints;
-use backstory_core::query::usage::{Group, Question, usage};
+use backstory_core::query::Reports;
+use backstory_core::query::usage::{Group, Question};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -172,7 +173,7 @@ fn log() -> impl Strategy<Value = Log> {
 
 fn export(loaded: &Loaded, bytes: &[u8]) -> String {
     let mut out = Vec::new();
-    write(loaded, &Fallback::default(), &mut Cursor::new(bytes), &mut out).unwrap();
+    write_native(loaded, &Fallback::default(), &mut Cursor::new(bytes), &mut out).unwrap();
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -269,13 +270,11 @@ fn a_count_is_a_sync(folder: &Path) {
     let faults = counted.tally(&found, &setup, &|_| {}).unwrap();
     assert_eq!(faults, synced.faults().unwrap(), "{}", folder.display());
     let prices = Table::embedded();
-    for archive in [&synced, &counted] {
-        archive.prepare(&TimeZone::UTC, &prices).unwrap();
-    }
     for group in [Group::Hourly, Group::Model, Group::Kind, Group::Agent, Group::Machine] {
         let answer = |archive: &Archive, checkpoints: bool| {
             let question = Question { checkpoints, ..question(group) };
-            format!("{:#?}", usage(archive, &question, &prices).unwrap())
+            let reports = Reports::new(archive, &TimeZone::UTC, &prices).unwrap();
+            format!("{:#?}", reports.usage(&question).unwrap())
         };
         for checkpoints in [false, true] {
             let (want, got) = (answer(&synced, checkpoints), answer(&counted, checkpoints));

@@ -29,7 +29,7 @@ fn query(text: &str) -> Query {
 type Hits = BTreeSet<(String, String)>;
 
 fn ask(archive: &Archive, all: &Collection, query: &Query) -> Hits {
-    let hits = archive.matches(query, all, Order::Relevance, &|_| true).unwrap();
+    let hits = archive.matches(query, &all.sessions, Order::Relevance, &|_| true).unwrap();
     let id = |row: i64| archive.text_row(row).unwrap().unwrap().message.unwrap_or_default();
     hits.iter().map(|hit| (hit.session.id.clone(), id(hit.row))).collect()
 }

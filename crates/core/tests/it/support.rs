@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use backstory_core::agent::Agents;
 use backstory_core::agent::gemini;
+use backstory_core::agent::gemini::{Fallback, write_native};
 use backstory_core::archive::Archive;
 use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::Collection;
-use backstory_core::content::{View, transcript};
+use backstory_core::content::View;
 use backstory_core::discover::Discovery;
-use backstory_core::export::gemini::{Fallback, write};
 use backstory_core::export::json::{MessageRow, SessionRow};
 use backstory_core::model::Message;
 use backstory_core::pricing::{Bill, Table};
@@ -35,7 +35,7 @@ pub(crate) fn export(input: &mut (impl Read + Seek)) -> (Value, bool) {
 fn export_text(input: &mut (impl Read + Seek)) -> (String, bool) {
     let loaded = gemini::load_current(input).unwrap();
     let mut out = Vec::new();
-    write(&loaded, &Fallback::default(), input, &mut out).unwrap();
+    write_native(&loaded, &Fallback::default(), input, &mut out).unwrap();
     (String::from_utf8(out).unwrap(), loaded.accepted)
 }
 
@@ -131,7 +131,7 @@ impl Home {
 
     pub(crate) fn messages(&self, assembled: &SessionFacts, view: View) -> Vec<Message> {
         let agent = |id: &str| self.all.agent_session(id);
-        transcript(assembled, view, &self.archive, &agent).unwrap()
+        self.archive.reader().transcript(assembled, view, &agent).unwrap()
     }
 }
 

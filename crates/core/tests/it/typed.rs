@@ -3,8 +3,9 @@
 use backstory_core::content::View;
 use backstory_core::model::MessageKind;
 use backstory_core::pricing::Table;
+use backstory_core::query::Reports;
 use backstory_core::query::prompts::prompts;
-use backstory_core::query::usage::{Group, usage};
+use backstory_core::query::usage::Group;
 use backstory_core::transcript::{Options, What, blocks};
 use serde_json::{Value, json};
 
@@ -71,8 +72,8 @@ fn what_gemini_cli_writes_itself_is_not_a_prompt() {
     assert_eq!(listed, [typed]);
     // All tokens were spent on what was asked.
     let prices = Table::embedded();
-    home.archive.prepare(&jiff::tz::TimeZone::UTC, &prices).unwrap();
-    let answer = usage(&home.archive, &question(Group::Prompt), &prices).unwrap();
+    let reports = Reports::new(&home.archive, &jiff::tz::TimeZone::UTC, &prices).unwrap();
+    let answer = reports.usage(&question(Group::Prompt)).unwrap();
     let rows: Vec<u64> = answer.rows.iter().map(|row| row.sum.usage.total()).collect();
     assert_eq!(rows, [100]);
 }

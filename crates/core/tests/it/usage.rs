@@ -3,7 +3,8 @@
 use crate::support::discover_at;
 use backstory_core::archive::{Archive, sums_suffice};
 use backstory_core::pricing::Table;
-use backstory_core::query::usage::{Group, Question, Sum, usage};
+use backstory_core::query::Reports;
+use backstory_core::query::usage::{Group, Question, Sum};
 use backstory_core::time::Period;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
@@ -55,9 +56,9 @@ proptest! {
             let name = zone.get(&names);
             let Ok(zone) = TimeZone::get(name) else { continue };
             let prices = Table::embedded();
-            archive.prepare(&zone, &prices).unwrap();
+            let reports = Reports::new(&archive, &zone, &prices).unwrap();
             for group in Group::ALL {
-                let answer = usage(&archive, &question(group), &prices).unwrap();
+                let answer = reports.usage(&question(group)).unwrap();
                 prop_assert_eq!(answer.total.calls, tree.calls.len() as u64);
                 prop_assert_eq!(answer.total.usage.total(), tree.calls.values().sum::<u64>());
                 let total = numbers(&answer.total);

@@ -16,7 +16,6 @@ use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::library::cannot_open;
 use crate::output::Printer;
-use crate::survey;
 use crate::watcher::Watcher;
 
 /// Tells what happens until somebody ends it. Where the period begins in the past, what was since then is told
@@ -42,7 +41,7 @@ pub(super) fn run(
     let file = session.map(Path::new).filter(|path| path.is_file());
     let look = || match file {
         Some(file) => Agents::default().discover_at(file),
-        None => survey::discover(&ctx.env, &ctx.from, &ctx.roots),
+        None => ctx.discover(),
     };
     let mut watcher = Watcher::new(look, &stream.library.all.found, None);
     let mut told: HashMap<String, Told> = HashMap::new();

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
 use backstory_core::assemble::SessionFacts;
-use backstory_core::content::{View, transcript};
+use backstory_core::content::View;
 use backstory_core::export::events::{Choice, Told, write_new};
 use backstory_core::model::{EventType, Session, SessionKind, State};
 use backstory_core::query::Filter;
@@ -195,7 +195,7 @@ impl Stream {
         out: &mut dyn Write,
     ) -> io::Result<u64> {
         let Library { archive, prices, .. } = &self.library;
-        let mut messages = transcript(&assembled, View::Full, archive, &|_| None)?;
+        let mut messages = archive.reader().transcript(&assembled, View::Full, &|_| None)?;
         censor.clean(&mut assembled.session, &mut messages);
         censor.clean_files(&mut assembled.files);
         write_new(&assembled, &messages, prices, choice, told, out)

@@ -9,12 +9,13 @@ use backstory_core::export::index::{self, Entry};
 use backstory_core::model::{Session, SessionKind};
 
 use super::name::{Names, names};
-use super::target::{cannot_write, check_folder, existing};
-use super::{Export, Format, Writer, gemini};
+use super::target::{check_folder, existing};
+use super::{Export, Format, Writer, native};
 use crate::commands::{self, redact::Censor};
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::Library;
+use crate::library::cannot_write;
 use crate::output::Printer;
 use crate::output::number::plural;
 use crate::save::{Batch, save};
@@ -57,7 +58,7 @@ pub(super) fn run(
     library
         .each(&ids, |assembled| {
             progress.tick();
-            if args.format == Format::Gemini && !gemini::has_form(&assembled) {
+            if args.format == Format::Gemini && !native::has_form(&assembled) {
                 return Ok(());
             }
             let file = folder.join(&names[&assembled.session.id]);
@@ -112,7 +113,7 @@ fn rehearse(
             }
             library.each(&ids, |assembled| {
                 // A session that cannot be read is reported when it is to be written.
-                if args.format != Format::Gemini || gemini::has_form(&assembled) {
+                if args.format != Format::Gemini || native::has_form(&assembled) {
                     let _ = writer.session(&assembled, out);
                 }
                 Ok(())

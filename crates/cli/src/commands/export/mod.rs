@@ -1,7 +1,7 @@
 mod csv;
-mod gemini;
 mod many;
 mod name;
+mod native;
 mod rows;
 pub(crate) mod target;
 
@@ -10,7 +10,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use backstory_core::assemble::SessionFacts;
-use backstory_core::content::transcript;
 use backstory_core::export::events::Choice;
 use backstory_core::export::{self, Agent, Document, Options, html, json, markdown};
 use backstory_core::model::{Message, Session};
@@ -176,7 +175,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
             Ok(events.finish(ctx, printer))
         }
         (_, None) => many::run(ctx, printer, args, &censor),
-        (Format::Gemini, Some(session)) => gemini::one(ctx, printer, args, session, &censor),
+        (Format::Gemini, Some(session)) => native::one(ctx, printer, args, session, &censor),
         (_, Some(session)) => one(ctx, printer, args, session, &censor),
     }?;
     censor.tell(printer);
@@ -228,7 +227,7 @@ impl<'a, 'r> Writer<'a, 'r> {
 
     fn session(&self, assembled: &SessionFacts, out: &mut dyn Write) -> io::Result<()> {
         if self.format == Format::Gemini {
-            return gemini::of(assembled, self.library, self.censor, out);
+            return native::of(assembled, self.library, self.censor, out);
         }
         let (session, messages) = self.read(assembled)?;
         let prices = &self.library.prices;
@@ -255,7 +254,7 @@ impl<'a, 'r> Writer<'a, 'r> {
     fn read(&self, assembled: &SessionFacts) -> io::Result<(Session, Vec<Message>)> {
         let Library { archive, all, .. } = self.library;
         let agents = |agent: &str| all.agent_session(agent);
-        let mut messages = transcript(assembled, self.view.into(), archive, &agents)?;
+        let mut messages = archive.reader().transcript(assembled, self.view.into(), &agents)?;
         all.tie_agents(&assembled.session, &mut messages);
         let mut session = assembled.session.clone();
         self.censor.clean(&mut session, &mut messages);

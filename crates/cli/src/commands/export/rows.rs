@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 
 use backstory_core::assemble::SessionFacts;
-use backstory_core::content::{View, transcript};
+use backstory_core::content::View;
 use backstory_core::model::{Message, Session};
 use backstory_core::query::Filter;
 use backstory_core::query::calls::calls;
@@ -86,7 +86,7 @@ impl Sheet<'_, '_> {
             return writeln!(out, "{}", csv::session(&session, cost));
         }
         let Library { archive, prices, .. } = self.library;
-        let mut messages = transcript(assembled, View::Full, archive, &|_| None)?;
+        let mut messages = archive.reader().transcript(assembled, View::Full, &|_| None)?;
         let mut session = assembled.session.clone();
         self.censor.clean(&mut session, &mut messages);
         match self.rows {

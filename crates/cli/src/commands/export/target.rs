@@ -1,19 +1,17 @@
 //! Where an export goes: standard output, or a file that appears whole or not at all.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use backstory_core::discover::Source;
 use backstory_core::file::{self, Existing, Occupant, occupant};
 
 use super::Export;
 use crate::commands::redact::Censor;
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::library::{cannot_write, check_place};
 use crate::output::Printer;
 use crate::save::save;
-use crate::survey;
 
 /// Returns what `--force` means for a file that is there already.
 pub(super) fn existing(force: bool) -> Existing {
@@ -64,23 +62,6 @@ pub(super) fn check_folder<'a>(
     file::create_folders(folder).map_err(|error| cannot_write(ctx, folder, error))
 }
 
-/// Refuses a path inside the agent's own folders, where only `restore` writes. Links and `..` are
-/// resolved first; the path need not exist.
-pub(crate) fn check_place(ctx: &Context, output: &Path) -> Result<()> {
-    let place = file::resolve(output).map_err(|error| cannot_write(ctx, output, error))?;
-    let found = survey::discover(&ctx.env, &[], &ctx.roots);
-    // A configured root can be a whole home, of which only the agent's folders are out of bounds.
-    let usual = found.looked.iter().map(|looked| &looked.path).filter(|p| !ctx.roots.contains(p));
-    let mut own: BTreeSet<&Path> = usual.chain(&found.roots).map(PathBuf::as_path).collect();
-    own.extend(found.sources.iter().filter_map(Source::folder));
-    if own.into_iter().flat_map(file::resolve).any(|own| place.starts_with(own)) {
-        let shown = ctx.show(output);
-        return Err(Failure::new(format!("`{shown}` is inside Gemini CLI's own folder"))
-            .hint("choose a place outside of it"));
-    }
-    Ok(())
-}
-
 /// Writes to standard output, or to the file that was named. The content is asked for twice: the first time, only
 /// its secrets are collected.
 pub(super) fn put(
@@ -108,8 +89,4 @@ pub(super) fn put(
 
 pub(super) fn cannot_read(ctx: &Context, path: &Path, error: io::Error) -> Failure {
     Failure::new(format!("cannot read `{}`", ctx.show(path))).because(error)
-}
-
-pub(in crate::commands) fn cannot_write(ctx: &Context, path: &Path, error: io::Error) -> Failure {
-    Failure::new(format!("cannot write `{}`", ctx.show(path))).because(error)
 }

@@ -4,16 +4,17 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use backstory_core::agent::gemini::restore::{self, Content, Plan, What, Write};
+use backstory_core::agent::attached;
+use backstory_core::agent::lifecycle::{Content, FileRole, PlannedFile, RestorePlan};
 use backstory_core::archive::{Archive, FileRow};
 use backstory_core::discover::Source;
 
 use super::write::{Done, How, Writer, captured_bytes};
 use super::{Document, print};
-use crate::commands::{self, export::target};
+use crate::commands;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::library::{Library, cannot_open};
+use crate::library::{Library, cannot_open, check_place};
 use crate::output::Printer;
 use crate::output::number::plural;
 
@@ -24,7 +25,7 @@ pub(super) fn run(
     to: &Path,
     dry_run: bool,
 ) -> Result<Exit> {
-    target::check_place(ctx, to)?;
+    check_place(ctx, to)?;
     let (library, assembled) = match session {
         Some(session) => {
             commands::open_session(ctx, printer, session).map(|(l, a)| (l, Some(a)))?
@@ -39,19 +40,21 @@ pub(super) fn run(
         }
         Some(assembled) => {
             let files: Vec<_> = rows.iter().map(|row| (&row.source, &row.about)).collect();
-            let beside = restore::attached(&assembled.session.id, &files);
+            let agent = library.archive.agents().get(&assembled.session.agent);
+            let beside = agent.map(|agent| attached(agent, &assembled.session.id, &files));
+            let beside = beside.unwrap_or_default();
             assembled.files.iter().chain(beside).collect()
         }
     };
     if chosen.is_empty() {
         return Err(Failure::nothing("there are no files to give back"));
     }
-    let plan = Plan {
+    let plan = RestorePlan {
         folder: to.to_owned(),
         root: None,
         project: None,
-        writes: writes(to, &chosen, &folder_names(&library.archive)?),
-        enter: None,
+        files: writes(to, &chosen, &folder_names(&library.archive)?),
+        listed_as: None,
         left: Vec::new(),
     };
     let archive = &library.archive;
@@ -96,7 +99,7 @@ fn folder_names(archive: &Archive) -> Result<HashMap<String, String>> {
 }
 
 /// Each source at its whole path; versions of one file are numbered, the newest without a number.
-fn writes(to: &Path, sources: &[&Source], folders: &HashMap<String, String>) -> Vec<Write> {
+fn writes(to: &Path, sources: &[&Source], folders: &HashMap<String, String>) -> Vec<PlannedFile> {
     let machines: BTreeSet<&str> = sources.iter().filter_map(|source| machine(source)).collect();
     let mut versions: HashMap<PathBuf, usize> = HashMap::new();
     let mut out = Vec::new();
@@ -114,8 +117,8 @@ fn writes(to: &Path, sources: &[&Source], folders: &HashMap<String, String>) -> 
             name.push(format!(".replaced-{version}"));
             path = name.into();
         }
-        let what = What::Attached(source.kind);
-        out.push(Write { path, content: Content::Source((*source).clone()), what });
+        let role = FileRole::Attachment(source.kind);
+        out.push(PlannedFile { path, content: Content::Source((*source).clone()), role });
     }
     out
 }

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini;
-use backstory_core::agent::gemini::restore::{self, Content, LeftWhy, Plan, Refusal, Target, What};
-use backstory_core::agent::gemini::retention::{self, ChatFile, Deletion, Why};
+use backstory_core::agent::lifecycle::{
+    CleanupFile, CleanupFolder, Content, Deletion, DeletionReason, FileRole, LeftReason, Refusal,
+    RestorePlan, RestoreTarget,
+};
+use backstory_core::agent::{Agent, Lifecycle};
 use backstory_core::archive::FileRow;
 use backstory_core::assemble::SessionFacts;
-use backstory_core::discover::{Discovery, Source, SourceState};
-use backstory_core::facts::{Contents, SourceSummary};
+use backstory_core::discover::{Discovery, Source};
+use backstory_core::facts::SourceSummary;
 use backstory_core::time::Time;
 use serde::Serialize;
 
@@ -20,7 +22,6 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{self, Library, cannot_open};
 use crate::output::{Column, Printer, Table};
-use crate::survey::settings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,7 +103,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
     };
     let (library, assembled) = super::open_session(ctx, printer, session)?;
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
-    if args.fresh && !prepared.takes_line() {
+    if args.fresh && prepared.fresh_line(ctx).is_none() {
         return Err(Failure::new("`--fresh` cannot add a line to this session")
             .because("it is a document of Gemini CLI before 0.39, not a log")
             .hint("raise `general.sessionRetention.maxAge` in Gemini CLI's settings instead"));
@@ -116,9 +117,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
 pub(super) struct Prepared {
     library: Library,
     pub(super) assembled: SessionFacts,
+    pub(super) agent: &'static dyn Agent,
+    pub(super) lifecycle: &'static dyn Lifecycle,
     rows: Vec<FileRow>,
     captured: CapturedBytes,
-    pub(super) plan: Plan,
+    pub(super) plan: RestorePlan,
 }
 
 impl Prepared {
@@ -128,18 +131,20 @@ impl Prepared {
         assembled: SessionFacts,
         project: Option<&Path>,
     ) -> Result<Self> {
+        let agent = agent_of(&library, &assembled)?;
+        let lifecycle = lifecycle_of(agent, &assembled)?;
         let rows = library.archive.files().map_err(cannot_open)?;
         let files: Vec<(&Source, &SourceSummary)> =
             rows.iter().map(|row| (&row.source, &row.about)).collect();
         let projects = library.archive.projects(&library::candidates(ctx)).map_err(cannot_open)?;
-        let target = Target {
+        let target = RestoreTarget {
             machine: library.archive.machine().unwrap_or_default(),
-            root: gemini::usual_root(&ctx.env),
-            places: places(ctx, &library.all.found),
+            root: lifecycle.usual_root(&ctx.env),
+            places: places(ctx, lifecycle, &library.all.found),
             project: project.map(|path| project_path(ctx, path)).transpose()?,
             projects: &projects,
         };
-        let plan = restore::plan(&assembled, &files, &target).map_err(|refusal| {
+        let plan = lifecycle.plan_restore(&assembled, &files, &target).map_err(|refusal| {
             let hint = match &refusal {
                 Refusal::NoFolder => {
                     Some("`gemini --session-file FILE` imports a file by itself".to_owned())
@@ -156,13 +161,16 @@ impl Prepared {
             hint.into_iter().fold(failure.because(refusal), Failure::hint)
         })?;
         let captured = captured_bytes(&rows);
-        Ok(Self { library, assembled, rows, captured, plan })
+        Ok(Self { library, assembled, agent, lifecycle, rows, captured, plan })
     }
 
     /// Returns whether all that Gemini CLI needs is there.
     pub(super) fn is_there(&self, ctx: &Context) -> Result<bool> {
         let done = self.writer(ctx, false, true).write_all(&self.plan)?;
-        Ok(done.iter().filter(|done| done.what == What::Session).all(|done| done.how == How::There))
+        Ok(done
+            .iter()
+            .filter(|done| done.role == FileRole::Session)
+            .all(|done| done.how == How::There))
     }
 
     /// Writes what is missing, and tells what has to be known about it.
@@ -175,7 +183,8 @@ impl Prepared {
     ) -> Result<Vec<Done>> {
         self.require_captured(ctx)?;
         let looked = self.writer(ctx, fresh, true).write_all(&self.plan)?;
-        if let Some(main) = looked.iter().find(|d| d.what == What::Session && d.how == How::Differs)
+        if let Some(main) =
+            looked.iter().find(|d| d.role == FileRole::Session && d.how == How::Differs)
         {
             return Err(Failure::new(format!(
                 "`{}` is there already, and differs",
@@ -189,7 +198,7 @@ impl Prepared {
         if !dry_run {
             done = self.writer(ctx, fresh, false).write_all(&self.plan)?;
         }
-        done.extend(self.enter(ctx, printer, dry_run));
+        done.extend(self.register(ctx, printer, dry_run));
         for file in done.iter().filter(|done| done.how == How::Differs) {
             printer.warn(format!(
                 "`{}` is there already, and differs: it stays",
@@ -200,9 +209,9 @@ impl Prepared {
             printer
                 .warn(format!("`{}` was not captured whole: it is left out", ctx.show(&file.path)));
         }
-        for left in self.plan.left.iter().filter(|left| left.why.loses()) {
+        for left in self.plan.left.iter().filter(|left| left.why.loses_messages()) {
             let why = match left.why {
-                LeftWhy::Version => "a newer version of it is written",
+                LeftReason::Version => "a newer version of it is written",
                 _ => "Gemini CLI would take it for corrupt, and delete the session",
             };
             printer.warn(format!("`{}` is left out: {why}", ctx.show(&left.source.path)));
@@ -214,7 +223,7 @@ impl Prepared {
     }
 
     fn writer<'a>(&'a self, ctx: &'a Context, fresh: bool, dry_run: bool) -> Writer<'a> {
-        let line = fresh.then(|| restore::fresh_line(ctx.now));
+        let line = fresh.then(|| self.fresh_line(ctx)).flatten();
         Writer {
             ctx,
             archive: &self.library.archive,
@@ -226,14 +235,15 @@ impl Prepared {
     }
 
     fn main(&self) -> Option<&Source> {
-        self.plan.writes.iter().find_map(|write| match &write.content {
-            Content::Source(source) if write.what == What::Session => Some(source),
+        self.plan.files.iter().find_map(|write| match &write.content {
+            Content::Source(source) if write.role == FileRole::Session => Some(source),
             _ => None,
         })
     }
 
-    fn takes_line(&self) -> bool {
-        self.main().is_some_and(|source| restore::takes_line(&self.assembled, source))
+    /// Returns the line that makes the session new again, if its file takes one.
+    fn fresh_line(&self, ctx: &Context) -> Option<String> {
+        self.lifecycle.fresh_line(&self.assembled, self.main()?, ctx.now)
     }
 
     fn require_captured(&self, ctx: &Context) -> Result<()> {
@@ -254,17 +264,14 @@ impl Prepared {
         })
     }
 
-    /// The list is a convenience: Gemini CLI makes it anew from the notes in the folders.
-    fn enter(&self, ctx: &Context, printer: &mut Printer, dry_run: bool) -> Option<Done> {
-        let Plan { root, project, enter, .. } = &self.plan;
-        let (root, project, slug) = (root.as_ref()?, project.as_ref()?, enter.as_ref()?);
-        let file = root.join("projects.json");
+    fn register(&self, ctx: &Context, printer: &mut Printer, dry_run: bool) -> Option<Done> {
         if dry_run {
+            let file = self.lifecycle.registry(&self.plan)?;
             return Some(Done::registry(file, How::WouldWrite));
         }
-        match gemini::enter_project(root, project, slug) {
-            Ok(()) => Some(Done::registry(file, How::Written)),
-            Err(error) => {
+        match self.lifecycle.register(&self.plan)? {
+            (file, Ok(())) => Some(Done::registry(file, How::Written)),
+            (file, Err(error)) => {
                 printer.warn(format!("`{}` was left as it is: {error}", ctx.show(&file)));
                 None
             }
@@ -314,87 +321,93 @@ impl Prepared {
         Ok(())
     }
 
-    /// What the next start of Gemini CLI in the project would do to the session.
+    /// Returns what the next start of the agent in the project would do to the session.
     fn deleted_again(&self, ctx: &Context, fresh: bool) -> Option<Deletion> {
-        let source = self.main()?;
-        let name = source.path.file_name()?.to_string_lossy().into_owned();
-        let chats = self.plan.folder.join("chats");
-        let root = self.plan.root.as_deref()?;
-        let is_live = |row: &&FileRow| {
-            let state = row.source.archived.as_ref().map(|archived| archived.state);
-            row.source.path.parent() == Some(&chats) && state == Some(SourceState::Live)
-        };
-        let offered = |row: &FileRow| match &row.about.contents {
-            Contents::Session(file) if file.is_offered => Some(file.updated.unwrap_or(ctx.now)),
-            _ => None,
-        };
-        let mut files: BTreeMap<String, ChatFile> = BTreeMap::new();
-        let mut add = |row: &FileRow, since| {
-            let name =
-                row.source.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if name.starts_with("session-") {
-                let file = ChatFile { name: name.clone(), resumable_since: since };
-                files.entry(name).or_insert(file);
-            }
-        };
+        let main = self.main()?;
         let number = |source: &Source| source.archived.as_ref().map(|archived| archived.number);
         let rows: HashMap<Option<i64>, &FileRow> =
             self.rows.iter().map(|row| (number(&row.source), row)).collect();
-        for write in &self.plan.writes {
-            let Content::Source(source) = &write.content else { continue };
-            let row = rows.get(&number(source));
-            if let Some(row) = row.filter(|_| write.path.parent() == Some(&chats)) {
-                let is_new = fresh && write.what == What::Session;
-                add(row, if is_new { Some(ctx.now) } else { offered(row) });
-            }
+        let mut files: BTreeMap<&Path, CleanupFile<'_>> = BTreeMap::new();
+        for file in &self.plan.files {
+            let Content::Source(source) = &file.content else { continue };
+            let Some(row) = rows.get(&number(source)) else { continue };
+            let is_fresh = fresh && file.role == FileRole::Session;
+            let seen =
+                CleanupFile { is_fresh, ..CleanupFile::new(&file.path, &row.about.contents) };
+            files.entry(&file.path).or_insert(seen);
         }
-        for row in self.rows.iter().filter(is_live) {
-            add(row, offered(row));
+        for row in self.rows.iter().filter(|row| row.source.is_live()) {
+            let seen = CleanupFile::new(&row.source.path, &row.about.contents);
+            files.entry(&row.source.path).or_insert(seen);
         }
-        let project = self.plan.project.as_deref().map(Path::new);
-        let retention = settings::decide(&ctx.env, root, project).retention;
-        let files: Vec<ChatFile> = files.into_values().collect();
-        let plan = retention::plan(&files, &retention, ctx.now);
-        plan.into_iter().find(|deletion| deletion.name == name && deletion.at.is_none())
+        let folder = CleanupFolder {
+            folder: &self.plan.folder,
+            project: self.plan.project.as_deref().map(Path::new),
+            files: files.into_values().collect(),
+        };
+        let planned = self
+            .plan
+            .files
+            .iter()
+            .find(|file| matches!(&file.content, Content::Source(source) if source == main))?;
+        let deletions = self.lifecycle.cleanup(&folder, &ctx.env, ctx.now).deletions;
+        deletions.into_iter().find(|d| d.path == planned.path && d.at.is_none())
     }
 
     fn warn_again(&self, ctx: &Context, printer: &mut Printer, again: &Deletion) {
-        let what = "Gemini CLI will delete it again at its next start in that project";
+        let agent = self.agent.name();
+        let what = format!("{agent} will delete it again at its next start in that project");
+        let advice = self.lifecycle.advice(&again.why);
         match &again.why {
-            Why::Age if self.takes_line() => {
+            DeletionReason::Age if self.fresh_line(ctx).is_some() => {
                 printer.warn(format!("{what}, for its age: `--fresh` prevents that"));
             }
-            Why::Age => printer.warn(format!(
-                "{what}, for its age: raise `general.sessionRetention.maxAge` in its settings"
-            )),
-            Why::Count => printer.warn(format!(
-                "{what}, for there are newer ones: raise `general.sessionRetention.maxCount` in its settings"
-            )),
-            Why::SharesId(other) => {
-                let other = ctx.show(&self.plan.folder.join("chats").join(other));
-                printer.warn(format!("{what}, because of `{other}`: remove that file first"));
+            DeletionReason::Age => printer.warn(format!("{what}, for its age: {advice}")),
+            DeletionReason::Count => {
+                printer.warn(format!("{what}, because there are newer ones: {advice}"));
             }
-            Why::Corrupt => printer.warn(what),
+            DeletionReason::SharesId(other) => {
+                printer.warn(format!("{what}, because of `{}`: {advice}", ctx.show(other)));
+            }
+            DeletionReason::Empty => printer.warn(format!("{what}: {advice}")),
         }
     }
 }
 
-fn reason(why: &Why) -> &'static str {
+/// Returns the agent that the session belongs to.
+fn agent_of(library: &Library, session: &SessionFacts) -> Result<&'static dyn Agent> {
+    let session = &session.session;
+    library.archive.agents().get(&session.agent).ok_or_else(|| {
+        Failure::new(format!("cannot restore session `{}`", session.id))
+            .because(format!("this version of backstory does not know `{}`", session.agent))
+    })
+}
+
+fn lifecycle_of(
+    agent: &'static dyn Agent,
+    session: &SessionFacts,
+) -> Result<&'static dyn Lifecycle> {
+    agent.lifecycle().ok_or_else(|| {
+        Failure::new(format!("cannot restore session `{}`", session.session.id))
+            .because(format!("sessions of {} cannot be restored yet", agent.name()))
+    })
+}
+
+fn reason(why: &DeletionReason) -> &'static str {
     match why {
-        Why::Age => "age",
-        Why::Count => "count",
-        Why::Corrupt => "corrupt",
-        Why::SharesId(_) => "shares_id",
+        DeletionReason::Age => "age",
+        DeletionReason::Count => "count",
+        DeletionReason::Empty => "corrupt",
+        DeletionReason::SharesId(_) => "shares_id",
     }
 }
 
-/// Returns where Gemini CLI keeps projects on this machine: in the usual places, in configured roots,
+/// Returns where the agent keeps projects on this machine: in the usual places, in configured roots,
 /// and wherever files of it were found.
-fn places(ctx: &Context, found: &Discovery) -> BTreeSet<PathBuf> {
-    let roots = found.roots.iter().chain(&ctx.roots).map(|root| root.join("tmp"));
-    let homes = ctx.roots.iter().map(|root| root.join(".gemini/tmp"));
+fn places(ctx: &Context, lifecycle: &dyn Lifecycle, found: &Discovery) -> BTreeSet<PathBuf> {
+    let roots: Vec<PathBuf> = found.roots.iter().chain(&ctx.roots).cloned().collect();
     let folders = found.sources.iter().filter_map(|source| source.folder().map(Path::to_owned));
-    gemini::project_parents(&ctx.env).into_iter().chain(roots).chain(homes).chain(folders).collect()
+    lifecycle.project_parents(&ctx.env, &roots).into_iter().chain(folders).collect()
 }
 
 /// Returns a folder as Gemini CLI sees it when it is started there.
@@ -413,7 +426,7 @@ fn project_path(ctx: &Context, path: &Path) -> Result<String> {
 fn print(ctx: &Context, printer: &mut Printer, done: &[Done]) -> Result<()> {
     let mut table = Table::new([Column::text(""), Column::text(""), Column::text("")]);
     for file in done {
-        table.row([file.how.name().into(), file.what.name().into(), ctx.show(&file.path).into()]);
+        table.row([file.how.name().into(), file.role.name().into(), ctx.show(&file.path).into()]);
     }
     Ok(printer.table(&table)?)
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use backstory_core::agent::gemini::restore::{Content, Plan, What, Write as Planned};
+use backstory_core::agent::lifecycle::{Content, FileRole, PlannedFile, RestorePlan};
 use backstory_core::archive::{Archive, FileRow};
 use backstory_core::discover::Source;
 use backstory_core::file::{self, Existing, Occupant, folder_of};
@@ -15,18 +15,18 @@ use backstory_core::time::Time;
 use jiff::Timestamp;
 
 use super::FileDocument;
-use crate::commands::export::target::cannot_write;
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::library::cannot_write;
 use crate::save::Batch;
 
 /// How much is read at a time.
 const PIECE: usize = 64 * 1024;
 
-/// What became of one file.
+/// FileRole became of one file.
 pub(in crate::commands) struct Done {
     pub(super) path: PathBuf,
-    pub(super) what: What,
+    pub(super) role: FileRole,
     pub(super) how: How,
     bytes: Option<u64>,
     modified: Option<SystemTime>,
@@ -71,14 +71,14 @@ impl How {
 
 impl Done {
     pub(super) fn registry(path: PathBuf, how: How) -> Self {
-        Self { path, what: What::Registry, how, bytes: None, modified: None, why: None }
+        Self { path, role: FileRole::Registry, how, bytes: None, modified: None, why: None }
     }
 
-    fn failed(write: &Planned, failure: &Failure) -> Self {
+    fn failed(write: &PlannedFile, failure: &Failure) -> Self {
         let why = [failure.what.clone()].into_iter().chain(failure.causes());
         Self {
             path: write.path.clone(),
-            what: write.what,
+            role: write.role,
             how: How::Failed,
             bytes: None,
             modified: None,
@@ -89,7 +89,7 @@ impl Done {
     pub(super) fn document(&self) -> FileDocument {
         FileDocument {
             path: self.path.display().to_string(),
-            what: self.what.name(),
+            what: self.role.name(),
             done: self.how.name(),
             bytes: self.bytes,
             modified: self.modified.and_then(|at| Timestamp::try_from(at).ok()).map(Time),
@@ -101,7 +101,7 @@ pub(super) struct Writer<'a> {
     pub(super) ctx: &'a Context,
     pub(super) archive: &'a Archive,
     pub(super) captured: &'a CapturedBytes,
-    /// What the session's own file gets behind its end.
+    /// FileRole the session's own file gets behind its end.
     pub(super) line: Option<String>,
     pub(super) dry_run: bool,
     /// Whether files that were captured in part are left out.
@@ -109,31 +109,31 @@ pub(super) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    pub(super) fn write_all(&self, plan: &Plan) -> Result<Vec<Done>> {
+    pub(super) fn write_all(&self, plan: &RestorePlan) -> Result<Vec<Done>> {
         let root = plan.root.as_deref().unwrap_or(&plan.folder);
         let mut batch = Batch::default();
         let mut write = |write| match self.write(write, root, &mut batch) {
-            // What is damaged costs no other file.
+            // FileRole is damaged costs no other file.
             Err(failure) if !self.only_whole => Ok(Done::failed(write, &failure)),
             other => other,
         };
-        let done: Result<Vec<Done>> = plan.writes.iter().map(&mut write).collect();
+        let done: Result<Vec<Done>> = plan.files.iter().map(&mut write).collect();
         match batch.finish().into_iter().next() {
             Some((path, error)) => Err(cannot_write(self.ctx, &path, error)),
             None => done,
         }
     }
 
-    fn write(&self, planned: &Planned, root: &Path, batch: &mut Batch) -> Result<Done> {
-        let Planned { path, content, what } = planned;
-        let line = self.line.as_deref().filter(|_| *what == What::Session);
+    fn write(&self, planned: &PlannedFile, root: &Path, batch: &mut Batch) -> Result<Done> {
+        let PlannedFile { path, content, role } = planned;
+        let line = self.line.as_deref().filter(|_| *role == FileRole::Session);
         let (bytes, modified) = match content {
             Content::Source(source) => (source.size, source.modified),
             Content::Text(text) => (text.len() as u64, None),
         };
         let done = |how| Done {
             path: path.clone(),
-            what: *what,
+            role: *role,
             how,
             bytes: Some(bytes),
             modified,
@@ -145,7 +145,7 @@ impl Writer<'_> {
         }
         let cannot = |error| cannot_write(self.ctx, path, error);
         let found = self.look(path, content)?;
-        // What is there already may be there through a link; nothing is written through one.
+        // FileRole is there already may be there through a link; nothing is written through one.
         if matches!(found, Found::Nothing) || line.is_some() {
             file::check_below(root, path).map_err(cannot)?;
         }
@@ -193,7 +193,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What stands where the file belongs.
+    /// FileRole stands where the file belongs.
     fn look(&self, path: &Path, content: &Content) -> Result<Found> {
         match file::occupant(path) {
             Occupant::Nothing => return Ok(Found::Nothing),

@@ -164,8 +164,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
         });
         (hits, total, more)
     } else {
-        let found =
-            library.archive.matches(&query, &library.all, order, &takes).map_err(cannot_open)?;
+        let found = library
+            .archive
+            .matches(&query, &library.all.sessions, order, &takes)
+            .map_err(cannot_open)?;
         let shown = page(found.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
         let more = left(found.iter().map(|hit| hit.session));
         let chosen: Vec<Match<'_>> = shown.into_iter().map(|n| found[n]).collect();
@@ -208,8 +210,10 @@ pub(super) fn sessions_with(
     let query = Ask::default().query(ctx, words, &Filters::default())?;
     library.index(ctx, printer)?;
     let takes = ask::sessions(library, &query, &Filters::default().filter(ctx)?)?;
-    let found =
-        library.archive.matches(&query, &library.all, Order::Date, &takes).map_err(cannot_open)?;
+    let found = library
+        .archive
+        .matches(&query, &library.all.sessions, Order::Date, &takes)
+        .map_err(cannot_open)?;
     Ok(found.iter().map(|hit| hit.session.id.clone()).collect())
 }
 

@@ -4,7 +4,7 @@ mod table;
 
 use backstory_core::collection::Collection;
 use backstory_core::model::SessionKind;
-use backstory_core::query::usage::{Answer, Group, Question, Row, usage};
+use backstory_core::query::usage::{Answer, Group, Question, Row};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -101,9 +101,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     }
     let library = open(ctx, printer, args)?;
     let question = question(ctx, args, &library.all)?;
-    let ask = |question: &Question| {
-        usage(&library.archive, question, &library.prices).map_err(super::cannot_count)
-    };
+    let reports = library.reports().map_err(super::cannot_count)?;
+    let ask = |question: &Question| reports.usage(question).map_err(super::cannot_count);
     let mut answer = ask(&question)?;
     sort(&mut answer.rows, args.sort);
     let all = answer.rows.len();

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::facts::{
-    Base, CallFacts, CallKey, Contents, Form, MessageFacts, PartFacts, PromptLine, SessionFile,
-    SessionRef, SourceFacts, Stated, ToolFacts,
+    Base, CallFacts, CallKey, Contents, Form, MessageFacts, PartFacts, SessionFile, SessionRef,
+    SourceFacts, Stated, ToolFacts,
 };
 use crate::fault::{Faults, What};
 use crate::id::is_uuid;
@@ -325,14 +325,6 @@ impl Row {
             ..MessageFacts::new(self.id.clone(), kind, self.at)
         }
     }
-}
-
-/// Writes a line of a prompt log as a message of a document.
-pub(crate) fn prompt_record(id: &str, kind: MessageKind, line: &PromptLine) -> String {
-    serde_json::json!({
-        "id": id, "at": line.at, "kind": kind.name(), "fate": Fate::Kept.name(), "text": line.text,
-    })
-    .to_string()
 }
 
 /// Fills a message with what a document says of it. False when `text` is none of ours.

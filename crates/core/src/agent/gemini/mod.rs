@@ -3,6 +3,7 @@
 mod format;
 mod identity;
 mod lifecycle;
+mod native;
 mod paths;
 mod projects;
 mod text;
@@ -14,12 +15,12 @@ use std::path::Path;
 pub use format::{
     Holds, Loaded, LogReader, Shape, Tail, load, load_current, read_conversation, read_prompt_log,
 };
-pub use lifecycle::{hooks, restore, retention};
-pub use paths::{project_parents, usual_root};
-pub use projects::{enter_project, folder_project};
+pub use lifecycle::retention;
+pub use native::{Fallback, write_native};
+pub use projects::folder_project;
 pub use views::{Mode, Replay};
 
-use super::{Agent, Detail, Scan};
+use super::{Agent, Detail, Lifecycle, NativeFormat, Scan};
 use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
@@ -83,7 +84,7 @@ impl Agent for Gemini {
     }
 
     fn owner<'a>(&self, source: &'a Source) -> Option<&'a str> {
-        restore::owner(source)
+        lifecycle::restore::owner(source)
     }
 
     fn refine(&self, group: &str, parts: &mut [Part<'_>]) {
@@ -92,6 +93,14 @@ impl Agent for Gemini {
 
     fn learn_folder(&self, folder: &Path, projects: &mut Projects) {
         projects::learn(folder, projects);
+    }
+
+    fn native_format(&self) -> Option<&dyn NativeFormat> {
+        Some(self)
+    }
+
+    fn lifecycle(&self) -> Option<&dyn Lifecycle> {
+        Some(self)
     }
 
     fn hints(&self, source: &Source, part: &PartFacts, bytes: &dyn Bytes) -> SessionHints {

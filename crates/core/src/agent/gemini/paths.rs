@@ -51,13 +51,13 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
 }
 
 /// The agent's folder that new sessions go to.
-pub fn usual_root(env: &Env) -> Option<PathBuf> {
+pub(super) fn usual_root(env: &Env) -> Option<PathBuf> {
     let Place { path, is_tmp, .. } = places(env).into_iter().next()?;
     if is_tmp { path.parent().map(Path::to_owned) } else { Some(path) }
 }
 
 /// Returns the folders in which Gemini CLI keeps one folder per project.
-pub fn project_parents(env: &Env) -> Vec<PathBuf> {
+pub(super) fn project_parents(env: &Env) -> Vec<PathBuf> {
     let parent = |place: Place| if place.is_tmp { place.path } else { place.path.join("tmp") };
     places(env).into_iter().map(parent).collect()
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::retention::{Settings, strip_comments};
 
 /// Whether the file has a command run at the end of a session that `is_wanted`.
-pub fn at_session_end(file: &Settings, is_wanted: impl Fn(&str) -> bool) -> bool {
+pub(super) fn at_session_end(file: &Settings, is_wanted: impl Fn(&str) -> bool) -> bool {
     let Ok(value) = serde_json::from_str::<Value>(&strip_comments(&file.text)) else {
         return false;
     };

@@ -5,162 +5,33 @@
 //! The hash of the project in a file's first line is never compared with anything, so files go into
 //! another project's folder as they are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use crate::agent::attached;
+use crate::agent::gemini::Gemini;
 use crate::agent::gemini::projects::marker;
 use crate::agent::gemini::projects::registry::{self, claim};
+use crate::agent::lifecycle::{
+    Content, FileRole, LeftFile, LeftReason, PlannedFile, Refusal, RestorePlan, RestoreTarget,
+};
 use crate::assemble::SessionFacts;
-use crate::discover::{Source, SourceKind, SourceState};
+use crate::discover::{Source, SourceKind};
 use crate::facts::{Contents, SourceSummary};
-use crate::file::{is_below, resolve};
+use crate::file::is_below;
 use crate::id::is_uuid;
 use crate::model::{MessageKind, PartWhy, SessionKind, State};
 use crate::project::{Project, Proof};
-use crate::projects::{Projects, hash_of, is_hash};
+use crate::projects::{hash_of, is_hash};
 
-/// Where to restore to.
-#[derive(Debug, Clone)]
-pub struct Target<'a> {
-    /// This machine; sessions of others go to the usual place.
-    pub machine: &'a str,
-    /// The agent's folder that is usual here.
-    pub root: Option<PathBuf>,
-    /// The folders of projects on this machine, and folders that contain such folders. A session that
-    /// was recorded anywhere else is treated like another machine's.
-    pub places: BTreeSet<PathBuf>,
-    /// Another folder of the project than the one the session knows.
-    pub project: Option<String>,
-    /// What is known of projects.
-    pub projects: &'a Projects,
-}
-
-impl Target<'_> {
-    /// Whether the agent keeps a project in this folder.
-    fn has(&self, folder: &Path) -> bool {
-        let Ok(folder) = resolve(folder) else { return false };
-        let is_it = |place: PathBuf| place == folder || folder.parent() == Some(&place);
-        self.places.iter().flat_map(|place| resolve(place)).any(is_it)
-    }
-}
-
-#[derive(Debug)]
-pub struct Plan {
-    /// The agent's folder for the project.
-    pub folder: PathBuf,
-    /// The folder that holds it and all others; none where it stands alone.
-    pub root: Option<PathBuf>,
-    /// The project, if it is known.
-    pub project: Option<String>,
-    /// Notes of whose folder it is, then the session itself, then what belongs to it.
-    pub writes: Vec<Write>,
-    /// The name under which the project goes into the agent's list, if it has to.
-    pub enter: Option<String>,
-    pub left: Vec<Left>,
-}
-
-#[derive(Debug)]
-pub struct Write {
-    pub path: PathBuf,
-    pub content: Content,
-    pub what: What,
-}
-
-#[derive(Debug)]
-pub enum Content {
-    Source(Source),
-    Text(String),
-}
-
-/// What a file is to the session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// The note of whose folder it is.
-    Marker,
-    /// The list of all projects.
-    Registry,
-    /// The file that Gemini CLI loads.
-    Session,
-    /// A file that holds more of it.
-    Part,
-    /// What it refers to.
-    Attached(SourceKind),
-}
-
-impl What {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Marker => "marker",
-            Self::Registry => "registry",
-            Self::Session => "session",
-            Self::Part => "part",
-            Self::Attached(kind) => kind.label(),
-        }
-    }
-}
-
-/// A file that is not written.
-#[derive(Debug)]
-pub struct Left {
-    pub source: Source,
-    pub why: LeftWhy,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftWhy {
-    Stub,
-    /// All it holds is in the files that are written.
-    Copy,
-    /// It holds messages that no file that is written has, but would be taken for corrupt.
-    Corrupt,
-    /// It holds such messages, but another version of the same file is written.
-    Version,
-}
-
-impl LeftWhy {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stub => "stub",
-            Self::Copy => "copy",
-            Self::Corrupt => "corrupt",
-            Self::Version => "version",
-        }
-    }
-
-    /// Whether messages are left behind with it.
-    pub fn loses(self) -> bool {
-        matches!(self, Self::Corrupt | Self::Version)
-    }
-}
-
-/// Why there is nothing to restore.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    #[error("all that is left of it is what was typed, in `logs.json`")]
-    LogOnly,
-    #[error("it is a subagent's, which comes back with its parent `{0}`")]
-    Subagent(String),
-    #[error("Gemini CLI finds nothing to resume in it, and would delete it again")]
-    Empty,
-    #[error("it stands in no folder of a project")]
-    NoFolder,
-    #[error("the folder of Gemini CLI is not known")]
-    NoRoot,
-    #[error("`{}` is not a path below its project's folder", .0.display())]
-    Outside(PathBuf),
-    #[error("the list of projects cannot be read")]
-    Registry(#[source] io::Error),
-}
-
-/// Decides what to write. `files` is all that is known, whatever became of it.
-pub fn plan(
+/// Decides what to write.
+pub(crate) fn plan(
     assembled: &SessionFacts,
     files: &[(&Source, &SourceSummary)],
-    target: &Target<'_>,
-) -> Result<Plan, Refusal> {
+    target: &RestoreTarget<'_>,
+) -> Result<RestorePlan, Refusal> {
     let session = &assembled.session;
     if session.state == State::LogOnly {
         return Err(Refusal::LogOnly);
@@ -183,9 +54,9 @@ pub fn plan(
     let mut out = place(assembled, source, target)?;
     let (parts, left) = parts(assembled, main, &is_offered);
     out.left = left;
-    let mut writes: BTreeMap<PathBuf, Write> = BTreeMap::new();
+    let mut writes: BTreeMap<PathBuf, PlannedFile> = BTreeMap::new();
     let mut order = Vec::new();
-    let mut put = |source: &Source, what| {
+    let mut put = |source: &Source, role| {
         if source.folder().is_none() {
             return Ok(());
         }
@@ -195,42 +66,38 @@ pub fn plan(
         if !writes.contains_key(&path) {
             order.push(path.clone());
             let content = Content::Source(source.clone());
-            writes.insert(path.clone(), Write { path, content, what });
+            writes.insert(path.clone(), PlannedFile { path, content, role });
         }
         Ok(())
     };
-    put(source, What::Session)?;
+    put(source, FileRole::Session)?;
     for part in parts {
-        put(&assembled.files[part], What::Part)?;
+        put(&assembled.files[part], FileRole::Part)?;
     }
     if session.kind == SessionKind::Main && is_uuid(&session.id) {
-        for source in attached(&session.id, files) {
-            put(source, What::Attached(source.kind))?;
+        for source in attached(&Gemini, &session.id, files) {
+            put(source, FileRole::Attachment(source.kind))?;
         }
     }
-    out.writes.extend(order.iter().filter_map(|path| writes.remove(path)));
+    out.files.extend(order.iter().filter_map(|path| writes.remove(path)));
     Ok(out)
 }
 
 /// The file that Gemini CLI loads; of two that are equally new, the one that is still there.
-fn main_file(assembled: &SessionFacts, target: &Target<'_>) -> Option<usize> {
+fn main_file(assembled: &SessionFacts, target: &RestoreTarget<'_>) -> Option<usize> {
     let main = assembled.resumable_file?;
     let parts = &assembled.session.parts;
     let updated = |at: usize| parts.get(at).map(|part| part.updated);
     let is_twin = |at: &usize| {
-        is_live(&assembled.files[*at])
+        assembled.files[*at].is_live()
             && updated(*at) == updated(main)
             && parts.get(*at).is_some_and(|part| part.why != PartWhy::Stub)
     };
     let twin = (0..assembled.files.len()).find(is_twin);
     Some(
-        twin.filter(|_| target.project.is_none() && !is_live(&assembled.files[main]))
+        twin.filter(|_| target.project.is_none() && !assembled.files[main].is_live())
             .unwrap_or(main),
     )
-}
-
-fn is_live(source: &Source) -> bool {
-    source.archived.as_ref().is_none_or(|archived| archived.state == SourceState::Live)
 }
 
 fn in_hash_folder(source: &Source) -> bool {
@@ -250,7 +117,11 @@ fn proved(project: &Project) -> Option<String> {
 }
 
 /// The folder that the session goes to, and what tells whose it is.
-fn place(assembled: &SessionFacts, source: &Source, target: &Target<'_>) -> Result<Plan, Refusal> {
+fn place(
+    assembled: &SessionFacts,
+    source: &Source,
+    target: &RestoreTarget<'_>,
+) -> Result<RestorePlan, Refusal> {
     let from = source.folder();
     // A session that was restored elsewhere has files of two projects: this file's own counts.
     let of_folder = from.map(|folder| target.projects.of_folder(folder));
@@ -265,16 +136,16 @@ fn place(assembled: &SessionFacts, source: &Source, target: &Target<'_>) -> Resu
         Some(_) => Some(target.root.clone().ok_or(Refusal::NoRoot)?),
         None => return Err(Refusal::NoFolder),
     };
-    let mut out = Plan {
+    let mut out = RestorePlan {
         folder: from.map(Path::to_owned).unwrap_or_default(),
         root,
         project,
-        writes: Vec::new(),
-        enter: None,
+        files: Vec::new(),
+        listed_as: None,
         left: Vec::new(),
     };
     // What is there stays where it is, unless another folder is asked for or Gemini CLI looks elsewhere.
-    if is_here && is_live(source) && !in_hash_folder(source) && target.project.is_none() {
+    if is_here && source.is_live() && !in_hash_folder(source) && target.project.is_none() {
         out.project = from.and_then(marker).or(out.project);
         return Ok(out);
     }
@@ -292,12 +163,12 @@ fn place(assembled: &SessionFacts, source: &Source, target: &Target<'_>) -> Resu
         return Ok(out);
     }
     let note = registry::normal(project);
-    out.writes.extend(claim.markers.into_iter().map(|path| Write {
+    out.files.extend(claim.markers.into_iter().map(|path| PlannedFile {
         path,
         content: Content::Text(note.clone()),
-        what: What::Marker,
+        role: FileRole::Marker,
     }));
-    out.enter = (!claim.is_listed).then_some(claim.slug);
+    out.listed_as = (!claim.is_listed).then_some(claim.slug);
     out.folder = slug;
     Ok(out)
 }
@@ -313,13 +184,13 @@ fn parts(
     assembled: &SessionFacts,
     main: usize,
     is_offered: &dyn Fn(usize) -> bool,
-) -> (Vec<usize>, Vec<Left>) {
+) -> (Vec<usize>, Vec<LeftFile>) {
     let files = &assembled.files;
     let mut chosen = vec![main];
     let mut is_chosen = vec![false; files.len()];
     is_chosen[main] = true;
     let mut taken: HashSet<Option<&Path>> = HashSet::from([below(&files[main])]);
-    let mut losing: BTreeMap<usize, LeftWhy> = BTreeMap::new();
+    let mut losing: BTreeMap<usize, LeftReason> = BTreeMap::new();
     for entry in assembled.listed().filter(|entry| entry.facts.kind != MessageKind::Injected) {
         let holders: BTreeSet<usize> = entry.places.iter().map(|place| place.file).collect();
         if holders.iter().any(|file| is_chosen[*file]) {
@@ -335,54 +206,27 @@ fn parts(
                 taken.insert(below(&files[file]));
             }
             None => losing.extend(holders.iter().map(|at| {
-                (*at, if is_offered(*at) { LeftWhy::Version } else { LeftWhy::Corrupt })
+                (*at, if is_offered(*at) { LeftReason::Version } else { LeftReason::Corrupt })
             })),
         }
     }
     let why = |at: usize| {
         let is_stub = assembled.session.parts.get(at).is_some_and(|part| part.why == PartWhy::Stub);
-        losing.get(&at).copied().unwrap_or(if is_stub { LeftWhy::Stub } else { LeftWhy::Copy })
+        losing.get(&at).copied().unwrap_or(if is_stub {
+            LeftReason::Stub
+        } else {
+            LeftReason::Copy
+        })
     };
     let left = (0..files.len()).filter(|at| !is_chosen[*at]);
-    let left = left.map(|at| Left { source: files[at].clone(), why: why(at) }).collect();
+    let left = left.map(|at| LeftFile { source: files[at].clone(), why: why(at) }).collect();
     chosen.remove(0);
     (chosen, left)
 }
 
-/// Subagents, and theirs; long tool outputs, plans and tasks of all of them. Of several versions of a
-/// file the one comes first that Gemini CLI would see.
-pub fn attached<'a>(id: &str, files: &[(&'a Source, &SourceSummary)]) -> Vec<&'a Source> {
-    let mut sources: Vec<&Source> = files.iter().map(|(source, _)| *source).collect();
-    sources.sort_by_cached_key(|source| {
-        (source.is_replaced(), in_hash_folder(source), !is_live(source), source.path.clone())
-    });
-    let mut by_owner: HashMap<&str, Vec<&Source>> = HashMap::new();
-    for source in sources {
-        if let Some(owner) = owner(source) {
-            by_owner.entry(owner).or_default().push(source);
-        }
-    }
-    let mut ids = vec![id.to_owned()];
-    let mut known: HashSet<String> = HashSet::from([id.to_owned()]);
-    let mut out: Vec<&Source> = Vec::new();
-    let mut next = 0;
-    while let Some(id) = ids.get(next) {
-        next += 1;
-        let of_id = by_owner.get(id.as_str()).map_or(&[][..], Vec::as_slice);
-        out.extend(of_id);
-        for source in of_id.iter().filter(|source| source.kind == SourceKind::Subagent) {
-            let stem = source.stem();
-            if known.insert(stem.clone()) {
-                ids.push(stem);
-            }
-        }
-    }
-    out
-}
-
 /// Returns the id of the session that a subagent, a tool output, a plan or a task belongs to, by its place
 /// in the project's folder.
-pub fn owner(source: &Source) -> Option<&str> {
+pub(crate) fn owner(source: &Source) -> Option<&str> {
     let below: Vec<&str> = below(source)?.iter().map(|part| part.to_str().unwrap_or("")).collect();
     match (source.kind, &below[..]) {
         (SourceKind::Subagent, ["chats", parent, _]) => Some(parent),
@@ -395,12 +239,12 @@ pub fn owner(source: &Source) -> Option<&str> {
 }
 
 /// The line that makes a session as new as `now` to Gemini CLI.
-pub fn fresh_line(now: Timestamp) -> String {
+pub(crate) fn fresh_line(now: Timestamp) -> String {
     format!("{{\"$set\":{{\"lastUpdated\":\"{now:.3}\"}}}}\n")
 }
 
 /// Whether the session's file takes such a line: a log does, a document does not.
-pub fn takes_line(assembled: &SessionFacts, source: &Source) -> bool {
+pub(crate) fn takes_line(assembled: &SessionFacts, source: &Source) -> bool {
     let at = assembled.files.iter().position(|file| file == source);
     let is_document = at.and_then(|at| assembled.documents.get(at)).copied().unwrap_or(true);
     source.path.extension().is_some_and(|ending| ending == "jsonl") && !is_document

@@ -9,6 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap as HashMap;
 use serde_json::Value;
 
+use crate::agent::lifecycle::Early;
+
 /// `general.sessionRetention` as the settings files together decide it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
@@ -135,12 +137,6 @@ pub struct Deletion {
     pub why: Why,
     /// Set when it goes before its time because another file shares its id.
     pub early: Option<Early>,
-}
-
-/// When the file would have gone by itself; none for never.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Early {
-    pub instead_of: Option<Timestamp>,
 }
 
 /// What the clean-up will delete from one `chats` folder, each file once, the soonest first. File

@@ -7,4 +7,4 @@ pub(super) mod registry;
 pub use folder::folder_project;
 pub(super) use folder::{learn, marker};
 pub(super) use hints::hints;
-pub use registry::enter as enter_project;
+pub(super) use registry::enter as enter_project;

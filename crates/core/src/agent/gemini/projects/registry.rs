@@ -70,7 +70,7 @@ pub(crate) fn claim(root: &Path, project: &str) -> io::Result<Claim> {
 }
 
 /// Adds a project to the list, as Gemini CLI does: alone, and all at once.
-pub fn enter(root: &Path, project: &str, slug: &str) -> io::Result<()> {
+pub(crate) fn enter(root: &Path, project: &str, slug: &str) -> io::Result<()> {
     let path = root.join(LIST);
     file::check_below(root, &path)?;
     // A killed run can leave its draft and its lock; the draft does not have to wait.

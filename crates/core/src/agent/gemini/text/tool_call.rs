@@ -106,25 +106,7 @@ fn functions(
             b"name" => name = json::string(value).unwrap_or_default().into_owned(),
             _ => {}
         });
-        let mut call = ToolCall {
-            id,
-            name: tool_name(&name, None),
-            display_name: None,
-            description: None,
-            args: None,
-            status: ToolStatus::Unfinished,
-            recorded: false,
-            at: None,
-            output: None,
-            error: None,
-            result_display: None,
-            markdown: false,
-            exit_code: None,
-            lines_added: None,
-            lines_removed: None,
-            agent_session: None,
-            is_powershell: false,
-        };
+        let mut call = ToolCall::new(id, tool_name(&name, None));
         if fill(&mut call, function.get()) {
             out.push(call);
         }

@@ -2,23 +2,23 @@
 
 use std::borrow::Cow;
 
-use backstory_core::archive::FileRow;
-use backstory_core::discover::{Source, SourceKind};
-use backstory_core::facts::{Contents, SessionFile};
-use backstory_core::fault::{Fault, Faults};
+use crate::archive::FileRow;
+use crate::discover::{Source, SourceKind};
+use crate::facts::{Contents, SessionFile};
+use crate::fault::{Fault, Faults};
 
-pub(crate) struct FileRead {
-    pub(crate) source: Source,
-    pub(crate) holds: Holds,
-    pub(crate) faults: Faults,
+pub(super) struct FileRead {
+    pub(super) source: Source,
+    pub(super) holds: Holds,
+    pub(super) faults: Faults,
     /// Whether no other file continues its session: only then an unfinished last line may still be
     /// being written.
-    pub(crate) is_newest: bool,
+    pub(super) is_newest: bool,
     /// Whether the archive keeps all of its session.
-    pub(crate) is_kept: bool,
+    pub(super) is_kept: bool,
 }
 
-pub(crate) enum Holds {
+pub(super) enum Holds {
     Session(String, SessionFile),
     /// Something else that is of use; what to call it.
     Other(&'static str),
@@ -44,14 +44,14 @@ impl FileRead {
     }
 
     /// The session's id as every command takes it.
-    pub(crate) fn session_id(&self) -> Option<&str> {
+    pub(super) fn session_id(&self) -> Option<&str> {
         match &self.holds {
             Holds::Session(id, _) => Some(id),
             _ => None,
         }
     }
 
-    pub(crate) fn session(&self) -> Option<&SessionFile> {
+    pub(super) fn session(&self) -> Option<&SessionFile> {
         match &self.holds {
             Holds::Session(_, session) => Some(session),
             _ => None,
@@ -59,13 +59,13 @@ impl FileRead {
     }
 
     /// How many faults there are; only the first thousand of a file are kept in detail.
-    pub(crate) fn fault_count(&self) -> u64 {
+    pub(super) fn fault_count(&self) -> u64 {
         let details = self.faults.details.iter().filter(|fault| !self.is_pending(fault)).count();
         self.faults.unusable.max(details as u64)
     }
 
     /// Returns whether it is only the line that an agent is writing right now.
-    pub(crate) fn is_pending(&self, fault: &Fault) -> bool {
+    pub(super) fn is_pending(&self, fault: &Fault) -> bool {
         fault.what.is_pending() && self.is_newest
     }
 }

@@ -3,26 +3,27 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use backstory_core::agent::gemini::hooks;
-use backstory_core::agent::gemini::retention::{Retention, Settings};
-use backstory_core::env::Env;
-use backstory_core::read::bytes::{SETTINGS_LIMIT, read_regular};
+use super::hooks;
+use super::retention::{Retention, Settings};
+use crate::agent::lifecycle::Policy;
+use crate::env::Env;
+use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 
-use super::report::Problem;
+/// What Gemini CLI must be told to sync by itself.
+pub(super) const HOOK: &str = r#"{
+  "hooks": {
+    "SessionEnd": [
+      {
+        "hooks": [
+          { "name": "backstory", "type": "command", "command": "backstory sync --quiet" }
+        ]
+      }
+    ]
+  }
+}"#;
 
-/// What the files decide for one project.
-pub(crate) struct Decided {
-    pub(crate) retention: Retention,
-    /// The files that were there, the weakest first.
-    pub(crate) files: Vec<PathBuf>,
-    /// Files that could not be used, and why.
-    pub(crate) unusable: Vec<Problem>,
-    /// Whether they make Gemini CLI sync the archive at the end of a session.
-    pub(crate) hook: bool,
-}
-
-/// Asks the files that Gemini CLI would read when started in the project.
-pub(crate) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> Decided {
+/// Reads the files that Gemini CLI would read when started in the project.
+pub(super) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> (Retention, Policy) {
     let (mut texts, mut files, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
     for file in candidates(env, root, project) {
         let name = file.display().to_string();
@@ -32,7 +33,7 @@ pub(crate) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> Decided 
                 files.push(file);
             }
             Err(error) if is_absent(&error) => {}
-            Err(error) => unusable.push(Problem { path: name, what: error.to_string() }),
+            Err(error) => unusable.push((name, error.to_string())),
         }
     }
     let (retention, broken) = Retention::decide(&texts);
@@ -40,13 +41,25 @@ pub(crate) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> Decided 
         // The library names the file in its text; here it has a place of its own.
         let named = texts.iter().find_map(|file| {
             let rest = what.strip_prefix(&format!("`{}` ", file.name))?;
-            Some(Problem { path: file.name.clone(), what: rest.to_owned() })
+            Some((file.name.clone(), rest.to_owned()))
         });
-        unusable.push(named.unwrap_or(Problem { path: String::new(), what }));
+        unusable.push(named.unwrap_or((String::new(), what)));
     }
     let syncs = |command: &str| command.contains("backstory") && command.contains("sync");
-    let hook = texts.iter().any(|file| hooks::at_session_end(file, syncs));
-    Decided { retention, files, unusable, hook }
+    let has_hook = texts.iter().any(|file| hooks::at_session_end(file, syncs));
+    let policy = Policy {
+        is_active: retention.is_active(),
+        is_enabled: retention.enabled,
+        max_age: retention.max_age.clone(),
+        max_count: retention.max_count,
+        min_retention: retention.min_retention.clone(),
+        decided_by: retention.from.clone(),
+        invalid: retention.invalid.clone(),
+        settings: files,
+        unusable,
+        has_hook,
+    };
+    (retention, policy)
 }
 
 fn is_absent(error: &io::Error) -> bool {
@@ -70,7 +83,7 @@ fn candidates(env: &Env, root: &Path, project: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// The user's settings file. The macOS sandbox moves the sessions, not the settings.
-pub(crate) fn users_own(env: &Env, root: &Path) -> PathBuf {
+pub(super) fn users_own(env: &Env, root: &Path) -> PathBuf {
     match (&env.home, root.ends_with(".cache/.gemini")) {
         (Some(home), true) if root.starts_with(home) => home.join(".gemini/settings.json"),
         _ => root.join("settings.json"),

@@ -2,70 +2,70 @@
 
 use std::path::Path;
 
-use backstory_core::archive::Info;
-use backstory_core::env::Env;
+use crate::agent::Agents;
+use crate::archive::Info;
+use crate::env::Env;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::report::{Check, Report};
-use super::settings;
-
-/// What Gemini CLI must be told to sync by itself.
-pub(crate) const HOOK: &str = r#"{
-  "hooks": {
-    "SessionEnd": [
-      {
-        "hooks": [
-          { "name": "backstory", "type": "command", "command": "backstory sync --quiet" }
-        ]
-      }
-    ]
-  }
-}"#;
 
 /// The archive as the doctor sees it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Keeping {
-    pub(crate) path: String,
+pub struct ArchiveReport {
+    pub path: String,
     /// Files that are there, and how many of them are captured as they are.
-    pub(crate) files: u64,
-    pub(crate) captured_files: u64,
-    pub(crate) sessions: u64,
+    pub files: u64,
+    pub captured_files: u64,
+    pub sessions: u64,
     /// Sessions that are kept though their files are gone.
-    pub(crate) gone: u64,
+    pub gone: u64,
     /// Whether `backstory watch` is running.
-    pub(crate) watched: bool,
-    /// Whether Gemini CLI syncs at the end of each session.
-    pub(crate) hook: bool,
-    pub(crate) advice: Option<Advice>,
+    pub watched: bool,
+    /// Whether the agents sync at the end of each session.
+    pub hook: bool,
+    pub advice: Option<Advice>,
 }
 
 /// What would keep the archive fresh.
 #[derive(Debug, Serialize)]
-pub(crate) struct Advice {
-    pub(crate) command: &'static str,
-    pub(crate) settings_file: String,
-    pub(crate) settings: Option<&'static RawValue>,
+pub struct Advice {
+    pub command: &'static str,
+    pub settings_file: String,
+    pub settings: Option<&'static RawValue>,
+    /// The same, as it should be written.
+    #[serde(skip)]
+    pub settings_text: &'static str,
 }
 
 impl Report {
     /// Adds what there is to say of the archive. It is needed only where something will be deleted.
-    pub(crate) fn keep(&mut self, env: &Env, path: String, info: &Info, watched: bool) {
+    pub fn add_archive(
+        &mut self,
+        agents: Agents,
+        env: &Env,
+        path: String,
+        info: &Info,
+        watched: bool,
+    ) {
         let hook = !self.retention.is_empty() && self.retention.iter().all(|project| project.hook);
         let is_whole = info.captured_files == info.files;
         let is_safe = self.deletions.is_empty() || (is_whole && (watched || hook));
         let root = self.roots.first().map(Path::new).filter(|_| !is_safe);
-        let advice = root.map(|root| Advice {
+        let hook_of =
+            |root: &Path| agents.iter().find_map(|agent| agent.lifecycle()?.sync_hook(root, env));
+        let advice = root.and_then(hook_of).map(|hook| Advice {
             command: "backstory watch",
-            settings_file: settings::users_own(env, root).display().to_string(),
-            settings: serde_json::from_str(HOOK).ok(),
+            settings_file: hook.file.display().to_string(),
+            settings: serde_json::from_str(hook.settings).ok(),
+            settings_text: hook.settings,
         });
         self.checks.push(Check {
             name: "archive",
             ok: is_safe,
             detail: format!("{} of {} files captured", info.captured_files, info.files),
         });
-        self.archive = Some(Keeping {
+        self.archive = Some(ArchiveReport {
             path,
             files: info.files,
             captured_files: info.captured_files,

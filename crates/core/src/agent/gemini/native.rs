@@ -4,9 +4,14 @@
 //! from the source, so a session of any size goes through without being held in memory.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
 
-use crate::agent::gemini::Loaded;
+use super::format::{Holds, Loaded, Shape, load, read_conversation};
+use super::{Gemini, folder_project, paths};
+use crate::agent::native::{NativeError, NativeFormat, NativeSession};
 use crate::facts::{Form, Span};
+use crate::fault::Faults;
+use crate::read::bytes::ReadSeek;
 use crate::read::json::{Raw, is_truthy};
 use crate::redact::Redactor;
 
@@ -15,6 +20,61 @@ use crate::redact::Redactor;
 pub struct Fallback {
     pub session_id: String,
     pub project_hash: Option<String>,
+}
+
+impl NativeFormat for Gemini {
+    fn load<'a>(
+        &self,
+        path: &Path,
+        mut input: Box<dyn ReadSeek + 'a>,
+    ) -> Result<Box<dyn NativeSession + 'a>, NativeError> {
+        let loaded = match read_conversation(&mut input)? {
+            Holds::Ours(_) => return Err(NativeError::Ours),
+            Holds::Sessions(loaded) | Holds::History(loaded) => *loaded,
+            Holds::Nothing(Shape::Empty) => load(&mut input)?,
+            Holds::Nothing(shape) => return Err(NativeError::NoConversation(shape.name().into())),
+            Holds::Prompts(_) => {
+                return Err(NativeError::NoConversation(Shape::PromptLog.name().into()));
+            }
+        };
+        Ok(Box::new(Session { loaded, fallback: Fallback::of(path), input }))
+    }
+}
+
+struct Session<'a> {
+    loaded: Loaded,
+    fallback: Fallback,
+    input: Box<dyn ReadSeek + 'a>,
+}
+
+impl NativeSession for Session<'_> {
+    fn write(
+        &mut self,
+        redactor: Option<&mut Redactor<'_>>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        write_redacted(&self.loaded, &self.fallback, &mut self.input, redactor, out)
+    }
+
+    fn faults(&self) -> &Faults {
+        &self.loaded.faults
+    }
+
+    fn message_count(&self) -> usize {
+        self.loaded.messages.len()
+    }
+}
+
+impl Fallback {
+    /// Returns what the place of a file says.
+    fn of(path: &Path) -> Self {
+        let found = paths::discover_at(path);
+        let folder = found.sources.first().and_then(|source| source.folder());
+        Self {
+            session_id: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            project_hash: folder.and_then(|folder| folder_project(folder).hash),
+        }
+    }
 }
 
 /// The order in which the loader lists its metadata.
@@ -32,7 +92,7 @@ const KEYS: [&str; 8] = [
 const TIMES: [&str; 2] = ["startTime", "lastUpdated"];
 
 /// Writes what was loaded from `source`.
-pub fn write(
+pub fn write_native(
     loaded: &Loaded,
     fallback: &Fallback,
     source: &mut (impl Read + Seek),
@@ -41,8 +101,8 @@ pub fn write(
     write_redacted(loaded, fallback, source, None, out)
 }
 
-/// The same, and takes secrets out on the way: then one message at a time is in memory.
-pub fn write_redacted(
+/// Writes what was loaded, without secrets: then one message at a time is in memory.
+fn write_redacted(
     loaded: &Loaded,
     fallback: &Fallback,
     source: &mut (impl Read + Seek),

@@ -1,20 +1,21 @@
-//! Gemini CLI's own form, of the file that it would load.
+//! An agent's own form, of the file that it would load.
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use backstory_core::agent::Agents;
-use backstory_core::agent::gemini::{self, Holds, Loaded, Shape, folder_project};
+use backstory_core::agent::native::{NativeError, NativeSession};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::discover::Source;
-use backstory_core::export::gemini::{Fallback, write_redacted};
 use backstory_core::fault::What;
-use backstory_core::read::bytes::Bytes;
+use backstory_core::model::AgentId;
+use backstory_core::read::bytes::{Bytes, ReadSeek};
+use clap::ValueEnum as _;
 
-use super::Export;
 use super::target::{cannot_read, put};
+use super::{Export, Format};
 use crate::commands::open_session;
 use crate::commands::redact::Censor;
 use crate::context::Context;
@@ -33,8 +34,8 @@ pub(super) fn one(
 ) -> Result<Exit> {
     let typed = Path::new(session);
     if typed.exists() && !typed.is_dir() {
-        let mut file = open(typed).map_err(|error| cannot_read(ctx, typed, error))?;
-        return put_file(ctx, printer, args, typed, &mut file, censor);
+        let file = open(typed).map_err(|error| cannot_read(ctx, typed, error))?;
+        return put_file(ctx, printer, args, typed, Box::new(file), censor);
     }
     let (library, assembled) = open_session(ctx, printer, session)?;
     let source = true_source(&assembled).ok_or_else(|| {
@@ -48,9 +49,9 @@ pub(super) fn one(
             ctx.show(&source.path)
         ));
     }
-    let mut file =
+    let file =
         library.archive.open(source).map_err(|error| cannot_read(ctx, &source.path, error))?;
-    put_file(ctx, printer, args, &source.path, &mut file, censor)
+    put_file(ctx, printer, args, &source.path, file, censor)
 }
 
 fn put_file(
@@ -58,16 +59,13 @@ fn put_file(
     printer: &mut Printer,
     args: &Export,
     path: &Path,
-    file: &mut (impl Read + Seek),
+    file: Box<dyn ReadSeek + '_>,
     censor: &Censor<'_>,
 ) -> Result<Exit> {
-    let loaded = load(ctx, path, file)?;
-    let fallback = fallback(path);
-    put(ctx, printer, args, censor, |out| {
-        censor.with(|redactor| write_redacted(&loaded, &fallback, file, redactor, out))
-    })?;
-    tell_faults(ctx, printer, path, &loaded);
-    let is_faulty = !loaded.faults.is_clean();
+    let mut session = load(ctx, args.format, path, file)?;
+    put(ctx, printer, args, censor, |out| censor.with(|redactor| session.write(redactor, out)))?;
+    warn_of_faults(ctx, printer, path, session.as_ref());
+    let is_faulty = !session.faults().is_clean();
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
 }
 
@@ -79,10 +77,15 @@ pub(super) fn of(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let source = true_source(assembled).ok_or(io::ErrorKind::NotFound)?;
-    let mut file = library.archive.open(source)?;
-    let loaded = gemini::load_current(&mut file)?;
-    let fallback = fallback(&source.path);
-    censor.with(|redactor| write_redacted(&loaded, &fallback, &mut file, redactor, out))
+    let format = library
+        .archive
+        .agents()
+        .get(&assembled.session.agent)
+        .and_then(|agent| agent.native_format());
+    let format = format.ok_or(io::ErrorKind::Unsupported)?;
+    let file = library.archive.open(source)?;
+    let mut session = format.load(&source.path, file).map_err(io::Error::other)?;
+    censor.with(|redactor| session.write(redactor, out))
 }
 
 /// Returns whether it has this form: it is made of Gemini CLI's own files only.
@@ -106,42 +109,36 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(copy)
 }
 
-fn load(ctx: &Context, path: &Path, file: &mut (impl Read + Seek)) -> Result<Loaded> {
-    let cannot = |error| cannot_read(ctx, path, error);
-    match gemini::read_conversation(file).map_err(cannot)? {
-        Holds::Ours(_) => {
+fn load<'a>(
+    ctx: &Context,
+    format: Format,
+    path: &Path,
+    file: Box<dyn ReadSeek + 'a>,
+) -> Result<Box<dyn NativeSession + 'a>> {
+    let name = format.to_possible_value();
+    let agent = name.and_then(|name| Agents::default().get(&AgentId::new(name.get_name())));
+    let Some(native) = agent.and_then(|agent| agent.native_format()) else {
+        return Err(Failure::new("this agent has no form of its own to export to"));
+    };
+    native.load(path, file).map_err(|error| match error {
+        NativeError::Io(error) => cannot_read(ctx, path, error),
+        NativeError::Ours => {
             let what = format!("`{}` is in our own form", ctx.show(path));
-            Err(Failure::new(what).hint("Gemini CLI's form is made of its own files only"))
+            Failure::new(what).hint("an agent's form is made of its own files only")
         }
-        Holds::Sessions(loaded) | Holds::History(loaded) => Ok(*loaded),
-        Holds::Nothing(Shape::Empty) => gemini::load(file).map_err(cannot),
-        holds => {
-            let shape = match holds {
-                Holds::Nothing(shape) => shape,
-                _ => Shape::PromptLog,
-            };
+        NativeError::NoConversation(_) => {
             let what = format!("`{}` holds no conversation", ctx.show(path));
-            Err(Failure::new(what).because(format!("the file is: {}", shape.name())))
+            Failure::new(what).because(error)
         }
-    }
+    })
 }
 
-/// What a file that does not say it itself is called and belongs to.
-fn fallback(path: &Path) -> Fallback {
-    let found = Agents::default().discover_at(path);
-    let folder = found.sources.first().and_then(|source| source.folder.as_deref());
-    Fallback {
-        session_id: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        project_hash: folder.and_then(|folder| folder_project(folder).hash),
-    }
-}
-
-fn tell_faults(ctx: &Context, printer: &mut Printer, path: &Path, loaded: &Loaded) {
+fn warn_of_faults(ctx: &Context, printer: &mut Printer, path: &Path, session: &dyn NativeSession) {
     let shown = ctx.show(path);
-    let faults = &loaded.faults.details;
+    let faults = &session.faults().details;
     for fault in faults {
         if let What::Refused(why) = &fault.what {
-            let read = plural(loaded.messages.len() as u64, "message", "messages");
+            let read = plural(session.message_count() as u64, "message", "messages");
             printer.warn(format!(
                 "Gemini CLI refuses `{shown}`: {why}. What is there was read: {read}."
             ));

@@ -1,5 +1,9 @@
 //! The archive of a run, brought up to date, and the sessions in it: what every command reads from.
 
+mod locate;
+mod place;
+mod prices;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,22 +15,27 @@ use backstory_core::archive::{
 };
 use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::Collection;
-use backstory_core::content::{View, transcript};
+use backstory_core::content::View;
 use backstory_core::discover::Discovery;
+use backstory_core::doctor::soonest_deletions;
 use backstory_core::model::Message;
 use backstory_core::pricing::Table;
 use backstory_core::projects::{ProjectHints, worktrees};
 use backstory_core::query;
-use backstory_core::query::usage::{Costs, session_costs};
+use backstory_core::query::Reports;
+use backstory_core::query::usage::Costs;
 use backstory_core::time::Period;
 
-use crate::commands::export::target::check_place;
-use crate::commands::projects;
+use jiff::tz::TimeZone;
+
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::output::Printer;
 use crate::output::number::{bytes, plural};
-use crate::survey;
+
+pub(crate) use locate::locate_projects;
+pub(crate) use place::{cannot_write, check_place};
+pub(crate) use prices::prices;
 
 /// How long a command captures after its answer.
 const MOMENT: Duration = Duration::from_millis(1500);
@@ -35,6 +44,7 @@ pub(crate) struct Library {
     pub(crate) archive: Archive,
     pub(crate) all: Collection,
     pub(crate) prices: Table,
+    zone: TimeZone,
     /// Faults in the files that are or were there.
     pub(crate) faults: FaultCount,
 }
@@ -54,7 +64,7 @@ impl Library {
     /// Finds and reads what changed, with a counter where somebody waits. A project that is asked for
     /// and not known may be one of those of which only the hash is: then its folder is looked for.
     pub(crate) fn open(ctx: &Context, printer: &mut Printer, wanted: &[String]) -> Result<Self> {
-        let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+        let found = ctx.discover();
         let archive = open_archive(ctx, printer)?;
         let library = Self::read(ctx, printer, archive, found, Vec::new())?;
         let filter = query::Filter { projects: wanted.to_vec(), ..query::Filter::default() };
@@ -62,13 +72,13 @@ impl Library {
         if wanted.is_empty() || fits {
             return Ok(library);
         }
-        let paths = projects::scan(ctx, &library.all);
+        let paths = locate_projects(ctx, &library.all);
         if paths.is_empty() { Ok(library) } else { library.with_paths(ctx, printer, paths) }
     }
 
     /// The same for those who ask only for sums: the sessions themselves stay where they are.
     pub(crate) fn open_for_sums(ctx: &Context, printer: &mut Printer) -> Result<Self> {
-        let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+        let found = ctx.discover();
         let mut archive = open_archive(ctx, printer)?;
         bring_up(ctx, printer, &mut archive, &found, Vec::new())?;
         Self::around(ctx, archive, Collection::only(found))
@@ -79,11 +89,11 @@ impl Library {
     pub(crate) fn open_to_count(ctx: &Context, printer: &mut Printer) -> Result<Self> {
         let keeps = ctx.archive.is_some() || ctx.no_sync;
         let excludes = !ctx.exclude.text.is_empty();
-        let prices = crate::commands::prices(ctx)?;
+        let prices = prices(ctx)?;
         if keeps || excludes || !sums_suffice(&Period::default(), &prices) {
             return Self::open_for_sums(ctx, printer);
         }
-        let found = survey::discover(&ctx.env, &ctx.from, &ctx.roots);
+        let found = ctx.discover();
         let mut archive = Archive::in_memory().map_err(cannot_open)?;
         let candidates = candidates(ctx);
         let progress = printer.progress(found.sources.len());
@@ -92,8 +102,8 @@ impl Library {
                 progress.tick();
             })
             .map_err(cannot_open)?;
-        archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;
-        Ok(Self { archive, all: Collection::only(found), prices, faults })
+        let all = Collection::only(found);
+        Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
     }
 
     /// A file by itself.
@@ -130,10 +140,9 @@ impl Library {
     }
 
     fn around(ctx: &Context, archive: Archive, all: Collection) -> Result<Self> {
-        let prices = crate::commands::prices(ctx)?;
-        archive.prepare(&ctx.zone, &prices).map_err(cannot_open)?;
+        let prices = prices(ctx)?;
         let faults = archive.faults().map_err(cannot_open)?;
-        Ok(Self { archive, all, prices, faults })
+        Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
     }
 
     /// Reads what changed since.
@@ -146,7 +155,6 @@ impl Library {
         // A rebuild by another run puts another file in its place.
         if let Some(path) = self.archive.path() {
             self.archive = Archive::open(path)?;
-            self.archive.prepare(&ctx.zone, &self.prices)?;
         }
         let candidates = candidates(ctx);
         let synced = self.archive.sync(
@@ -168,9 +176,14 @@ impl Library {
         Ok(())
     }
 
+    /// Prepares the archive for questions about costs and days.
+    pub(crate) fn reports(&self) -> std::result::Result<Reports<'_>, ArchiveError> {
+        Reports::new(&self.archive, &self.zone, &self.prices)
+    }
+
     /// Returns what each session cost.
     pub(crate) fn costs(&self) -> Result<Costs> {
-        session_costs(&self.archive).map_err(cannot_open)
+        self.reports().and_then(|reports| reports.session_costs()).map_err(cannot_open)
     }
 
     /// Adds what only the list of all sessions knows: name, tags, state, subagents.
@@ -205,7 +218,7 @@ impl Library {
         view: View,
     ) -> Result<Vec<Message>> {
         let agents = |agent: &str| self.all.agent_session(agent);
-        let read = transcript(assembled, view, &self.archive, &agents);
+        let read = self.archive.reader().transcript(assembled, view, &agents);
         let mut messages = read.map_err(|error| {
             let file = assembled.files.first().map(|file| ctx.show(&file.path)).unwrap_or_default();
             Failure::new(format!("cannot read session `{}`", assembled.session.id))
@@ -427,7 +440,7 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
         return Ok(());
     }
     let end = Instant::now() + MOMENT;
-    let first = survey::soonest(&archive, &ctx.env, ctx.now).map_err(cannot_open)?;
+    let first = soonest_deletions(&archive, &ctx.env, ctx.now).map_err(cannot_open)?;
     let done = archive.capture(&first, Some(end), &|_| {}).map_err(cannot_open)?;
     if done.left_files > 0 {
         printer.note(format!(

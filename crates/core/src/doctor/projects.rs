@@ -5,31 +5,31 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use backstory_core::agent::Agents;
-use backstory_core::discover::Skipped;
-use backstory_core::model::Session;
-use backstory_core::project::{Project, Proof};
-use backstory_core::projects::Projects;
+use crate::agent::Agents;
+use crate::discover::Skipped;
+use crate::model::{AgentId, Session};
+use crate::project::{Project, Proof};
+use crate::projects::Projects;
 use jiff::Timestamp;
 
 use super::Owners;
 use super::file::FileRead;
 
-/// One project, however many folders Gemini CLI keeps for it.
-pub(crate) struct ProjectFiles {
-    pub(crate) project: Project,
-    pub(crate) folders: BTreeSet<Arc<Path>>,
-    pub(crate) files: u64,
+/// One project, however many folders the agents keep for it.
+pub(super) struct ProjectFiles {
+    pub(super) project: Project,
+    pub(super) folders: BTreeSet<Arc<Path>>,
+    pub(super) files: u64,
     /// What the folders take up, as far as it is known.
-    pub(crate) bytes: u64,
+    pub(super) bytes: u64,
     /// Conversations in which something was said.
-    pub(crate) sessions: u64,
-    pub(crate) updated: Option<Timestamp>,
+    pub(super) sessions: u64,
+    pub(super) updated: Option<Timestamp>,
 }
 
 impl ProjectFiles {
     /// The path, or what to call it where none is known.
-    pub(crate) fn label(&self) -> &str {
+    pub(super) fn label(&self) -> &str {
         self.project.path.as_deref().unwrap_or(&self.project.name)
     }
 }
@@ -41,14 +41,15 @@ pub(super) fn group(
     sessions: &[Session],
     skipped: &[Skipped],
     learned: Projects,
+    agents: Agents,
 ) -> Vec<ProjectFiles> {
-    let mut folders = Folders::new(learned);
+    let mut folders = Folders::new(learned, agents);
     let mut groups: BTreeMap<String, ProjectFiles> = BTreeMap::new();
     for file in files {
         let folder = file.source.folder.as_ref();
         let project = match (owners.get(file.source.path.as_os_str()), folder) {
             (Some(session), _) => session.project.clone(),
-            (None, Some(folder)) => folders.project(folder),
+            (None, Some(folder)) => folders.project(&file.source.agent, folder),
             (None, None) => folders.none.clone(),
         };
         if !groups.contains_key(project.key()) {
@@ -89,20 +90,23 @@ fn add_skipped(groups: &mut [ProjectFiles], skipped: &[Skipped]) {
 struct Folders {
     known: HashMap<Arc<Path>, Arc<Project>>,
     learned: Projects,
+    agents: Agents,
     none: Arc<Project>,
 }
 
 impl Folders {
-    fn new(learned: Projects) -> Self {
+    fn new(learned: Projects, agents: Agents) -> Self {
         let name = "no project".to_owned();
         let none = Project { name, path: None, proof: Proof::None, hash: None, dir: None };
-        Self { known: HashMap::new(), learned, none: Arc::new(none) }
+        Self { known: HashMap::new(), learned, agents, none: Arc::new(none) }
     }
 
-    fn project(&mut self, folder: &Arc<Path>) -> Arc<Project> {
-        let Self { known, learned, .. } = self;
+    fn project(&mut self, agent: &AgentId, folder: &Arc<Path>) -> Arc<Project> {
+        let Self { known, learned, agents, .. } = self;
         let find = || {
-            Agents::default().iter().for_each(|agent| agent.learn_folder(folder, learned));
+            if let Some(agent) = agents.get(agent) {
+                agent.learn_folder(folder, learned);
+            }
             learned.resolve(Some(folder), None)
         };
         known.entry(folder.clone()).or_insert_with(find).clone()

@@ -1,33 +1,30 @@
 //! From what was surveyed to the doctor's report.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 
-use backstory_core::agent::gemini::retention::Why;
-use backstory_core::env::Env;
+use crate::agent::lifecycle::{DeletionReason, Policy};
+use crate::env::Env;
 use jiff::Timestamp;
 
-use super::deletions::{Chats, Doomed};
+use super::deletions::{Doomed, Folders};
 use super::file::{FileRead, Holds};
 use super::report::{
-    Check, Deletion, Fault, Found, Problem, Project, Records, Report, Retention, SearchedPlace,
-    Skipped,
+    Check, Deletion, Fault, FoundFiles, Problem, Project, Records, Report, Retention,
+    SearchedPlace, Skipped,
 };
-use super::settings::{self, Decided};
 use super::{ProjectFiles, Survey};
 
 impl Report {
-    pub(crate) fn new(survey: &Survey, env: &Env, now: Timestamp) -> Self {
+    pub fn new(survey: &Survey, env: &Env, now: Timestamp) -> Self {
         let found = &survey.found;
-        let looked = |l: &backstory_core::discover::SearchedPlace| SearchedPlace {
+        let looked = |l: &crate::discover::SearchedPlace| SearchedPlace {
             path: text(&l.path),
             why: l.why.clone(),
             exists: l.exists,
         };
-        let problem = |p: &backstory_core::discover::Problem| Problem {
-            path: text(&p.path),
-            what: p.what.clone(),
-        };
+        let problem =
+            |p: &crate::discover::Problem| Problem { path: text(&p.path), what: p.what.clone() };
         let mut report = Self {
             schema: "backstory.doctor/1",
             looked: found.looked.iter().map(looked).collect(),
@@ -46,8 +43,8 @@ impl Report {
             archive: None,
         };
         let mut judge = Judge {
-            chats: Chats::of(&survey.files),
-            folders: HashSet::new(),
+            folders: Folders::of(survey.agents, &survey.files),
+            seen: HashSet::new(),
             problems: report.problems.iter().cloned().collect(),
             env,
             now,
@@ -77,11 +74,11 @@ impl Report {
     }
 }
 
-/// What is needed to tell what Gemini CLI will do to projects.
+/// Decides what the agents will do to projects.
 struct Judge<'a> {
-    chats: Chats<'a>,
+    folders: Folders<'a>,
     /// Folders that were looked at: sessions of several projects may be in one, which is cleaned up once.
-    folders: HashSet<&'a Path>,
+    seen: HashSet<&'a Path>,
     /// Problems that are in the report.
     problems: HashSet<Problem>,
     env: &'a Env,
@@ -91,24 +88,25 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn project(&mut self, project: &'a ProjectFiles, report: &mut Report) {
         let path = project.project.path.as_deref().map(Path::new);
-        // All folders of a project stand below the same root, or are asked one by one.
-        let mut decided: BTreeMap<&Path, Decided> = BTreeMap::new();
+        let mut policies: Vec<Policy> = Vec::new();
         for folder in &project.folders {
-            let Some(root) = folder.parent().and_then(Path::parent) else { continue };
-            let decided =
-                decided.entry(root).or_insert_with(|| settings::decide(self.env, root, path));
-            if self.folders.insert(folder) {
-                let doomed = self.chats.doomed(folder, &decided.retention, self.now);
+            let cleanup = self.folders.cleanup(folder, path, self.env, self.now);
+            let Some((policy, doomed)) = cleanup else { continue };
+            if self.seen.insert(folder) {
                 report.deletions.extend(doomed.into_iter().map(|d| Deletion::new(project, d)));
             }
+            if !policies.contains(&policy) {
+                policies.push(policy);
+            }
         }
-        for decided in decided.into_values() {
-            for problem in &decided.unusable {
+        for policy in policies {
+            for (path, what) in &policy.unusable {
+                let problem = Problem { path: path.clone(), what: what.clone() };
                 if self.problems.insert(problem.clone()) {
-                    report.problems.push(problem.clone());
+                    report.problems.push(problem);
                 }
             }
-            report.retention.push(Retention::new(project, decided));
+            report.retention.push(Retention::new(project, policy));
         }
     }
 }
@@ -122,8 +120,8 @@ fn text(path: &Path) -> String {
 }
 
 /// Kinds of file, the most bytes first.
-fn kinds(files: &[FileRead]) -> Vec<Found> {
-    let mut kinds: Vec<Found> = Vec::new();
+fn kinds(files: &[FileRead]) -> Vec<FoundFiles> {
+    let mut kinds: Vec<FoundFiles> = Vec::new();
     for file in files {
         let kind = match &file.holds {
             Holds::Session(..) => file.source.kind.label(),
@@ -131,7 +129,7 @@ fn kinds(files: &[FileRead]) -> Vec<Found> {
             Holds::Nothing(_) => continue,
         };
         let at = kinds.iter().position(|known| known.kind == kind).unwrap_or_else(|| {
-            kinds.push(Found { kind, files: 0, bytes: 0 });
+            kinds.push(FoundFiles { kind, files: 0, bytes: 0 });
             kinds.len() - 1
         });
         kinds[at].files += 1;
@@ -192,19 +190,18 @@ impl Project {
 }
 
 impl Retention {
-    fn new(project: &ProjectFiles, decided: Decided) -> Self {
-        let retention = decided.retention;
+    fn new(project: &ProjectFiles, policy: Policy) -> Self {
         Self {
             project: project.label().to_owned(),
-            active: retention.is_active(),
-            enabled: retention.enabled,
-            max_age: retention.max_age,
-            max_count: retention.max_count,
-            min_retention: retention.min_retention,
-            decided_by: retention.from,
-            invalid: retention.invalid,
-            settings: decided.files.iter().map(|file| text(file)).collect(),
-            hook: decided.hook,
+            active: policy.is_active,
+            enabled: policy.is_enabled,
+            max_age: policy.max_age,
+            max_count: policy.max_count,
+            min_retention: policy.min_retention,
+            decided_by: policy.decided_by,
+            invalid: policy.invalid,
+            settings: policy.settings.iter().map(|file| text(file)).collect(),
+            hook: policy.has_hook,
         }
     }
 }
@@ -212,10 +209,13 @@ impl Retention {
 impl Deletion {
     fn new(project: &ProjectFiles, doomed: Doomed) -> Self {
         let (why, with) = match doomed.why {
-            Why::Age => ("age", None),
-            Why::Count => ("count", None),
-            Why::Corrupt => ("nothing_to_resume", None),
-            Why::SharesId(other) => ("shares_id", Some(other)),
+            DeletionReason::Age => ("age", None),
+            DeletionReason::Count => ("count", None),
+            DeletionReason::Empty => ("nothing_to_resume", None),
+            DeletionReason::SharesId(other) => {
+                let name = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                ("shares_id", Some(name))
+            }
         };
         Self {
             session: doomed.session,
@@ -224,8 +224,8 @@ impl Deletion {
             at: doomed.at,
             why,
             with,
-            resumable: doomed.resumable,
-            kept: doomed.kept,
+            resumable: doomed.is_resumable,
+            kept: doomed.is_kept,
             early: doomed.early.is_some(),
             instead_of: doomed.early.and_then(|early| early.instead_of),
         }

@@ -1,0 +1,32 @@
+//! Looks for the folders of projects of which only the hash is known.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use backstory_core::collection::Collection;
+use backstory_core::projects::{Search, find_projects};
+use backstory_core::query::projects::unresolved;
+
+use crate::context::Context;
+
+/// How long a search for folders may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many levels deep it goes.
+const DEPTH: usize = 4;
+
+/// Looks for the folders of projects that nothing has named.
+pub(crate) fn locate_projects(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
+    let hashes = unresolved(all);
+    if hashes.is_empty() {
+        return Vec::new();
+    }
+    let home = ctx.env.home.as_deref();
+    let usual = home.into_iter().flat_map(|home| {
+        let below = ["", "dev", "projects", "src", "code", "work"];
+        below.map(|name| if name.is_empty() { home.to_owned() } else { home.join(name) })
+    });
+    let roots = ctx.projects.scan.clone().unwrap_or_else(|| usual.collect());
+    let end = Instant::now() + PATIENCE;
+    find_projects(&hashes, &Search { roots, depth: DEPTH }, &|| Instant::now() < end)
+}

@@ -1,0 +1,94 @@
+//! The flags that every command takes.
+
+use std::path::PathBuf;
+
+use anstream::ColorChoice;
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use crate::output::Verbosity;
+
+/// The flags that every command takes.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Read this file or folder instead of the usual places (repeatable)
+    ///
+    /// A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a
+    /// home that holds one. Without it: what `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
+    /// `GEMINI_CLI_HOME` names, else `~/.gemini` and `~/.cache/.gemini`, and the `roots` of the config file.
+    #[arg(long, global = true, value_name = "PATH", conflicts_with = "demo")]
+    pub(crate) from: Vec<PathBuf>,
+
+    /// Use this archive instead of `backstory/archive.db` in the data folder
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "demo")]
+    pub(crate) archive: Option<PathBuf>,
+
+    /// Answer from the archive as it is, without looking at the agent's files
+    #[arg(long, global = true, conflicts_with_all = ["from", "demo"])]
+    pub(crate) no_sync: bool,
+
+    /// Read this config file instead of `backstory/config.toml` in the config folder
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print one JSON document with a `schema` field, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// Use the prices in this file, in our form or LiteLLM's JSON, over the built-in ones
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) pricing: Option<PathBuf>,
+
+    /// Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
+    #[arg(long, global = true, value_name = "ZONE", allow_hyphen_values = true)]
+    pub(crate) tz: Option<String>,
+
+    /// Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
+    #[arg(long, global = true, value_name = "WHEN", hide_possible_values = false)]
+    pub(crate) color: Option<Color>,
+
+    /// Print the answer and errors only, no warnings
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+
+    /// List what is otherwise only counted
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+
+    /// Exit with 1 when anything could not be read
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+
+    /// Use the made-up sessions that come with the program, at a fixed time
+    #[arg(long, global = true)]
+    pub(crate) demo: bool,
+}
+
+impl Global {
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<Color> for ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => Self::Auto,
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tool calls whose request and outcome are in different messages, or in several.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use crate::assemble::MessageEntry;
+use crate::model::{Message, MessageKind, ToolCall, ToolStatus};
+
+/// A call that one message records is only repeated where the content of another requests it: after
+/// a cancel the model's history joins the two.
+pub(super) fn drop_repeated(
+    wanted: &[&MessageEntry],
+    among: &[&MessageEntry],
+    messages: &mut [Message],
+) {
+    let recorded: HashSet<String> = among
+        .iter()
+        .flat_map(|entry| &entry.facts.tools)
+        .filter_map(|tool| tool.id.as_deref().map(str::to_owned))
+        .collect();
+    for (entry, message) in wanted.iter().zip(messages) {
+        if entry.facts.tools.is_empty() {
+            message.tool_calls.retain(|call| !recorded.contains(&call.id));
+        }
+    }
+}
+
+/// Gives calls that were recorded without a result (in histories) the answers that follow them.
+pub(super) fn answer(messages: &mut [Message]) {
+    let mut open = OpenCalls::default();
+    for at in 0..messages.len() {
+        if messages[at].kind == MessageKind::ToolResult {
+            for answer in std::mem::take(&mut messages[at].tool_calls) {
+                if let Some((message, call)) = open.take(&answer) {
+                    fill(&mut messages[message].tool_calls[call], answer);
+                }
+            }
+            continue;
+        }
+        for (n, call) in messages[at].tool_calls.iter().enumerate() {
+            if call.output.is_none() && call.error.is_none() {
+                open.push(call, (at, n));
+            }
+        }
+    }
+}
+
+/// Calls that wait for their answers: message, and place in it.
+#[derive(Default)]
+struct OpenCalls {
+    by_id: HashMap<String, VecDeque<(usize, usize)>>,
+    /// Those without an id.
+    by_name: HashMap<String, VecDeque<(usize, usize)>>,
+}
+
+impl OpenCalls {
+    fn push(&mut self, call: &ToolCall, place: (usize, usize)) {
+        let (calls, key) = match call.id.as_str() {
+            "" => (&mut self.by_name, &call.name.name),
+            _ => (&mut self.by_id, &call.id),
+        };
+        calls.entry(key.clone()).or_default().push_back(place);
+    }
+
+    /// Takes the first call that an answer can belong to.
+    fn take(&mut self, answer: &ToolCall) -> Option<(usize, usize)> {
+        let by_id = self.by_id.get_mut(&answer.id);
+        let by_name = self.by_name.get_mut(&answer.name.name);
+        let first = |calls: &Option<&mut VecDeque<_>>| calls.as_ref()?.front().copied();
+        match (first(&by_id), first(&by_name)) {
+            (Some(id), Some(name)) if name < id => by_name?.pop_front(),
+            (Some(_), _) => by_id?.pop_front(),
+            (None, _) => by_name?.pop_front(),
+        }
+    }
+}
+
+fn fill(call: &mut ToolCall, answer: ToolCall) {
+    if call.status == ToolStatus::Unfinished {
+        call.status = answer.status;
+    }
+    call.output = answer.output;
+    call.error = answer.error;
+    call.exit_code = answer.exit_code;
+}

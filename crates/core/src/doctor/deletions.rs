@@ -1,0 +1,105 @@
+//! Which session files the agents will delete, and which of them before their time.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use rustc_hash::FxHashMap as HashMap;
+
+use super::file::FileRead;
+use crate::agent::Agents;
+use crate::agent::lifecycle::{Cleanup, CleanupFile, CleanupFolder, DeletionReason, Early, Policy};
+use crate::archive::{Archive, ArchiveError};
+use crate::env::Env;
+use crate::projects::ProjectHints;
+
+/// One file that will be deleted.
+pub(super) struct Doomed {
+    pub(super) path: PathBuf,
+    pub(super) session: Option<String>,
+    /// At the first start in the project after this; none for the next start.
+    pub(super) at: Option<Timestamp>,
+    pub(super) why: DeletionReason,
+    /// Whether there is anything in it to go back to.
+    pub(super) is_resumable: bool,
+    /// Whether the archive keeps its session.
+    pub(super) is_kept: bool,
+    /// Set when it is deleted too early, because of another file.
+    pub(super) early: Option<Early>,
+}
+
+/// The files of each project's folder.
+pub(super) struct Folders<'a> {
+    agents: Agents,
+    files: HashMap<&'a Path, Vec<&'a FileRead>>,
+}
+
+impl<'a> Folders<'a> {
+    pub(super) fn of(agents: Agents, files: &'a [FileRead]) -> Self {
+        let mut by_folder: HashMap<&Path, Vec<&FileRead>> = HashMap::default();
+        for file in files.iter().filter(|file| file.source.kind.is_session()) {
+            if let Some(folder) = file.source.folder() {
+                by_folder.entry(folder).or_default().push(file);
+            }
+        }
+        Self { agents, files: by_folder }
+    }
+
+    /// Returns what will be deleted from a folder, and by which policy; none for an agent that deletes
+    /// nothing.
+    pub(super) fn cleanup(
+        &self,
+        folder: &Path,
+        project: Option<&Path>,
+        env: &Env,
+        now: Timestamp,
+    ) -> Option<(Policy, Vec<Doomed>)> {
+        let files = self.files.get(folder)?;
+        let agent = self.agents.get(&files.first()?.source.agent)?;
+        let as_seen = |file: &&'a FileRead| CleanupFile {
+            path: &file.source.path,
+            session: file.session(),
+            is_fresh: false,
+        };
+        let files_seen = files.iter().map(as_seen).collect();
+        let seen = CleanupFolder { folder, project, files: files_seen };
+        let Cleanup { policy, deletions } = agent.lifecycle()?.cleanup(&seen, env, now);
+        let by_path: HashMap<&Path, &FileRead> =
+            files.iter().map(|file| (file.source.path.as_path(), *file)).collect();
+        let doomed = deletions.into_iter().filter_map(|deletion| {
+            let file = by_path.get(deletion.path.as_path())?;
+            Some(Doomed {
+                session: file.session_id().map(str::to_owned),
+                is_resumable: file.session().is_some_and(|session| session.is_resumable),
+                is_kept: file.is_kept,
+                path: deletion.path,
+                at: deletion.at,
+                why: deletion.why,
+                early: deletion.early,
+            })
+        });
+        Some((policy, doomed.collect()))
+    }
+}
+
+/// Returns the files that the agents will delete, the soonest first, from the folders in which
+/// anything is not captured yet. This is what a capture goes by, so it loads no sessions.
+pub fn soonest_deletions(
+    archive: &Archive,
+    env: &Env,
+    now: Timestamp,
+) -> Result<Vec<PathBuf>, ArchiveError> {
+    let mut projects = archive.projects(&ProjectHints::default())?;
+    let mut out: Vec<(bool, Option<Timestamp>, PathBuf)> = Vec::new();
+    for ((agent, folder), files) in archive.uncaptured_sessions()? {
+        let agent = archive.agents().get(&agent);
+        let Some(lifecycle) = agent.and_then(|agent| agent.lifecycle()) else { continue };
+        let files = files.iter().map(|(path, contents)| CleanupFile::new(path, contents));
+        let project = projects.resolve(Some(&folder), None);
+        let project = project.path.as_deref().map(Path::new);
+        let seen = CleanupFolder { folder: &folder, project, files: files.collect() };
+        let deletions = lifecycle.cleanup(&seen, env, now).deletions;
+        out.extend(deletions.into_iter().map(|d| (d.at.is_some(), d.at, d.path)));
+    }
+    out.sort();
+    Ok(out.into_iter().map(|(_, _, path)| path).collect())
+}

@@ -1,0 +1,113 @@
+//! Diagnoses the state of the agents' files: what was found, what could not be read, what the agents will
+//! delete, and whether the archive keeps it.
+
+mod archive;
+mod deletions;
+mod diagnosis;
+mod file;
+mod projects;
+mod report;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::agent::Agents;
+use crate::archive::{Archive, ArchiveError, FileRow};
+use crate::collection::Collection;
+use crate::discover::Discovery;
+use crate::model::Session;
+use crate::projects::ProjectHints;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+pub use archive::{Advice, ArchiveReport};
+pub use deletions::soonest_deletions;
+use file::FileRead;
+use projects::ProjectFiles;
+pub use report::{
+    Check, Deletion, Fault, FoundFiles, Problem, Project, Records, Report, Retention,
+    SearchedPlace, Skipped,
+};
+
+/// Every file that was read, by itself and by project.
+pub struct Survey<'a> {
+    agents: Agents,
+    found: &'a Discovery,
+    /// In the order of their paths.
+    files: Vec<FileRead>,
+    /// The largest first.
+    projects: Vec<ProjectFiles>,
+}
+
+impl<'a> Survey<'a> {
+    /// Looks at all files of an archive and its sessions.
+    pub fn new(archive: &Archive, all: &'a Collection) -> Result<Self, ArchiveError> {
+        let mut owners = Owners::default();
+        for session in &all.sessions {
+            for part in &session.parts {
+                owners.entry(part.file.as_os_str()).or_insert(session);
+            }
+        }
+        let rows = archive.files()?;
+        let is_there = |row: &FileRow| row.source.is_live();
+        let mut files: Vec<FileRead> = rows
+            .into_iter()
+            .filter(is_there)
+            .map(|row| {
+                let owner = owners.get(row.source.path.as_os_str()).copied();
+                let is_kept = owner.is_some_and(|session| session.captured);
+                FileRead { is_kept, ..FileRead::new(row, owner.map(|s| s.id.as_str())) }
+            })
+            .collect();
+        mark_newest(&mut files);
+        let learned = archive.projects(&ProjectHints::default())?;
+        let projects = projects::group(
+            &files,
+            &owners,
+            &all.sessions,
+            &all.found.skipped,
+            learned,
+            archive.agents(),
+        );
+        let agents = archive.agents();
+        Ok(Self { agents, found: &all.found, files, projects })
+    }
+
+    /// Returns whether there are no files at all.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Returns how many files have faults.
+    pub fn faulty_files(&self) -> usize {
+        self.files.iter().filter(|file| file.fault_count() > 0).count()
+    }
+
+    /// Returns whether there is data of Antigravity CLI here, and nothing of Gemini CLI.
+    pub fn only_antigravity(&self) -> bool {
+        let is_antigravity = |path: &Path| path.file_name().is_some_and(|n| n == "antigravity-cli");
+        self.files.is_empty() && self.found.skipped.iter().any(|s| is_antigravity(&s.path))
+    }
+}
+
+/// The session that each file is a part of. The paths of both are stored alike, and their text is quicker
+/// to hash than their components.
+type Owners<'a> = HashMap<&'a OsStr, &'a Session>;
+
+/// Of the files of one session, marks the one that was updated last.
+fn mark_newest(files: &mut [FileRead]) {
+    let mut newest: HashMap<&str, usize> = HashMap::default();
+    let updated =
+        |at: usize| files[at].session().map(|file| (file.updated, &files[at].source.path));
+    for (at, file) in files.iter().enumerate() {
+        if let Some(id) = file.session_id() {
+            let best = newest.entry(id).or_insert(at);
+            if updated(at) > updated(*best) {
+                *best = at;
+            }
+        }
+    }
+    let newest: HashSet<usize> = newest.into_values().collect();
+    for (at, file) in files.iter_mut().enumerate() {
+        file.is_newest = file.session_id().is_none() || newest.contains(&at);
+    }
+}

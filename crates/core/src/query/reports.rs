@@ -1,0 +1,71 @@
+//! Questions that need prices and a time zone.
+
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+
+use super::overview::{self, Overview};
+use super::usage::{self, Answer, Costs, Question};
+use crate::archive::{Archive, ArchiveError};
+use crate::collection::Collection;
+use crate::pricing::Table;
+
+/// Answers questions about what an archive contains, with costs by a table of prices and days of a time
+/// zone.
+///
+/// ```
+/// use backstory_core::agent::Agents;
+/// use backstory_core::archive::Archive;
+/// use backstory_core::pricing::Table;
+/// use backstory_core::query::Reports;
+/// use backstory_core::query::usage::{Group, Question};
+/// use jiff::tz::TimeZone;
+/// # let home = tempfile::tempdir()?;
+/// # let home = home.path();
+///
+/// let found = Agents::default().discover_at(home);
+/// let archive = Archive::of(&found)?;
+/// let prices = Table::embedded();
+/// let reports = Reports::new(&archive, &TimeZone::UTC, &prices)?;
+/// for row in reports.usage(&Question::new(Group::Project))?.rows {
+///     println!("{}: {} tokens, {:?}", row.key, row.sum.usage.total(), row.sum.bill.usd);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Reports<'a> {
+    archive: &'a Archive,
+    prices: &'a Table,
+}
+
+impl<'a> Reports<'a> {
+    /// Prepares an archive for questions.
+    pub fn new(
+        archive: &'a Archive,
+        zone: &TimeZone,
+        prices: &'a Table,
+    ) -> Result<Self, ArchiveError> {
+        archive.prepare(zone, prices)?;
+        Ok(Self { archive, prices })
+    }
+
+    /// Adds up tokens and costs.
+    pub fn usage(&self, question: &Question) -> Result<Answer, ArchiveError> {
+        usage::usage(self.archive, question, self.prices)
+    }
+
+    /// Returns what each session cost.
+    pub fn session_costs(&self) -> Result<Costs, ArchiveError> {
+        usage::session_costs(self.archive)
+    }
+
+    /// Returns what happened in the last `days` days, today included, in the zone of `now`; none beyond
+    /// the calendar.
+    pub fn overview(
+        &self,
+        all: &Collection,
+        now: &Zoned,
+        days: i64,
+    ) -> Result<Option<Overview>, ArchiveError> {
+        overview::overview(self.archive, all, self.prices, now, days)
+    }
+}
