@@ -30,7 +30,7 @@ struct Marker {
     number: u64,
 }
 
-/// How often secrets of a kind were taken out.
+/// The count of the secrets of a kind that were taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Count {
     pub kind: String,

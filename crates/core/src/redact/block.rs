@@ -19,7 +19,7 @@ const LINE: usize = 20;
 /// The number of short pieces in a row that may be between two full lines.
 const SHORTS: usize = 4;
 
-/// Where keys end and begin.
+/// Literals at the end and the beginning of a key.
 static LITERALS: LazyLock<[memmem::Finder<'static>; 4]> =
     LazyLock::new(|| ["--END ", "-- END ", "--BEGIN ", "-- BEGIN "].map(memmem::Finder::new));
 
@@ -45,7 +45,8 @@ impl Blocks {
             let label = text.as_bytes()[end..].iter().take(64).position(|byte| *byte == b'\n');
             let stop = end + label.unwrap_or(64).min(text.len() - end);
             let tail = &text.as_bytes()[end..stop];
-            let dashes = memmem::find(tail, b"KEY").map_or(0, |key| key + 3);
+            let after = |label: &str| Some(memmem::find(tail, label.as_bytes())? + label.len());
+            let dashes = after("KEY").or_else(|| after("key V1")).unwrap_or(0);
             let close = tail[dashes..].iter().take_while(|byte| close_byte(**byte)).count();
             let closing = &tail[dashes..dashes + close];
             let last = closing.iter().rposition(|byte| *byte == b'-').map_or(0, |last| last + 1);
@@ -89,7 +90,7 @@ fn label(text: &[u8]) -> Option<usize> {
     let is_key =
         name.strip_suffix(b" BLOCK").unwrap_or(name).trim_ascii_end().ends_with(b"PRIVATE KEY");
     let is_private =
-        name.iter().all(is_label) && (is_key || name.starts_with(b"OpenVPN Static key"));
+        name.iter().all(is_label) && (is_key || name.starts_with(b"BEGIN OpenVPN Static key"));
     let close = text[dashes + end..].iter().take(5).take_while(|byte| **byte == b'-').count();
     (is_private && close >= 4).then_some(dashes + end + close)
 }

@@ -15,7 +15,7 @@ const BLOBS: [(&str, &str); 2] = [("inlineData", "data"), ("", "thoughtSignature
 /// The most of a list of arguments that is read with the next one.
 const ARGUMENTS: usize = 512;
 
-/// Where the walk is.
+/// The place of the walk.
 enum Place<'j> {
     /// Behind a key; `named` is the last value of `name` or `key`.
     Object { key: Cow<'j, str>, is_value: bool, named: Cow<'j, str> },

@@ -1,22 +1,18 @@
-//! Where a value begins and ends, with and without quotes.
+//! Finds where a value begins and ends, with and without quotes.
 
 use std::ops::Range;
 
 use super::name::{LONGEST, is_identifier};
 use super::rule::REACH;
-use super::separator::count;
+use super::separator::{GAP, count};
+use super::words::{FALLBACKS, WRAPPERS};
 
 /// Finds the literal that takes the place of a missing value: `process.env.X || "…"`, `getenv("X", "…")`.
 pub(super) fn fallback(text: &[u8], at: usize) -> Option<Open> {
     let line = &text[at..text.len().min(at + 160)];
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
-    let find = |or: &str| memchr::memmem::find(line, or.as_bytes()).map(|found| found + or.len());
-    let is_call = line.contains(&b'(');
-    let found = ["|| ", "?? ", " or ", ", "]
-        .into_iter()
-        .filter(|or| *or != ", " || is_call)
-        .filter_map(find)
-        .min()?;
+    let found =
+        FALLBACKS.ends(line).find(|end| !line[..*end].ends_with(b", ") || line.contains(&b'('))?;
     opening(text, at + found)
 }
 
@@ -27,27 +23,103 @@ pub(super) struct Open {
     slashes: usize,
     /// Where the content begins.
     at: usize,
+    /// The value is one of a list.
+    pub(super) is_listed: bool,
 }
 
-/// Returns the opening quote of a value, behind a prefix such as `b` or `Some(`.
+/// Returns the opening quote of a value, behind a prefix such as `b` or calls that wrap it: `Some(String::from(`.
 pub(super) fn opening(text: &[u8], at: usize) -> Option<Open> {
+    let start = at + wrapping(&text[at..]);
+    let is_listed = start > at && text[start - 1] == b'[';
+    let prefix = count(&text[start..], 2, |byte| b"bBrRuUfFL@$&".contains(&byte));
+    let quote = quote(text, start + prefix).or_else(|| quote(text, at))?;
+    Some(Open { is_listed, ..quote })
+}
+
+/// Returns the next literal of a list, or none at its end.
+pub(super) fn next_listed(text: &[u8], end: usize) -> Option<Open> {
+    let slashes = count(&text[end..], 8, |byte| byte == b'\\');
+    let comma = end + slashes + 1;
+    let gap = gap(text.get(comma..)?, b",");
+    quote(text, comma + gap).filter(|_| gap > 0)
+}
+
+/// Returns the length of white space, escaped line ends and signs.
+fn gap(rest: &[u8], signs: &[u8]) -> usize {
+    let mut at = 0;
+    while at < 2 * GAP {
+        let slashes = count(&rest[at..], 8, |byte| byte == b'\\');
+        at += match rest.get(at + slashes) {
+            Some(b'n' | b'r' | b't') if slashes > 0 => slashes + 1,
+            Some(byte) if slashes == 0 && (byte.is_ascii_whitespace() || signs.contains(byte)) => 1,
+            _ => break,
+        };
+    }
+    at
+}
+
+/// Returns the end of the last literal that is joined to the one that ends here: `"…" + "…"`.
+pub(super) fn joined(text: &[u8], end: usize) -> usize {
+    let mut end = end;
+    for _ in 0..16 {
+        let Some(next) = next_part(text, end).and_then(|open| quoted(text, &open)) else { break };
+        if next.is_empty() || text[next.clone()].iter().any(u8::is_ascii_whitespace) {
+            break;
+        }
+        end = next.end;
+    }
+    end
+}
+
+/// Returns the literal that a `+`, a `.` or white space joins to the one that ends here.
+fn next_part(text: &[u8], end: usize) -> Option<Open> {
+    let slashes = count(&text[end..], 8, |byte| byte == b'\\');
+    let mark = text.get(end + slashes).filter(|byte| matches!(byte, b'"' | b'\''))?;
+    let rest = end + slashes + 1;
+    let gap = gap(&text[rest..], b"+.");
+    quote(text, rest + gap).filter(|open| gap > 0 && open.quote == *mark && open.slashes == slashes)
+}
+
+/// Returns the length of the calls and brackets before a literal, if they only wrap it.
+fn wrapping(rest: &[u8]) -> usize {
+    let mut at = 0;
+    for _ in 0..3 {
+        let tail = &rest[at..];
+        let new = if tail.starts_with(b"new ") { 4 } else { count(tail, 1, |byte| byte == b'&') };
+        let array = if tail[new..].starts_with(b"[]") { 2 } else { 0 };
+        let from = new + array;
+        let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:!".contains(&byte);
+        let mut end = from + count(&tail[from..], LONGEST, is_path);
+        if tail[end..].starts_with(b"().") {
+            end += 2 + count(&tail[end + 2..], LONGEST, is_path);
+        }
+        if !matches!(tail.get(end), Some(b'(' | b'[')) || !is_wrapper(&tail[from..end]) {
+            break;
+        }
+        at += end + 1;
+    }
+    at
+}
+
+/// Returns whether a call of this name only wraps what it is given; without a name it is a bracket.
+fn is_wrapper(path: &[u8]) -> bool {
+    let path = path.strip_suffix(b"!").unwrap_or(path);
+    let word = path.rsplit(|byte| matches!(byte, b'.' | b':')).next().unwrap_or_default();
+    let is_known = |word: &str| WRAPPERS.contains(word.to_ascii_lowercase().as_str());
+    // `password.encode("utf8")` is not about its argument; `new TextEncoder().encode("…")` is.
+    let is_encoder = word == b"encode" && memchr::memchr(b'(', path).is_some();
+    word.is_empty() || is_encoder || str::from_utf8(word).is_ok_and(is_known)
+}
+
+/// Returns the quote that is here, behind backslashes.
+fn quote(text: &[u8], at: usize) -> Option<Open> {
     let rest = &text[at..];
-    let wrap = match rest {
-        _ if rest.starts_with(b"Some(") => 5,
-        [b'[' | b'(', ..] => 1,
-        _ => count(rest, 2, |byte| b"bBrRuUfFL@$&".contains(&byte)),
-    };
-    [wrap, 0].into_iter().find_map(|prefix| {
-        let slashes = count(&rest[prefix..], 8, |byte| byte == b'\\');
-        let quote = *rest.get(prefix + slashes)?;
-        let same = count(&rest[prefix + slashes..], 3, |byte| byte == quote);
-        let quotes = if same == 3 { 3 } else { 1 };
-        matches!(quote, b'"' | b'\'' | b'`').then(|| Open {
-            quote,
-            slashes,
-            at: at + prefix + slashes + quotes,
-        })
-    })
+    let slashes = count(rest, 8, |byte| byte == b'\\');
+    let quote = *rest.get(slashes)?;
+    let same = count(&rest[slashes..], 3, |byte| byte == quote);
+    let quotes = if same == 3 { 3 } else { 1 };
+    let at = at + slashes + quotes;
+    matches!(quote, b'"' | b'\'' | b'`').then_some(Open { quote, slashes, at, is_listed: false })
 }
 
 /// Returns what is between the quotes, on one line. Quotes that are escaped more deeply are inside.
@@ -88,6 +160,11 @@ pub(super) fn cut(run: &[u8]) -> usize {
             tail.is_empty()
                 || matches!(tail[0], b'&' | b';' | b',' | b')' | b']' | b'}')
                 || (name > 0 && matches!(tail.get(name), Some(b'=' | b':' | b'[')))
+        }
+        // The end of an object in code without white space: `{password:1};`
+        b'}' | b')' => {
+            matches!(run.get(at + 1), Some(b';' | b',' | b')' | b'}' | b']'))
+                && !run[..at].contains(&if run[at] == b'}' { b'{' } else { b'(' })
         }
         b'%' => {
             run[at..].starts_with(b"%26")

@@ -1,4 +1,4 @@
-//! Values behind a name: `DB_PASSWORD=…`, `"apiKey": "…"`, `**Token:** …`, `<password>…`, `setSecret("…")`.
+//! Finds values behind a name: `DB_PASSWORD=…`, `"apiKey": "…"`, `**Token:** …`, `<password>…`, `setSecret("…")`.
 //!
 //! A keyword leads here. The identifier around it is taken apart into words, which say how much the name promises;
 //! what separates it from its value and how the value looks decide the rest.
@@ -7,11 +7,14 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::literal::{cut, ends_bare, fallback, opening, quoted};
-use super::separator::{Style, blanks, count, sentence, separator};
-use super::value::{Value, entropy, fits, is_uuid};
+use super::literal::{Open, cut, ends_bare, fallback, joined, next_listed, opening, quoted};
+use super::scan::BLOCK;
+use super::sentence::{before, below, leads};
+use super::separator::{Style, blanks, count, separator};
+use super::value::{Value, entropy, fits, is_technical, is_uuid, turns};
 use super::words::{
-    KEYS, NOT_PASS, OTHER_KEYS, OTHER_TOKENS, PASSWORDS, SUFFIXES, WEAK, WEAK_ENV, Words,
+    KEYS, NOT_PASS, OTHER_KEYS, OTHER_TOKENS, PASSWORDS, PLURALS, SECRETS, SUFFIXES, WEAK,
+    WEAK_ENV, Words,
 };
 
 /// The longest identifier that is looked at, in either direction from its keyword.
@@ -23,27 +26,34 @@ const LONGEST_VALUE: usize = 8192;
 /// The longest password.
 const LONGEST_PASSWORD: usize = 256;
 
-/// What a name says about its value.
+/// The number of names in a block of text behind which a sentence is read in vain. Only a text that repeats a name over
+/// and over has more.
+const MOST_TOLD: usize = 100;
+
+/// A kind of value that a name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Password,
     Secret,
 }
 
-/// How much a name promises: a weak one needs a value that cannot be anything but random.
+/// A measure of how much a name promises: a weak one needs a value that cannot be anything but random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Strength {
     Strong,
     Weak,
 }
 
-/// A value behind a name.
+/// A name with the values that it gives away.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Where its name begins.
+    /// Where the name begins.
     pub(super) start: usize,
-    pub(super) value: Range<usize>,
+    pub(super) values: Vec<Range<usize>>,
 }
+
+/// The number of literals in a list that are looked at.
+const MOST_LISTED: usize = 16;
 
 /// Finds values in one text. Remembers the run of characters it was in, so that a text made of names alone costs
 /// no more than any other.
@@ -55,6 +65,8 @@ pub(super) struct Names {
     last: Range<usize>,
     run: Range<usize>,
     spent: usize,
+    /// The block of text that was last read for sentences, and how often that was in vain.
+    told: (usize, usize),
     seen: FxHashMap<Box<str>, Option<Facts>>,
 }
 
@@ -76,17 +88,15 @@ impl Names {
         let facts = self.facts(text.get(name.clone())?).filter(|facts| facts.class == class)?;
         self.last = name.clone();
         let mut promise = Promise { facts, style: Style::Loose };
-        let value = separator.and_then(|(style, at)| {
+        let mut values = separator.map_or_else(Vec::new, |(style, at)| {
             promise.style = style;
-            self.value(text, at, &promise)
+            self.values(text, at, &promise)
         });
-        let is_told = promise.style == Style::Loose;
-        let value = match value {
-            None if is_told => self.told(text, name.end, &promise)?,
-            value => value?,
-        };
-        self.taken = value.clone();
-        Some(Place { start: name.start, value })
+        if values.is_empty() && promise.style == Style::Loose {
+            values = self.told(text, &name, &promise);
+        }
+        self.taken = values.first()?.start..values.last()?.end;
+        Some(Place { start: name.start, values })
     }
 
     /// Returns what a name promises. The same names come again and again.
@@ -102,16 +112,26 @@ impl Names {
         facts
     }
 
-    /// Returns the value that begins at `at`, if the name promised one like it.
-    fn value(&mut self, text: &str, at: usize, promise: &Promise) -> Option<Range<usize>> {
+    /// Returns the value that begins at `at`, or those of the list that does, if the name promised one like it.
+    fn values(&mut self, text: &str, at: usize, promise: &Promise) -> Vec<Range<usize>> {
         let bytes = text.as_bytes();
-        if let Some(open) = opening(bytes, at) {
-            let value = quoted(bytes, &open)?;
-            return promise.quoted(text.get(value.clone())?).then_some(value);
+        match opening(bytes, at) {
+            Some(open) if open.is_listed => {
+                let next = |open: &Open| next_listed(bytes, quoted(bytes, open)?.end);
+                std::iter::successors(Some(open), next)
+                    .take(MOST_LISTED)
+                    .enumerate()
+                    .filter_map(|(nth, open)| promise.listed(text, nth, &open))
+                    .collect()
+            }
+            Some(_) if promise.facts.is_plural => Vec::new(),
+            Some(open) => promise.literal(text, &open).into_iter().collect(),
+            None if promise.style == Style::Loose => Vec::new(),
+            None => self.bare_value(text, at, promise).into_iter().collect(),
         }
-        if promise.style == Style::Loose {
-            return None;
-        }
+    }
+
+    fn bare_value(&mut self, text: &str, at: usize, promise: &Promise) -> Option<Range<usize>> {
         let value = self.bare(text, at)?;
         if promise.bare(&text[value.clone()], &text[value.end..]) {
             return Some(value);
@@ -119,27 +139,42 @@ impl Names {
         if !text[value.clone()].contains(['.', '(', '[']) {
             return None;
         }
-        let value = quoted(bytes, &fallback(bytes, at)?)?;
-        promise.quoted(text.get(value.clone())?).then_some(value)
+        promise.literal(text, &fallback(text.as_bytes(), at)?)
     }
 
-    /// Returns the value that a sentence gives to a name: `the password for the VPN is …`. It must look like nothing
-    /// but a secret.
-    fn told(&mut self, text: &str, from: usize, promise: &Promise) -> Option<Range<usize>> {
-        if promise.facts.strength == Strength::Weak {
-            return None;
+    /// Returns the values that a sentence gives to a name: `the password for the VPN is …`. They must look like
+    /// nothing but secrets.
+    fn told(&mut self, text: &str, name: &Range<usize>, promise: &Promise) -> Vec<Range<usize>> {
+        let is_weak = promise.facts.strength == Strength::Weak;
+        let block = name.start / BLOCK;
+        if is_weak && promise.facts.class == Class::Secret || self.told == (block, MOST_TOLD) {
+            return Vec::new();
         }
         let bytes = text.as_bytes();
-        sentence(text, from).into_iter().flatten().find_map(|at| {
-            let value = if let Some(open) = opening(bytes, at) {
+        let is_told = |value: &Range<usize>, is_near: bool| {
+            text.get(value.clone()).is_some_and(|value| promise.told(value, is_near))
+        };
+        let ahead = leads(text, name.end).filter_map(|lead| {
+            let value = if let Some(open) = opening(bytes, lead.at) {
                 quoted(bytes, &open)?
             } else {
-                let value = self.bare(text, at)?;
+                let value = self.bare(text, lead.at)?;
                 let ascii = count(&bytes[value.clone()], LONGEST_VALUE, |byte| byte.is_ascii());
                 value.start..value.start + ascii
             };
-            promise.told(text.get(value.clone())?, at == from + 1).then_some(value)
-        })
+            let is_there = !lead.is_below || ends_line(&bytes[value.end..]);
+            (is_there && is_told(&value, lead.is_near)).then_some(value)
+        });
+        let mut values: Vec<Range<usize>> = ahead.collect();
+        values.dedup();
+        if values.is_empty() && !is_weak {
+            let around = [below(text, name), before(text, name)];
+            values.extend(around.into_iter().flatten().find(|value| is_told(value, true)));
+        }
+        if values.is_empty() {
+            self.told = (block, if self.told.0 == block { self.told.1 + 1 } else { 1 });
+        }
+        values
     }
 
     fn is_spent(&self) -> bool {
@@ -149,7 +184,11 @@ impl Names {
     /// Returns a value without quotes.
     fn bare(&mut self, text: &str, at: usize) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
-        if !self.run.contains(&at) {
+        if self.run.contains(&at) {
+            if self.is_spent() {
+                return None;
+            }
+        } else {
             let most = bytes.len().min(at + LONGEST_VALUE);
             let len = (at..most).take_while(|at| !ends_bare(bytes, *at)).count();
             self.run = at..at + len;
@@ -170,7 +209,7 @@ impl Names {
 }
 
 /// Returns whether the keyword ends where a word of an identifier ends.
-fn ends_word(text: &[u8], hit: &Range<usize>) -> bool {
+pub(super) fn ends_word(text: &[u8], hit: &Range<usize>) -> bool {
     let (last, next) = (text[hit.end - 1], text.get(hit.end).copied().unwrap_or(b' '));
     match last {
         b'A'..=b'Z' => !next.is_ascii_alphabetic(),
@@ -183,13 +222,14 @@ pub(super) fn is_identifier(byte: u8) -> bool {
 }
 
 /// Returns the identifier around a keyword; `API key` counts as one.
-fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
+pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     let back = |from: usize| {
         let head = &text[from.saturating_sub(LONGEST)..from];
         from - head.iter().rev().take_while(|byte| is_identifier(**byte)).count()
     };
     let mut start = back(hit.start);
     if start == hit.start
+        && matches!(text[start], b'k' | b'K')
         && start > 1
         && text[start - 1] == b' '
         && text[start - 2].is_ascii_alphabetic()
@@ -243,6 +283,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
+/// Returns what the words of a name promise, and how much.
 fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     use Class::{Password, Secret};
     use Strength::{Strong, Weak};
@@ -253,6 +294,7 @@ fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     let (words, _) = words.split_at(words.len() - suffixes);
     let (last, head) = words.split_last()?;
     let last = last.trim_end_matches(|c: char| c.is_ascii_digit());
+    let last = if PLURALS.contains(last) { &last[..last.len() - 1] } else { last };
     let has = |list: &Words| head.iter().any(|word| list.contains(word.as_str()));
     if PASSWORDS.iter().any(|word| last.ends_with(word)) {
         return Some((Password, Strong));
@@ -274,13 +316,26 @@ fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
         return Some((Secret, Strong));
     }
     let is_weak = WEAK.contains(last)
+        || (last == "salt" && qualifier.is_some())
         || (is_env && qualifier.is_some() && WEAK_ENV.contains(last) && !has(&OTHER_KEYS));
     is_weak.then_some((Secret, Weak))
 }
 
-/// What a name promises.
+/// Returns what a name promises that is not written in ASCII: scripts differ in where a word ends.
+fn foreign(name: &str) -> Option<(Class, Strength)> {
+    if name.is_ascii() {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let is_in = |words: &Words| words.iter().any(|word| lower.ends_with(word));
+    let class = is_in(&PASSWORDS).then_some(Class::Password);
+    let class = class.or_else(|| is_in(&SECRETS).then_some(Class::Secret))?;
+    Some((class, Strength::Strong))
+}
+
+/// The promise of a name.
 #[derive(Debug, Clone, Copy)]
-struct Facts {
+pub(super) struct Facts {
     class: Class,
     strength: Strength,
     /// It is written in large letters, as in an environment.
@@ -289,26 +344,58 @@ struct Facts {
     is_plain_token: bool,
     /// One of the words is `secret`.
     is_secret: bool,
+    /// It names several, as `tokens` does, which are counted more often than they are given.
+    is_plural: bool,
 }
 
 impl Facts {
-    fn of(name: &str) -> Option<Self> {
+    /// Returns whether the name can only be that of a secret.
+    pub(super) fn is_strong(self) -> bool {
+        self.strength == Strength::Strong
+    }
+
+    /// Returns whether a cell below the name holds a secret.
+    pub(super) fn is_held_by(self, cell: &str) -> bool {
+        !cell.contains(char::is_whitespace)
+            && Promise { facts: self, style: Style::Cell }.bare(cell, "")
+    }
+
+    pub(super) fn of(name: &str) -> Option<Self> {
         let words = words(name);
         let is_env = name.is_ascii() && !name.bytes().any(|byte| byte.is_ascii_lowercase());
-        let (class, strength) = classify(&words, is_env)?;
+        let (class, strength) = foreign(name).or_else(|| classify(&words, is_env))?;
         let is_plain_token = words.len() == 1 && words[0] == "token";
         let is_secret = words.iter().any(|word| word == "secret");
-        Some(Self { class, strength, is_env, is_plain_token, is_secret })
+        let is_plural = words.last().is_some_and(|word| PLURALS.contains(word.as_str()));
+        Some(Self { class, strength, is_env, is_plain_token, is_secret, is_plural })
     }
 }
 
-/// What a name and its separator promise.
+/// The promise of a name and its separator.
 struct Promise {
     facts: Facts,
     style: Style,
 }
 
 impl Promise {
+    /// Returns the content of a literal that is as promised, with the literals that are joined to it.
+    fn literal(&self, text: &str, open: &Open) -> Option<Range<usize>> {
+        let value = quoted(text.as_bytes(), open)?;
+        let is_kept = self.quoted(text.get(value.clone())?);
+        is_kept.then(|| value.start..joined(text.as_bytes(), value.end))
+    }
+
+    /// Returns the content of a literal in a list. Behind a user, `credentials` has a password.
+    fn listed(&self, text: &str, nth: usize, open: &Open) -> Option<Range<usize>> {
+        let password = || {
+            let value = quoted(text.as_bytes(), open)?;
+            let is_password = nth == 1 && self.facts.strength == Strength::Weak;
+            let is_strict = |value: &str| value.len() >= 6 && fits(Value::Strict, value, None);
+            (is_password && text.get(value.clone()).is_some_and(is_strict)).then_some(value)
+        };
+        self.literal(text, open).or_else(password)
+    }
+
     fn quoted(&self, value: &str) -> bool {
         if self.facts.class == Class::Password && value.len() > LONGEST_PASSWORD {
             return false;
@@ -327,6 +414,9 @@ impl Promise {
 
     fn bare(&self, value: &str, rest: &str) -> bool {
         let next = rest.chars().next();
+        if self.facts.is_plural && !self.facts.is_env {
+            return false;
+        }
         if self.facts.class == Class::Secret {
             return self.is_random(value, 16, next);
         }
@@ -345,24 +435,31 @@ impl Promise {
         value.len() >= 6 && fits(Value::Mixed, value, next)
     }
 
-    /// Judges a value in a sentence; the next word must look even less like one.
+    /// Judges a value in a sentence; one that nothing leads to must look even less like a word.
     fn told(&self, value: &str, is_near: bool) -> bool {
         let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
         let is_odd = has(|byte| b"!@#$%^&*+~?=".contains(byte));
         let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase);
+        let is_cased = has(u8::is_ascii_uppercase);
         match self.facts.class {
             Class::Password => {
+                let least = if self.facts.is_strong() { 3 } else { 5 };
+                let is_disorder = if is_near {
+                    is_cased && turns(value) >= least && !is_technical(value)
+                } else {
+                    is_cased || value.len() >= 16 && entropy(value) >= 3.0
+                };
                 (8..=64).contains(&value.len())
                     && is_mixed
-                    && (is_odd || (!is_near && has(u8::is_ascii_uppercase)))
+                    && (is_odd || is_disorder)
                     && !value.contains([':', '/', ',', '\\'])
                     && fits(Value::Random, value, None)
             }
             Class::Secret => {
-                !is_near
-                    && value.len() >= 20
+                value.len() >= 20
+                    && (!is_near || turns(value) >= 5)
                     && fits(Value::Random, value, None)
-                    && entropy(value) >= 3.0
+                    && entropy(value) >= 2.8
             }
         }
     }
@@ -389,4 +486,22 @@ fn ends_line(rest: &[u8]) -> bool {
     let at = blanks(rest);
     rest.get(at)
         .is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'#' | b'"' | b'\'' | b'`' | b'\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_in_any_script() {
+        for name in ["पासवर्ड", "รหัสผ่าน", "Lösenordet", "كلمة المرور", "비밀번호", "ПАРОЛЬ"]
+        {
+            let facts = Facts::of(name).unwrap();
+            assert!(facts.class == Class::Password && facts.is_strong(), "{name}");
+        }
+        for name in ["токен", "密钥", "Schlüssel"] {
+            assert!(Facts::of(name).is_some_and(|facts| facts.class == Class::Secret), "{name}");
+        }
+        assert!(Facts::of("слово").is_none());
+    }
 }

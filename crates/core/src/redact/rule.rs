@@ -12,7 +12,7 @@ use super::view::TRIGGERS;
 
 const EMBEDDED: &str = include_str!("rules.toml");
 
-/// What a marker begins with. It is searched for like a keyword: text in markers is never a secret.
+/// The beginning of a marker. It is searched for like a keyword: text in markers is never a secret.
 pub(super) const MARKER: &str = "[redacted:";
 
 /// The furthest that any rule looks from its keyword.
@@ -51,6 +51,8 @@ struct Spec {
     #[serde(default)]
     lead: usize,
     #[serde(default)]
+    marks: Vec<(usize, char)>,
+    #[serde(default)]
     before: Before,
     #[serde(default)]
     value: Value,
@@ -62,14 +64,12 @@ struct Spec {
     opt_in: bool,
 }
 
-/// How far most rules look from their keyword.
-pub(super) const USUAL_REACH: usize = 1024;
-
+/// Returns how far most rules look from their keyword.
 fn usual_reach() -> usize {
-    USUAL_REACH
+    1024
 }
 
-/// How a rule finds secrets.
+/// A way to find secrets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum By {
@@ -83,9 +83,13 @@ pub(super) enum By {
     Secret,
     /// A block of base64 between `BEGIN` and `END`.
     Block,
+    /// The column below a heading.
+    Column,
+    /// The values of cookies.
+    Cookie,
 }
 
-/// What may be before a match.
+/// The text that may be before a match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Before {
@@ -108,7 +112,7 @@ pub struct UserRule {
     pub keywords: Vec<String>,
 }
 
-/// What the user wants different.
+/// The changes that the user asks for.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choice {
@@ -126,6 +130,8 @@ pub(super) struct Rule {
     pub(super) kind: usize,
     pub(super) by: By,
     pub(super) lead: usize,
+    /// Characters at fixed places, which are looked at before the regex is.
+    pub(super) marks: Vec<(usize, char)>,
     pub(super) before: Before,
     pub(super) value: Value,
     pub(super) entropy: f64,
@@ -152,7 +158,7 @@ pub struct Kind {
     pub keywords: Vec<String>,
 }
 
-/// What is looked for.
+/// All rules, ready to be looked for.
 #[derive(Debug)]
 pub struct Rules {
     kinds: Vec<Kind>,
@@ -229,6 +235,7 @@ impl Builder<'_> {
             kind,
             by: spec.by,
             lead: spec.lead,
+            marks: spec.marks,
             before: spec.before,
             value: spec.value,
             entropy: spec.entropy,
@@ -264,6 +271,7 @@ impl Builder<'_> {
             kind,
             by: By::Search,
             lead: 0,
+            marks: Vec::new(),
             before: Before::Any,
             value: Value::Any,
             entropy: 0.0,

@@ -3,27 +3,32 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::memchr2_iter;
 
 use super::block::Blocks;
+use super::cookie::cookies;
 use super::known::Known;
 use super::name::{Class, Names};
-use super::rule::{Before, By, MARKER, Rule, Rules, USUAL_REACH};
+use super::rule::{Before, By, MARKER, REACH, Rule, Rules};
+use super::table::Tables;
 use super::value::{entropy, fits_in};
 use super::view::View;
 
 /// The length of unbroken base64 before a match that means it is inside a blob.
 const BLOB: usize = 256;
 
-/// The number of lines that a regex may look at. What is further away has nothing to do with the keyword.
+/// The number of lines, also escaped ones, that a regex may look at. What is further away has nothing to do with the keyword.
 const LINES: usize = 4;
 
 /// In each block of text, a regex may look in vain at this many times its bytes: at more if it takes words
 /// that are apart, because its keyword can be on every line. Only a text that repeats a keyword over and
 /// over comes near that; without the bound it would take far longer than others.
-const BLOCK: usize = 4096;
-const APART: usize = 16 * BLOCK;
+pub(super) const BLOCK: usize = 4096;
+const APART: usize = 8 * BLOCK;
 const TOGETHER: usize = 4 * BLOCK;
+
+/// The cost of finding the groups of a match: this many times its bytes, and this many bytes more.
+const GROUPS: (usize, usize) = (8, 256);
 
 /// A secret and where its match began.
 #[derive(Debug, Clone)]
@@ -123,6 +128,9 @@ struct Search<'a> {
     text: &'a str,
     names: [Names; 2],
     blocks: Blocks,
+    tables: Tables,
+    /// The end of the cookies that were read last.
+    cookies: usize,
     /// For each rule, the block that it looked at last, and how many bytes it looked at in it in vain.
     spent: Vec<(usize, usize)>,
     found: Vec<Found>,
@@ -130,8 +138,16 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(rules: &'a Rules, text: &'a str) -> Self {
-        let (names, blocks) = ([Names::default(), Names::default()], Blocks::default());
-        Self { rules, text, names, blocks, spent: Vec::new(), found: Vec::new() }
+        Self {
+            rules,
+            text,
+            names: [Names::default(), Names::default()],
+            blocks: Blocks::default(),
+            tables: Tables::default(),
+            cookies: 0,
+            spent: Vec::new(),
+            found: Vec::new(),
+        }
     }
 
     /// Tries a rule where one of its keywords is.
@@ -144,6 +160,17 @@ impl<'a> Search<'a> {
                     self.push(at, range.start, range);
                 }
             }
+            By::Column => {
+                if let Some((start, values)) = self.tables.look(self.text, &hit) {
+                    self.push_all(at, start, values);
+                }
+            }
+            By::Cookie if hit.start >= self.cookies => {
+                let (values, end) = cookies(self.text, hit.end);
+                self.cookies = end;
+                self.push_all(at, hit.start, values);
+            }
+            By::Cookie => {}
             By::Regex | By::Search => self.regex(at, hit.start),
         }
     }
@@ -151,9 +178,8 @@ impl<'a> Search<'a> {
     fn name(&mut self, at: usize, hit: Range<usize>, class: Class) {
         let names = &mut self.names[usize::from(class == Class::Secret)];
         let Some(place) = names.look(self.text, hit, class) else { return };
-        let is_allowed = self.rules.is_allowed(&self.text[place.value.clone()]);
-        if !is_allowed && !in_blob(self.text, place.start) {
-            self.push(at, place.start, place.value);
+        if !in_blob(self.text, place.start) {
+            self.push_all(at, place.start, place.values);
         }
     }
 
@@ -162,7 +188,13 @@ impl<'a> Search<'a> {
         let Some(start) = hit.checked_sub(rule.lead) else { return };
         // What begins inside a secret of the same rule is a part of it.
         let is_inside = |found: &Found| found.rule == at && found.range.contains(&start);
-        if !may_begin(rule.before, self.text, start) || self.found.last().is_some_and(is_inside) {
+        let has = |(at, byte): &(usize, char)| {
+            self.text.as_bytes().get(start + at).copied().map(char::from) == Some(*byte)
+        };
+        if !rule.marks.iter().all(has)
+            || !may_begin(rule.before, self.text, start)
+            || self.found.last().is_some_and(is_inside)
+        {
             return;
         }
         let Some(window) = self.window(at, start) else { return };
@@ -175,13 +207,14 @@ impl<'a> Search<'a> {
         let secret = if regex.captures_len() == 1 {
             whole
         } else {
-            let captures = regex.captures(window);
+            // What is behind the match makes it no slower to find, but its groups.
+            let captures = regex.captures(&window[..floor(window, whole.end() + 1)]);
             captures.and_then(|captures| captures.iter().skip(1).flatten().next()).unwrap_or(whole)
         };
         let range = start + secret.start()..start + secret.end();
         let is_last = secret.end() == whole.end();
         if !self.take(at, start..start + whole.end(), range, is_last) {
-            self.spend(at, start / BLOCK, whole.end());
+            self.spend(at, start / BLOCK, GROUPS.0 * whole.end() + GROUPS.1);
         }
     }
 
@@ -198,7 +231,9 @@ impl<'a> Search<'a> {
         let window = self.text.get(start..end)?;
         let bytes = window.as_bytes();
         let end = if rule.is_spaced {
-            memchr_iter(b'\n', bytes).nth(LINES - 1).filter(|_| rule.reach <= USUAL_REACH)
+            let is_line_end = |at: &usize| bytes[*at] == b'\n' || bytes.get(at + 1) == Some(&b'n');
+            let mut ends = memchr2_iter(b'\n', b'\\', bytes).filter(is_line_end);
+            ends.nth(LINES - 1).filter(|_| rule.reach < REACH)
         } else {
             let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'<".contains(byte);
             bytes.iter().position(ends)
@@ -251,6 +286,15 @@ impl<'a> Search<'a> {
             self.push(at, start, secret);
         }
         is_secret
+    }
+
+    /// Keeps the values that the user does not allow.
+    fn push_all(&mut self, rule: usize, at: usize, values: Vec<Range<usize>>) {
+        for value in values {
+            if !self.rules.is_allowed(&self.text[value.clone()]) {
+                self.push(rule, at, value);
+            }
+        }
     }
 
     fn push(&mut self, rule: usize, at: usize, range: Range<usize>) {

@@ -1,16 +1,21 @@
-//! What is between a name and its value, in every notation that gives a value to a name.
+//! Finds what separates a name from its value, in every notation that gives a value to a name.
 
 use std::ops::Range;
 
 use super::literal::opening;
 use super::name::is_identifier;
-use super::scan::floor;
-use super::words::LINKS;
 
 /// White space between a name, a separator and a value.
-const GAP: usize = 24;
+pub(super) const GAP: usize = 24;
 
-/// What is between a name and its value.
+/// Names of attributes that hold a value.
+const VALUES: [&str; 7] =
+    ["value", "default", "defaultValue", "content", "stringValue", "plaintext", "s"];
+
+/// The beginning of text in XML that has no tags.
+const CDATA: &[u8] = b"<![CDATA[";
+
+/// A notation that gives a value to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// `=`, `:=`, `=>`
@@ -25,6 +30,8 @@ pub(super) enum Style {
     Element,
     /// `value="…"` behind `name="NAME"`, in XML, YAML or JSON.
     Pair,
+    /// `{ default = "…" }`, and the same by indentation.
+    Nested,
 }
 
 /// Returns what separates a name from its value, and where the value begins.
@@ -35,6 +42,7 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
         match text.get(at + slashes) {
             Some(b'"' | b'\'' | b'`') => (at, is_quoted) = (at + slashes + 1, true),
             Some(b']' | b'*' | b'?' | b'!') if slashes == 0 => at += 1,
+            Some(b'[') if slashes == 0 => at += array(&text[at..])?,
             _ => break,
         }
     }
@@ -47,9 +55,9 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
     }
     let rest = &text[from..];
     let (style, len) = match rest {
-        [b'=' | b'-', b'>', ..] | [b':', b'=' | b'-', ..] | [b'+' | b'!', b'=', ..]
-            if !rest.starts_with(b"!==") =>
-        {
+        // The default of a variable of the shell.
+        [b':', b'-', ..] => (Style::Colon, 2),
+        [b'=' | b'-', b'>', ..] | [b':' | b'+' | b'!', b'=', ..] if !rest.starts_with(b"!==") => {
             (Style::Assign, 2)
         }
         [b'=' | b'!', b'=', b'=', ..] | [b'|', b'|', b'=', ..] | [b'?', b'?', b'=', ..] => {
@@ -73,11 +81,23 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
         [b'|', next, ..] if *next != b'|' && is_cell(text, name.start) => (Style::Cell, 1),
         [b'>', ..] if is_quoted => (Style::Cell, 1),
         _ if is_element(text, name.start) => (Style::Element, tag_end(rest)?),
-        [b'(', ..] if !is_quoted && spaces == 0 => (Style::Loose, 1),
+        [b'(', ..] | [b'{', b'"' | b'\'' | b'\\', ..] if !is_quoted && spaces == 0 => {
+            (Style::Loose, 1)
+        }
+        [b'{', ..] if is_quoted => (Style::Nested, 0),
+        // `getByLabel("Password").fill("…")`
+        [b')', b'.', tail @ ..] if is_quoted => {
+            let name = count(tail, GAP, |byte| byte.is_ascii_alphabetic() || byte == b'_');
+            (tail.get(name) == Some(&b'(')).then_some((Style::Loose, name + 3))?
+        }
         [b',' | b'\n' | b'\r' | b'\\' | b'v' | b'V', ..] => match pair(&text[at..]) {
             Some(len) => return after_gap(text, Style::Pair, at + len),
             None if is_quoted && rest[0] == b',' => (Style::Loose, 1),
             None => return None,
+        },
+        [b'a'..=b'z', ..] if is_quoted && spaces > 0 => match pair(&text[at..]) {
+            Some(len) => return after_gap(text, Style::Pair, at + len),
+            None => (Style::Loose, verb(rest)?),
         },
         _ if spaces > 0 => (Style::Loose, verb(rest)?),
         _ => return None,
@@ -85,10 +105,38 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
     after_gap(text, style, from + len)
 }
 
+/// Returns the length of `[16]` behind the name of an array to which a literal is assigned.
+fn array(rest: &[u8]) -> Option<usize> {
+    let end = 2 + count(&rest[1..], 4, |byte| byte.is_ascii_digit());
+    let sign = end + blanks(rest.get(end..)?);
+    let value = sign + 1 + blanks(rest.get(sign + 1..)?);
+    let is_literal = matches!(rest.get(value), Some(b'"' | b'\'' | b'\\'));
+    (rest[end - 1] == b']' && rest[sign] == b'=' && is_literal).then_some(end)
+}
+
 fn after_gap(text: &[u8], style: Style, at: usize) -> Option<(Style, usize)> {
     let mut at = at + blanks(&text[at..]);
+    // The type of a value of YAML: `!!str "…"`.
+    if style == Style::Colon && text.get(at) == Some(&b'!') {
+        let tag = count(&text[at..], GAP, |byte| byte.is_ascii_alphabetic() || byte == b'!');
+        let gap = blanks(&text[at + tag..]);
+        if gap > 0 && matches!(text.get(at + tag + gap), Some(b'"' | b'\'' | b'\\')) {
+            at += tag + gap;
+        }
+    }
     match (style, text.get(at)) {
+        (Style::Colon | Style::Assign | Style::Nested, Some(b'{' | b'\n' | b'\r' | b'\\')) => {
+            if let Some(len) = nested(&text[at..]) {
+                return after_gap(text, Style::Pair, at + len);
+            }
+            // What is alone on the next line is looked at as in a sentence.
+            if lines(&text[at..]) > 0 {
+                return None;
+            }
+        }
+        (Style::Element, Some(b'<')) if text[at..].starts_with(CDATA) => at += CDATA.len(),
         (Style::Element, Some(b'<')) => at += tag_end(&text[at..])?,
+        (Style::Assign, Some(b'<')) => at += here_document(&text[at..]),
         (Style::Colon, Some(b'>' | b'|')) => at += scalar(&text[at..]),
         _ => {}
     }
@@ -135,34 +183,6 @@ fn lines(rest: &[u8]) -> usize {
     at
 }
 
-/// Returns where a sentence may give the value of a name: behind the first word that can lead to it, and behind the
-/// colon at the end. Without either it is the next word.
-pub(super) fn sentence(text: &str, from: usize) -> [Option<usize>; 2] {
-    let line = &text[from..floor(text, from + 96)];
-    // The value is on this line, or alone on one of the next.
-    let line = &line[..line.find('\n').map_or(line.len(), |end| end + 1)];
-    let Some(first) = LINKS.first(line) else {
-        let is_next = line.starts_with(' ') && !line[1..].starts_with(' ');
-        return [is_next.then_some(from + 1), None];
-    };
-    let colon = memchr::memrchr(b':', line.as_bytes()).filter(|at| line[*at..].starts_with(": "));
-    let last = colon.map(|at| at + 2).filter(|last| *last > first);
-    let value = |link: usize| {
-        let is_gap = |c: char| c.is_whitespace() || matches!(c, '`' | '「' | '“' | '*' | '+' | '>');
-        // The backslash of an escaped line end is skipped with it.
-        let link = link - usize::from(line[..link].ends_with(":\\"));
-        let mut rest = &text[from + link..];
-        for _ in 0..GAP {
-            let slashes = count(rest.as_bytes(), 16, |byte| byte == b'\\');
-            let escaped = rest[slashes..].strip_prefix('n').filter(|_| slashes > 0);
-            let Some(next) = escaped.or_else(|| rest.strip_prefix(is_gap)) else { break };
-            rest = next;
-        }
-        Some(text.len() - rest.len())
-    };
-    [value(first), last.and_then(value)]
-}
-
 /// Returns the length of ` &str =` behind the colon of a declaration.
 fn typed(tail: &[u8]) -> Option<usize> {
     let at = blanks(tail);
@@ -172,28 +192,80 @@ fn typed(tail: &[u8]) -> Option<usize> {
     (letters > 0 && tail.get(end) == Some(&b'=')).then_some(end + 1)
 }
 
-/// Returns the length of `", "value": ` between the name and the value of a pair.
+/// Returns the length of `", "value": ` between the name and the value of a pair, with other attributes before it.
 fn pair(rest: &[u8]) -> Option<usize> {
     let rest = &rest[..rest.len().min(160)];
     let mut at = 0;
-    loop {
-        let escape = matches!(&rest[at..], [b'\\', b'n' | b'r' | b't', ..]);
-        let is_gap = |byte: u8| {
-            byte.is_ascii_whitespace() || matches!(byte, b',' | b'"' | b'\'' | b'\\' | b'+' | b'-')
-        };
-        match rest.get(at) {
-            Some(_) if escape => at += 2,
-            Some(byte) if is_gap(*byte) => at += 1,
-            _ => break,
+    for _ in 0..3 {
+        let gap = between(&rest[at..]);
+        let (is_value, len) = attribute(&rest[at + gap..])?;
+        at += gap + len;
+        if gap == 0 || is_value {
+            return (gap > 0).then_some(at);
         }
+        let quotes = count(&rest[at..], 8, |byte| matches!(byte, b' ' | b'"' | b'\'' | b'\\'));
+        at += quotes + count(&rest[at + quotes..], GAP, |byte| is_identifier(byte) || byte == b'/');
     }
-    let word = rest.get(at..at + 5)?;
-    if !word.eq_ignore_ascii_case(b"value") || at == 0 {
+    None
+}
+
+/// Returns the length of `{ type = string, default = ` between a name and its value.
+fn nested(rest: &[u8]) -> Option<usize> {
+    let rest = &rest[..rest.len().min(240)];
+    let slashes = count(rest, 8, |byte| byte == b'\\');
+    if slashes > 0 && !matches!(rest.get(slashes), Some(b'n' | b'r')) {
         return None;
     }
-    at += 5 + count(&rest[at + 5..], 8, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
+    let open = count(rest, 1, |byte| byte == b'{');
+    let mut at = open;
+    for _ in 0..4 {
+        at += between(&rest[at..]);
+        let (is_value, len) = attribute(&rest[at..])?;
+        at += len;
+        if is_value {
+            return Some(at);
+        }
+        let ends = |at: &usize| match rest[*at] {
+            b'\n' | b'{' | b'}' => true,
+            b'\\' => matches!(rest.get(at + 1), Some(b'n' | b'r')),
+            byte => open == 1 && byte == b',',
+        };
+        let end = (at..rest.len()).find(ends)? - at;
+        // A line of YAML that has no value begins another block.
+        if matches!(rest[at + end], b'{' | b'}') || blanks(&rest[at..]) == end {
+            return None;
+        }
+        at += end;
+    }
+    None
+}
+
+/// Returns the length of what may be between two attributes.
+fn between(rest: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        at += match &rest[at..] {
+            [b'\\', b'n' | b'r' | b't', ..] => 2,
+            [byte, ..] if byte.is_ascii_whitespace() || b",\"'\\+-".contains(byte) => 1,
+            _ => return at,
+        };
+    }
+}
+
+/// Returns the length of `value":`, and whether the name is one that a value has.
+fn attribute(rest: &[u8]) -> Option<(bool, usize)> {
+    let name = count(rest, GAP, |byte| byte.is_ascii_alphabetic());
+    let is_value = VALUES.iter().any(|value| rest[..name].eq_ignore_ascii_case(value.as_bytes()));
+    let mut at = name + count(&rest[name..], 8, |byte| matches!(byte, b'"' | b'\'' | b'\\'));
     at += blanks(&rest[at..]);
-    matches!(rest.get(at), Some(b':' | b'=')).then_some(at + 1)
+    (name > 0 && matches!(rest.get(at), Some(b':' | b'='))).then_some((is_value, at + 1))
+}
+
+/// Returns the length of `<<EOF` and its line end.
+fn here_document(rest: &[u8]) -> usize {
+    let line = &rest[..rest.len().min(GAP)];
+    let end = memchr::memchr2(b'\n', b'\\', line).filter(|_| line.starts_with(b"<<"));
+    end.map_or(0, |end| end + lines(&rest[end..]))
 }
 
 /// Returns the length of `is ` where it leads to something in quotes.

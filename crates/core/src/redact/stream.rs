@@ -6,10 +6,10 @@ use super::apply::Redactor;
 use super::rule::REACH;
 use super::scan::{Found, floor, scan};
 
-/// How much is read at a time.
+/// The number of bytes that are read at a time.
 const CHUNK: usize = 1024 * 1024;
 
-/// How much of what was written is kept, so that what stands before a match is seen.
+/// The number of written bytes that are kept, so that the text before a match is seen.
 const BEHIND: usize = 1024;
 
 impl Redactor<'_> {

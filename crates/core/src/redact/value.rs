@@ -6,9 +6,12 @@
 use serde::Deserialize;
 
 use super::scan::floor;
-use super::words::{FOREIGN, PASSES, SAMPLE_WORDS, SAMPLES, USERS, WORDS};
+use super::words::{
+    FOREIGN, PASSES, PLACEHOLDER_PARTS, PLACEHOLDERS, SAMPLE_WORDS, SAMPLES, TECHNICAL, USERS,
+    WORDS,
+};
 
-/// What a secret must look like besides matching.
+/// A demand on the looks of a secret, besides matching.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Value {
@@ -33,44 +36,6 @@ pub(super) enum Value {
     Basic,
 }
 
-/// Parts that only a placeholder has.
-const PLACEHOLDERS: &[&str] = &[
-    "your",
-    "example",
-    "placeholder",
-    "changeme",
-    "change-me",
-    "change_me",
-    "xxxx",
-    "redacted",
-    "dummy",
-    "insert",
-    "replace",
-    "todo",
-    "fixme",
-    "foobar",
-    "***",
-    "...",
-    "…",
-    "<",
-    ">",
-    "{{",
-    "}}",
-    "not-set",
-    "not_set",
-    "to-be-",
-    "process.env",
-    "os.environ",
-    "getenv",
-    "env.",
-    "environ[",
-    "import.meta",
-    "secrets.",
-    "vars.",
-    "::",
-    "->",
-];
-
 /// Words of which the names of variables that hold secrets are made.
 const NAMES: &[&str] = &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
 
@@ -82,7 +47,14 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
             let lower = (user.to_ascii_lowercase(), secret.to_ascii_lowercase());
             let is_sample = USERS.iter().any(|name| lower.0.ends_with(name))
                 && PASSES.contains(lower.1.as_str());
-            !(is_sample || is_reference(secret) || is_masked(secret) || is_foreign(&lower.1))
+            // `://[^:]+:[^@]+@` is a pattern.
+            let is_text = |text: &str| text.chars().any(char::is_alphanumeric);
+            let is_pattern = !is_text(secret) || !(user.is_empty() || is_text(user));
+            !(is_sample
+                || is_pattern
+                || is_reference(secret)
+                || is_masked(secret)
+                || is_foreign(&lower.1))
         }
         value => fits(value, secret, next),
     }
@@ -200,10 +172,16 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || matches!(next, Some('(' | '['))
         || text.contains(['(', '[', '{'])
         || WORDS.contains(trimmed)
-        || PLACEHOLDERS.iter().any(|part| has_own_word(text, &lower, part))
+        || has_placeholder(text, &lower)
         || (text.len() >= 16 && is_sequence(text))
         || is_foreign(&lower)
         || is_dotted_name(trimmed))
+}
+
+/// Returns whether a part of a text is one that only a placeholder has.
+fn has_placeholder(text: &str, lower: &str) -> bool {
+    PLACEHOLDERS.is_match(lower)
+        && PLACEHOLDER_PARTS.iter().any(|part| has_own_word(text, lower, part))
 }
 
 /// A variable of some shell, template or format string.
@@ -275,15 +253,23 @@ fn is_mixed(text: &str) -> bool {
     let digit = text.bytes().any(|byte| byte.is_ascii_digit());
     let letter = text.bytes().any(|byte| byte.is_ascii_alphabetic());
     let sign = text.bytes().any(is_sign);
-    let is_disorder = text.len() >= 16
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        && text.bytes().any(|byte| byte.is_ascii_uppercase())
-        && entropy(text) >= 3.5
-        && !is_camel(text);
+    let is_disorder = text.split(SEPARATORS).any(is_disorder);
     if !(letter && (digit || sign)) && !(digit && sign) && !is_disorder {
         return false;
     }
-    !is_pair(text) && (sign || !(is_words(text) || is_variable(text) || is_path(text)))
+    !is_pair(text)
+        && (sign
+            || is_disorder
+            || !(is_words(text) || is_constant(text) || is_variable(text) || is_path(text)))
+}
+
+/// `wjDRGbpIOUuuaZgmMcMTfL`: letters that no name is made of.
+fn is_disorder(part: &str) -> bool {
+    part.len() >= 16
+        && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && part.bytes().any(|byte| byte.is_ascii_uppercase())
+        && entropy(part) >= 3.5
+        && !is_camel(part)
 }
 
 /// `myVeryLongVariableName`: few changes from small to large letters for its length.
@@ -307,6 +293,15 @@ fn is_words(text: &str) -> bool {
             || (is_number && (part.len() == letters.len() || part.len() - letters.len() <= 1))
     };
     text.contains(SEPARATORS) && text.split(SEPARATORS).all(is_word)
+}
+
+/// `XXH3_SECRET_SIZE_MIN`: words in large letters, some with a number.
+fn is_constant(text: &str) -> bool {
+    let is_letters = |part: &&str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_uppercase());
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && digits * 4 <= text.len()
+        && text.split('_').filter(is_letters).count() >= 2
 }
 
 /// `password2`, `auth_token_v1`: a name with such a word in it and at most a number at its end.
@@ -373,7 +368,26 @@ fn base64(text: &str) -> Vec<u8> {
     out
 }
 
-/// Bits per character.
+/// Returns how often digits, small and large letters follow each other, other than in the beginning of a word. A name
+/// such as `Base64Encoder` has few of these turns.
+pub(super) fn turns(text: &str) -> usize {
+    let kind = |byte: u8| match byte {
+        b'0'..=b'9' => Some(0),
+        b'a'..=b'z' => Some(1),
+        b'A'..=b'Z' => Some(2),
+        _ => None,
+    };
+    let pairs = text.bytes().zip(text.bytes().skip(1));
+    let turns = pairs.filter_map(|(a, b)| Some((kind(a)?, kind(b)?)));
+    turns.filter(|(a, b)| a != b && (*a, *b) != (2, 1)).count()
+}
+
+/// `PBKDF2WithHmacSHA256`, `OAuth2Client`: names of algorithms and protocols have digits.
+pub(super) fn is_technical(text: &str) -> bool {
+    TECHNICAL.is_match(text)
+}
+
+/// Returns the entropy of a text in bits per character.
 pub(super) fn entropy(text: &str) -> f64 {
     let mut seen = [0u32; 256];
     for byte in text.bytes() {

@@ -17,7 +17,8 @@ pub(super) static SUFFIXES: Words = LazyLock::new(|| {
     split(
         "dev prod production test staging live value raw old new backup base b64 base64 hex plain \
          plaintext default local primary secondary current previous main v1 v2 admin root user rw ro \
-         text data private",
+         text data private db database datenbank mysql postgres postgresql pg mongo redis smtp imap ftp \
+         ssh wifi vpn ldap github gitlab",
     )
 });
 
@@ -25,10 +26,22 @@ pub(super) static SUFFIXES: Words = LazyLock::new(|| {
 pub(super) static PASSWORDS: Words = LazyLock::new(|| {
     split(
         "password passwd passphrase passcode passwort kennwort pwd pswd pword contrasena contraseña \
-         senha mdp motdepasse wachtwoord heslo hasło haslo parola lozinka salasana lösenord пароль 密码 \
-         密碼 口令 パスワード 비밀번호 암호 passe psk şifre khẩu المرور סיסמה κωδικός clave",
+         contrasenya contrasinal senha mdp motdepasse passe wachtwoord heslo geslo hasło haslo parola parool \
+         lozinka šifra salasana lösenord lösenordet passord passordet adgangskode adgangskoden kodeord \
+         kodeordet lykilorð jelszó jelszava slaptažodis пароль пароля парола лозинка κωδικός şifre şifresi \
+         khẩu sandi laluan المرور السر عبور סיסמה पासवर्ड পাসওয়ার্ড รหัสผ่าน 密码 密碼 口令 パスワード \
+         暗証番号 비밀번호 암호 psk clave",
     )
 });
+
+/// Words of other alphabets that end a name of another secret.
+pub(super) static SECRETS: Words = LazyLock::new(|| {
+    split("schlüssel clé secrète токен ключ 密钥 密鑰 令牌 秘钥 トークン キー 秘密鍵 토큰 키")
+});
+
+/// Names of several secrets.
+pub(super) static PLURALS: Words =
+    LazyLock::new(|| split("passwords passwds passphrases tokens secrets keys apikeys"));
 
 /// Words that end in `pass` and have nothing to do with one.
 pub(super) static NOT_PASS: Words =
@@ -42,7 +55,7 @@ pub(super) static KEYS: Words = LazyLock::new(|| {
          storage subscription consumer hmac jwt cipher crypto aes rsa bot server write read ingest \
          ingestion instrumentation functions function host recovery sas security developer dev user \
          personal project org integration sdk merchant root cookie csrf vapid kms wrapping unseal \
-         rest sync search preshared psk mobile feature relay team token x apim routing sending",
+         rest sync search preshared psk my mobile feature relay team token x apim routing sending",
     )
 });
 
@@ -65,7 +78,7 @@ pub(super) static OTHER_TOKENS: Words = LazyLock::new(|| {
 
 /// Last words that promise little.
 pub(super) static WEAK: Words = LazyLock::new(|| {
-    split("auth credential credentials creds jwt bearer pat authorization login wif")
+    split("auth credential credentials creds jwt bearer pat authorization login wif pepper")
 });
 
 /// The same, only in large letters: `BW_SESSION`.
@@ -113,12 +126,12 @@ impl Literals {
     }
 
     pub(super) fn is_match(&self, text: &str) -> bool {
-        self.first(text).is_some()
+        self.ends(text.as_bytes()).next().is_some()
     }
 
-    /// Returns the place behind the first of them.
-    pub(super) fn first(&self, text: &str) -> Option<usize> {
-        Some(self.0.as_ref()?.find(text)?.end())
+    /// Returns the places behind each of them.
+    pub(super) fn ends<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+        self.0.iter().flat_map(move |literals| literals.find_iter(text)).map(|found| found.end())
     }
 }
 
@@ -140,10 +153,93 @@ pub(super) const SAMPLE_WORDS: &[&str] = &[
 /// Finds any of them quickly.
 pub(super) static SAMPLES: LazyLock<Literals> = LazyLock::new(|| Literals::new(SAMPLE_WORDS));
 
-/// What leads from a name to its value in a sentence.
+/// Parts that only a placeholder has.
+pub(super) const PLACEHOLDER_PARTS: &[&str] = &[
+    "your",
+    "example",
+    "placeholder",
+    "changeme",
+    "change-me",
+    "change_me",
+    "xxxx",
+    "redacted",
+    "dummy",
+    "insert",
+    "replace",
+    "todo",
+    "fixme",
+    "foobar",
+    "***",
+    "...",
+    "…",
+    "<",
+    ">",
+    "{{",
+    "}}",
+    "not-set",
+    "not_set",
+    "to-be-",
+    "process.env",
+    "os.environ",
+    "getenv",
+    "env.",
+    "environ[",
+    "import.meta",
+    "secrets.",
+    "vars.",
+    "::",
+    "->",
+];
+
+/// Finds any of them quickly.
+pub(super) static PLACEHOLDERS: LazyLock<Literals> =
+    LazyLock::new(|| Literals::new(PLACEHOLDER_PARTS));
+
+/// Finds parts of the names of algorithms and protocols.
+pub(super) static TECHNICAL: LazyLock<Literals> = LazyLock::new(|| {
+    Literals::new(&[
+        "sha1", "sha2", "sha3", "sha5", "md5", "base64", "base32", "base58", "pbkdf2", "argon2",
+        "utf8", "oauth", "auth0", "hmac", "aes128", "aes256", "x509", "x25519", "ed25519", "http2",
+        "ipv4", "ipv6",
+    ])
+});
+
+/// Finds what leads from a name to its value in a sentence.
 pub(super) static LINKS: LazyLock<Literals> = LazyLock::new(|| {
     Literals::new(&[
-        ":\\", ": ", ":\r", ":\n", " is ", " are ", " to ", " ist ", " lautet ", " est ", " es ",
-        " è ", " är ", " — ", " é ", "是", "は", "：\n",
+        ":\\", ": ", ":\r", ":\n", " = ", " - ", " – ", " — ", " → ", " => ", " is ", " was ",
+        " are ", " be ", " to ", " from ", " ist ", " lautet ", " war ", " est ", " es ", " è ",
+        " é ", " är ", " er ", " on ", " je ", " jest ", " este ", "c'est ", "는 ", "은 ", "是",
+        "为", "為", "は", "：\n", "：",
     ])
+});
+
+/// Words between a value and its name: `use … as the password`.
+pub(super) static EQUATES: Words =
+    LazyLock::new(|| split("as is was are als ist comme est como es come"));
+
+/// Finds what leads from a variable to the literal that replaces it.
+pub(super) static FALLBACKS: LazyLock<Literals> = LazyLock::new(|| {
+    Literals::new(&[
+        "|| ",
+        "?? ",
+        "?: ",
+        " or ",
+        "|_| ",
+        "unwrap_or(",
+        ".orElse(",
+        "default(",
+        ", ",
+    ])
+});
+
+/// Calls that give back what they are given, in another type.
+pub(super) static WRAPPERS: Words = LazyLock::new(|| {
+    split(
+        "some just ok from new of valueof string str bytes byte getbytes buffer text t _t utf8 hex \
+         fromhex unhexlify b64decode frombase64 frombase64string atob btoa secret secretstr secretstring \
+         securestring unsafeplaintext plaintext qstring qstringliteral qlatin1string string_view nsstring cstring \
+         literal ref useref usestate atom signal box arc rc cow quote quote_plus encodeuricomponent \
+         default",
+    )
 });

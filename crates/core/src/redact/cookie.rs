@@ -1,0 +1,49 @@
+//! Finds random values among cookies: `Cookie: lang=en; sid=…; csrf=…`.
+
+use std::ops::Range;
+
+use super::separator::count;
+use super::value::{Value, entropy, fits};
+
+/// The longest name of a cookie.
+const LONGEST_NAME: usize = 64;
+
+/// The longest value of a cookie.
+const LONGEST_VALUE: usize = 4096;
+
+/// The shortest value that protects anything.
+const SHORTEST_VALUE: usize = 16;
+
+/// Returns the random values of the cookies behind a keyword, and the end of what was read.
+pub(super) fn cookies(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
+    let bytes = text.as_bytes();
+    let mut at = from + count(&bytes[from..], 12, |byte| b"s\"'`:=,> \t\\([".contains(&byte));
+    let mut values = Vec::new();
+    loop {
+        let name = count(&bytes[at..], LONGEST_NAME, is_name);
+        if name == 0 || bytes.get(at + name) != Some(&b'=') {
+            return (values, at);
+        }
+        let start = at + name + 1;
+        let end = start + count(&bytes[start..], LONGEST_VALUE, is_value);
+        if text.get(start..end).is_some_and(is_secret) {
+            values.push(start..end);
+        }
+        at = end + count(&bytes[end..], 4, |byte| matches!(byte, b';' | b' '));
+        if at == end {
+            return (values, at);
+        }
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_.~$-".contains(&byte)
+}
+
+fn is_value(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b";\"'\\,".contains(&byte)
+}
+
+fn is_secret(value: &str) -> bool {
+    value.len() >= SHORTEST_VALUE && fits(Value::Random, value, None) && entropy(value) >= 2.8
+}
