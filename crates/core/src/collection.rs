@@ -119,8 +119,16 @@ impl Collection {
         self.sessions.iter().filter(fits).collect()
     }
 
-    /// Ties the subagents of a session that no call names to calls that ended when they did.
+    /// Ties the subagents of a session that no call names: to the call that their own files name, or to
+    /// one that ended when they did.
     pub fn tie_agents(&self, session: &Session, messages: &mut [Message]) {
+        for child in self.loose_agents(session, messages) {
+            let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
+            let mut calls = calls.filter(|call| call.agent_session.is_none());
+            if let Some(call) = calls.find(|call| Some(&call.id) == child.spawned_by.as_ref()) {
+                call.agent_session = Some(child.id.clone());
+            }
+        }
         let loose = self.loose_agents(session, messages);
         let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
         let mut calls: Vec<&mut ToolCall> = calls

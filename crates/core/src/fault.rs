@@ -13,27 +13,27 @@ pub struct Fault {
     pub line: Option<u64>,
     /// The id of the record, where it has one.
     pub record: Option<String>,
-    pub what: What,
+    pub what: FaultKind,
 }
 
 /// What was wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum FaultKind {
     /// The line is not JSON.
     Malformed(Malformed),
     /// The last line has no end yet and is not JSON: it is being written, or its writer died.
     Torn,
     /// Valid JSON of a kind nobody knows; what is known of it.
     Unknown(String),
-    /// A message with a content that Gemini CLI's loader stumbles over and leaves out.
+    /// A message with a content that the agent's loader stumbles over and leaves out.
     LoaderDrops,
     /// An element of a list of messages that has no id, which the loader leaves out.
     NoId,
-    /// Not JSON as it stands, but read after a repair. Gemini CLI skips the line.
+    /// Not JSON as it stands, but read after a repair. The agent skips the line.
     Repaired(Repair),
     /// The document ends early or is damaged; what stands before is read.
     CutOff(Malformed),
-    /// Gemini CLI's loader refuses the whole file; it is read all the same.
+    /// The agent's loader refuses the whole file; it is read all the same.
     Refused(Cow<'static, str>),
     /// The file could not be read.
     Unreadable(String),
@@ -50,7 +50,7 @@ pub enum Repair {
     AfterTorn,
 }
 
-impl What {
+impl FaultKind {
     /// Whether the record was used in spite of it.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::LoaderDrops | Self::Repaired(_) | Self::CutOff(_) | Self::Refused(_))
@@ -62,7 +62,7 @@ impl What {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed(at) => write!(f, "not JSON: {at}"),
@@ -70,11 +70,11 @@ impl fmt::Display for What {
                 f.write_str("the last line is incomplete (still being written, or cut off)")
             }
             Self::Unknown(what) => write!(f, "unknown kind of record ({what})"),
-            Self::LoaderDrops => f.write_str("Gemini CLI leaves this message out: odd content"),
-            Self::NoId => f.write_str("a message without an id, which Gemini CLI leaves out"),
-            Self::Repaired(repair) => write!(f, "Gemini CLI skips this line: {repair}"),
+            Self::LoaderDrops => f.write_str("the agent leaves this message out: odd content"),
+            Self::NoId => f.write_str("a message without an id, which the agent leaves out"),
+            Self::Repaired(repair) => write!(f, "the agent skips this line: {repair}"),
             Self::CutOff(at) => write!(f, "the document is damaged: {at}; read up to there"),
-            Self::Refused(why) => write!(f, "Gemini CLI refuses this file: {why}"),
+            Self::Refused(why) => write!(f, "the agent refuses this file: {why}"),
             Self::Unreadable(why) => write!(f, "cannot be read: {why}"),
         }
     }
@@ -113,7 +113,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub fn push(&mut self, line: Option<u64>, record: Option<String>, what: What) {
+    pub fn push(&mut self, line: Option<u64>, record: Option<String>, what: FaultKind) {
         if self.details.len() < DETAILS {
             self.details.push(Fault { line, record, what });
         }

@@ -288,7 +288,7 @@ fn extra_files_by_their_content() {
     let why: Vec<&str> =
         got["skipped"].as_array().unwrap().iter().map(|s| s["why"].as_str().unwrap()).collect();
     assert_eq!(why, ["Git LFS pointer, the content is not here", "JSON, but not a session"]);
-    assert_eq!(got["faults"][0]["what"], "Gemini CLI refuses this file: it is not JSON");
+    assert_eq!(got["faults"][0]["what"], "the agent refuses this file: it is not JSON");
 }
 
 /// What keeps the archive fresh: nothing, a hook, a watch.

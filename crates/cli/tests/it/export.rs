@@ -221,7 +221,7 @@ fn never_into_the_agents_folder() {
     insta::assert_snapshot!(env.run(&export(SHOP, &["-o", ".gemini/tmp/out.json"])).show(), @"
     exit code 2
     --- stderr
-    error: `.gemini/tmp/out.json` is inside Gemini CLI's own folder
+    error: `.gemini/tmp/out.json` is inside an agent's own folder
       hint: choose a place outside of it
     ");
     assert_eq!(env.run(&export(SHOP, &["-o", "nowhere/out.json"])).code, Some(2));

@@ -113,7 +113,7 @@ fn nothing_is_replaced_unasked() {
     let run = env.run(&["export", "--all", "--format", "json", "-o", "file"]);
     assert!(run.stderr.contains("`file` is not a folder"), "{}", run.stderr);
     let run = env.run(&["export", "--all", "--format", "json", "-o", ".gemini/tmp/x"]);
-    assert!(run.stderr.contains("inside Gemini CLI's own folder"), "{}", run.stderr);
+    assert!(run.stderr.contains("inside an agent's own folder"), "{}", run.stderr);
 }
 
 #[test]
@@ -171,6 +171,6 @@ fn an_export_is_read_back() {
     exit code 2
     --- stderr
     error: `shop.jsonl` is in our own form
-      hint: Gemini CLI's form is made of its own files only
+      hint: an agent's form is made of its own files only
     ");
 }

@@ -282,7 +282,7 @@ fn no_detour_leads_into_the_agents_folder() {
     env.write(".gemini/settings.json", "{}");
     let own = |run: &Run| {
         assert_eq!(run.code, Some(2), "{}", run.stderr);
-        assert!(run.stderr.contains("inside Gemini CLI's own folder"), "{}", run.stderr);
+        assert!(run.stderr.contains("inside an agent's own folder"), "{}", run.stderr);
     };
     let before = tree(&home.join(".gemini"));
     for place in ["a/../../home/.gemini/x", "a/b/../../.gemini/x", "link/x", "link/tmp/../x/y"] {

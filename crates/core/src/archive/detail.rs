@@ -64,8 +64,17 @@ impl Detail {
             usage: facts.usage,
             at_least: placed.at_least || facts.at_least,
             current: placed.current.is_some(),
+            is_extra: false,
         };
+        let extra = facts.lines().iter().map(|line| Call {
+            model: line.model.as_deref().map(|model| self.model(model)),
+            usage: line.usage,
+            is_extra: true,
+            ..call.clone()
+        });
+        let extra: Vec<Call> = extra.collect();
         self.calls.push(call);
+        self.calls.extend(extra);
     }
 
     fn model(&mut self, model: &str) -> u32 {

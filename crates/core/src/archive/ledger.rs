@@ -102,9 +102,9 @@ fn roll_up(db: &Connection, session: i64, detail: &Detail) -> rusqlite::Result<(
         let class = LIMITS.iter().filter(|limit| prompt > **limit).count();
         let sum = sums.entry((slot, call.model, class)).or_default();
         sum.prompt = sum.prompt.max(prompt);
-        sum.calls += 1;
+        sum.calls += i64::from(!call.is_extra);
         sum.caching += i64::from(call.usage.cached > 0);
-        sum.undated += i64::from(call.undated);
+        sum.undated += i64::from(call.undated && !call.is_extra);
         sum.at_least |= call.at_least;
         sum.usage += call.usage;
     }
@@ -174,7 +174,7 @@ impl Archive {
         self.db.execute_batch(CALLS)?;
         let mut insert = self.db.prepare(
             "INSERT INTO temp.calls VALUES
-                 (?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+                 (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         )?;
         self.details(period, |session, detail| {
             for call in &detail.calls {
@@ -185,6 +185,7 @@ impl Archive {
                     call.at.map(Timestamp::as_millisecond),
                     call.model.and_then(|model| detail.models.get(model as usize)),
                     whole(usage.prompt()),
+                    !call.is_extra,
                     usage.cached > 0,
                     call.undated,
                     call.at_least,

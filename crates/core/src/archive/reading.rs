@@ -8,7 +8,7 @@ use crate::agent::{Agents, Detail, Resume, Scan};
 use crate::assemble::{ScannedSource, keys};
 use crate::discover::Source;
 use crate::facts::{Contents, SourceFacts};
-use crate::fault::What;
+use crate::fault::FaultKind;
 use crate::read::bytes::Bytes;
 
 /// A source that was read, and what it takes to continue when it grows.
@@ -23,7 +23,7 @@ impl Reading {
     fn new(source: Source, scan: io::Result<Scan>) -> Self {
         let scan = scan.unwrap_or_else(|error| {
             let mut facts = SourceFacts::of(Contents::Unreadable);
-            facts.faults.push(None, None, What::Unreadable(error.to_string()));
+            facts.faults.push(None, None, FaultKind::Unreadable(error.to_string()));
             Scan::whole(facts)
         });
         let Scan { facts, resume } = scan;

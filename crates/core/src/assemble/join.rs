@@ -153,6 +153,10 @@ fn session(
     Session {
         kind: first.facts.kind,
         parent: first.facts.parent.clone(),
+        spawned_by: parts
+            .iter()
+            .find_map(|part| part.facts.spawned_by.as_deref().map(str::to_owned)),
+        forked_from: parts.iter().find_map(|part| part.facts.forked_from.clone()),
         started: parts.iter().filter_map(Part::started).min(),
         updated: parts.iter().filter_map(Part::updated).max(),
         summary: newest_summary(parts),

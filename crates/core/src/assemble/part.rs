@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::discover::Source;
 use crate::facts::{Form, PartFacts};
-use crate::fault::{Faults, What};
+use crate::fault::{FaultKind, Faults};
 use crate::model::{MessageKind, Part as SessionPart, PartWhy, SessionKind};
 use crate::project::Project;
 
@@ -112,7 +112,7 @@ impl<'a> Part<'a> {
 /// Counts what was wrong in the files; not that the newest of them is being written.
 pub(super) fn count_faults(parts: &[Part<'_>]) -> usize {
     let newest = parts.iter().map(|part| (part.updated(), part.path())).max();
-    let is_fault = |part: &Part<'_>, what: &What| {
+    let is_fault = |part: &Part<'_>, what: &FaultKind| {
         !(what.is_pending() && newest == Some((part.updated(), part.path())))
     };
     let of = |part: &Part<'_>| {

@@ -29,6 +29,8 @@ pub struct SessionRow<'a> {
     pub agent: &'a str,
     pub kind: &'static str,
     pub parent: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<&'a str>,
     pub project: ProjectRow<'a>,
     pub started: Option<Time>,
     pub updated: Option<Time>,
@@ -63,6 +65,7 @@ impl<'a> SessionRow<'a> {
             agent: session.agent.as_str(),
             kind: session.kind.name(),
             parent: session.parent.as_deref(),
+            forked_from: session.forked_from.as_deref(),
             project: ProjectRow::new(&session.project),
             started: time(session.started),
             updated: time(session.updated),

@@ -25,6 +25,8 @@ pub struct Call {
     pub at_least: bool,
     /// Whether the agent would still load it.
     pub current: bool,
+    /// It is a further position on the bill of the call before it.
+    pub is_extra: bool,
 }
 
 /// One tool use.

@@ -85,7 +85,7 @@ mod tests {
         ) -> Call {
             let [input, cached, output, thoughts] = tokens;
             let usage = Usage { input, cached, output, thoughts, ..Usage::default() };
-            Call { message, prompt, at, undated, model, usage, at_least, current }
+            Call { message, prompt, at, undated, model, usage, at_least, current, is_extra: false }
         }
     }
 

@@ -19,6 +19,10 @@ pub struct Session {
     pub kind: SessionKind,
     /// The session that started this one.
     pub parent: Option<String>,
+    /// The tool call of the parent that started it.
+    pub spawned_by: Option<String>,
+    /// The session that this one is a branch of.
+    pub forked_from: Option<String>,
     pub project: Arc<Project>,
     #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
@@ -60,6 +64,8 @@ impl Session {
             agent,
             kind: SessionKind::Main,
             parent: None,
+            spawned_by: None,
+            forked_from: None,
             project,
             started: None,
             updated: None,

@@ -21,7 +21,7 @@ use backstory_core::facts::{
     CallFacts, CallKey, Contents, MessageFacts, PartFacts, SessionFile, SessionRef, SourceFacts,
     Span, ToolFacts,
 };
-use backstory_core::fault::What;
+use backstory_core::fault::FaultKind;
 use backstory_core::model::{
     AgentId, Message, MessageKind, SessionKind, ToolCall, ToolStatus, Usage,
 };
@@ -87,7 +87,7 @@ impl Agent for Parley {
             let span = Span::File { offset, length: line.len() as u64 };
             offset += line.len() as u64;
             if record(line.trim_end(), span, &mut part).is_none() {
-                facts.faults.push(Some(n as u64 + 1), None, What::Unknown(line.to_owned()));
+                facts.faults.push(Some(n as u64 + 1), None, FaultKind::Unknown(line.to_owned()));
             }
         }
         part.current = part.messages.iter().map(|message| message.id.clone()).collect();

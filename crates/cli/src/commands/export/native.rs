@@ -9,7 +9,7 @@ use backstory_core::agent::Agents;
 use backstory_core::agent::native::{NativeError, NativeSession};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::discover::Source;
-use backstory_core::fault::What;
+use backstory_core::fault::FaultKind;
 use backstory_core::model::AgentId;
 use backstory_core::read::bytes::{Bytes, ReadSeek};
 use clap::ValueEnum as _;
@@ -137,7 +137,7 @@ fn warn_of_faults(ctx: &Context, printer: &mut Printer, path: &Path, session: &d
     let shown = ctx.show(path);
     let faults = &session.faults().details;
     for fault in faults {
-        if let What::Refused(why) = &fault.what {
+        if let FaultKind::Refused(why) = &fault.what {
             let read = plural(session.message_count() as u64, "message", "messages");
             printer.warn(format!(
                 "Gemini CLI refuses `{shown}`: {why}. What is there was read: {read}."
@@ -145,8 +145,10 @@ fn warn_of_faults(ctx: &Context, printer: &mut Printer, path: &Path, session: &d
         }
     }
     // What made it refuse the document as a whole is told already.
-    let is_told = |what: &What| {
-        what.is_pending() || matches!(what, What::Refused(_)) || matches!(what, What::CutOff(_))
+    let is_told = |what: &FaultKind| {
+        what.is_pending()
+            || matches!(what, FaultKind::Refused(_))
+            || matches!(what, FaultKind::CutOff(_))
     };
     let others = faults.iter().filter(|fault| !is_told(&fault.what)).count() as u64;
     if others > 0 {

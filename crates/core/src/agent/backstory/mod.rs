@@ -16,7 +16,7 @@ use crate::facts::{
     Base, CallFacts, CallKey, Contents, Form, MessageFacts, PartFacts, SessionFile, SessionRef,
     SourceFacts, Stated, ToolFacts,
 };
-use crate::fault::{Faults, What};
+use crate::fault::{FaultKind, Faults};
 use crate::id::is_uuid;
 use crate::model::{
     AgentId, Attachment, Fate, Message, MessageKind, Reference, SessionKind, State, Thought,
@@ -73,7 +73,7 @@ impl Reader<'_> {
 
     fn document(&mut self, text: &str) {
         if !self.head(text) {
-            return self.faults.push(None, None, What::Refused("it names no session".into()));
+            return self.faults.push(None, None, FaultKind::Refused("it names no session".into()));
         }
         let mut messages = None;
         let _ = json::each_field(text, |key, value| {
@@ -115,8 +115,8 @@ impl Reader<'_> {
                 part.messages.push(facts);
                 self.faults.used += 1;
             }
-            (Err(error), _) => self.faults.push(line, None, What::Unknown(error.to_string())),
-            (_, None) => self.faults.push(line, None, What::NoId),
+            (Err(error), _) => self.faults.push(line, None, FaultKind::Unknown(error.to_string())),
+            (_, None) => self.faults.push(line, None, FaultKind::NoId),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::agent::Resume;
 use crate::agent::gemini::views::current::{Mode, Outcome, Replay};
 use crate::agent::gemini::views::segment::{Segment, Segments};
 use crate::facts::{Base, Form, MessageFacts, Span};
-use crate::fault::{Faults, What};
+use crate::fault::{FaultKind, Faults};
 use crate::read::buffer::Buffer;
 use crate::read::bytes::read_whole;
 use crate::read::json::{self, JsStr, Malformed, Raw};
@@ -158,7 +158,7 @@ impl LogReader {
         tail.read(*depth, &mut |entry| {
             if entry.record.is_err() || entry.repair.is_some() {
                 replay.faults.ignored += 1;
-                replay.faults.push(Some(entry.line), None, What::Torn);
+                replay.faults.push(Some(entry.line), None, FaultKind::Torn);
             } else {
                 is_record = true;
                 replay.apply(entry);
@@ -254,7 +254,7 @@ fn refused(mut loaded: Loaded) -> Loaded {
         (true, _) => "its header is damaged or incomplete",
     };
     loaded.accepted = false;
-    loaded.faults.push(None, None, What::Refused(why.into()));
+    loaded.faults.push(None, None, FaultKind::Refused(why.into()));
     loaded
 }
 
@@ -381,7 +381,7 @@ impl Document {
         let text = whole_text.trim_start_matches('\u{FEFF}');
         let mut faults = Faults::default();
         if let Err(at) = json::check(text) {
-            faults.push(None, None, What::CutOff(at));
+            faults.push(None, None, FaultKind::CutOff(at));
         }
         let recovered = document::recover(text).unwrap_or_default();
         let is_list = |key: &[u8]| matches!(key, b"messages" | b"history" | b"clientHistory");

@@ -10,7 +10,7 @@ use crate::agent::gemini::identity;
 use crate::agent::{Detail, Resume, Scan, backstory};
 use crate::discover::{Source, SourceKind};
 use crate::facts::{Contents, Form, PartFacts, PromptLine, SessionFile, SourceFacts};
-use crate::fault::{Faults, What};
+use crate::fault::{FaultKind, Faults};
 use crate::projects::is_hash_folder;
 use crate::read::bytes::{Bytes, read_whole};
 use crate::read::decode;
@@ -128,14 +128,14 @@ fn facts(source: &Source, holds: Holds) -> SourceFacts {
         Holds::History(mut loaded) => {
             let mut faults = std::mem::take(&mut loaded.faults);
             // That Gemini CLI does not load a saved history as a session is not a fault.
-            faults.details.retain(|fault| !matches!(fault.what, What::Refused(_)));
+            faults.details.retain(|fault| !matches!(fault.what, FaultKind::Refused(_)));
             let parts = parts(source, *loaded, Some(Form::History));
             SourceFacts { contents: Contents::History, parts, faults, prompts: Vec::new() }
         }
         Holds::Prompts(prompts) => SourceFacts { prompts, ..SourceFacts::of(Contents::Prompts) },
         Holds::Nothing(Shape::NotJson) => {
             let mut faults = Faults::default();
-            faults.push(None, None, What::Refused("it is not JSON".into()));
+            faults.push(None, None, FaultKind::Refused("it is not JSON".into()));
             SourceFacts { faults, ..SourceFacts::of(Contents::Unrecognized) }
         }
         Holds::Ours(facts) => *facts,

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::agent::gemini::format::log::Entry;
 use crate::agent::gemini::format::record::{Depth, Element, Listed, Message, Record, Set};
 use crate::facts::Span;
-use crate::fault::{Faults, What};
+use crate::fault::{FaultKind, Faults};
 use crate::read::json::{self, JsStr, Raw};
 
 /// How to treat what the loader would not take.
@@ -89,21 +89,21 @@ impl Replay {
             Ok(record) => record,
             Err(malformed) => {
                 self.faults.unusable += 1;
-                self.faults.push(line, None, What::Malformed(malformed.clone()));
+                self.faults.push(line, None, FaultKind::Malformed(malformed.clone()));
                 return;
             }
         };
         if let Record::Unknown(what) = record {
             self.faults.unusable += 1;
-            self.faults.push(line, None, What::Unknown(what.clone()));
+            self.faults.push(line, None, FaultKind::Unknown(what.clone()));
             return;
         }
         self.faults.used += 1;
         if matches!(record, Record::Nameless(_)) {
-            self.faults.push(line, None, What::NoId);
+            self.faults.push(line, None, FaultKind::NoId);
         }
         if let Some(repair) = entry.repair {
-            self.faults.push(line, None, What::Repaired(repair));
+            self.faults.push(line, None, FaultKind::Repaired(repair));
             if self.mode == Mode::Strict {
                 return;
             }
@@ -167,7 +167,7 @@ impl Replay {
                         return false;
                     }
                 }
-                None => self.faults.push(Some(entry.line), None, What::NoId),
+                None => self.faults.push(Some(entry.line), None, FaultKind::NoId),
             }
         }
         true
@@ -177,7 +177,7 @@ impl Replay {
     fn store(&mut self, message: &Message<'_>, entry: &Entry<'_>) -> bool {
         if message.resumable.is_err() {
             let id = String::from_utf8_lossy(&message.id).into_owned();
-            self.faults.push(Some(entry.line), Some(id), What::LoaderDrops);
+            self.faults.push(Some(entry.line), Some(id), FaultKind::LoaderDrops);
             if self.mode == Mode::Strict {
                 return false;
             }
