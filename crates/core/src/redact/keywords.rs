@@ -95,8 +95,9 @@ impl Keyword {
 impl Form {
     fn is_at(&self, text: &[u8]) -> bool {
         text.get(..self.bytes.len()).is_some_and(|text| {
-            // Most forms of a key differ in their last byte, whatever its case.
-            let differs = |(a, b): (&u8, &u8)| (a ^ b) & !0x20 != 0;
+            // Most forms of a key differ in their last byte.
+            let case = if self.any_case { 0x20 } else { 0 };
+            let differs = |(a, b): (&u8, &u8)| (a ^ b) & !case != 0;
             if text.last().zip(self.bytes.last()).is_some_and(differs) {
                 return false;
             }

@@ -178,7 +178,7 @@ impl Names {
     }
 
     fn is_spent(&self) -> bool {
-        self.spent > 2 * self.run.len() + 4096
+        self.spent > self.run.len() + 1024
     }
 
     /// Returns a value without quotes.

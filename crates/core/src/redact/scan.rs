@@ -112,13 +112,14 @@ fn joined(mut found: Vec<Found>, text: &str) -> Vec<Found> {
     for next in found {
         match out.last_mut() {
             Some(last) if next.range.start < last.range.end => {
-                if next.range.end > last.range.end {
-                    last.range.end = next.range.end;
-                    last.secret = text[last.range.clone()].into();
-                }
+                last.range.end = last.range.end.max(next.range.end);
             }
             _ => out.push(next),
         }
+    }
+    // Once for all: many matches in a row can make one that is long.
+    for found in out.iter_mut().filter(|found| found.secret.len() != found.range.len()) {
+        found.secret = text[found.range.clone()].into();
     }
     out
 }
