@@ -1,7 +1,7 @@
-//! The user's own names and tags for sessions.
+//! Stores the user's own names and tags for sessions.
 //!
-//! A name that was cleared and a tag that was removed leave a row behind, so that merging an older
-//! archive does not bring them back.
+//! A cleared name or a removed tag leaves a row behind, so that merging an older archive does not
+//! bring it back.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use rusqlite::params;
 use super::{Archive, ArchiveError};
 
 impl Archive {
-    /// Names a session; none clears the name.
+    /// Names a session; `None` clears the name.
     pub fn set_name(
         &mut self,
         session: &str,
@@ -26,7 +26,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Puts a tag on a session.
+    /// Adds a tag to a session.
     pub fn add_tag(
         &mut self,
         session: &str,
@@ -42,7 +42,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Removes a tag from a session; returns false when it had no such tag.
+    /// Removes a tag from a session. Returns false if the session did not have the tag.
     pub fn remove_tag(
         &mut self,
         session: &str,

@@ -1,4 +1,4 @@
-//! Sources into their rows, and the sessions they touch put together anew.
+//! Writes sources into their rows and rebuilds the sessions they affect.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -36,20 +36,20 @@ pub(super) struct Incoming {
     pub(super) digest: Option<Digest>,
     pub(super) reading: Reading,
     pub(super) origin: Origin,
-    /// Where the bytes begin that no earlier sync has read.
+    /// The offset of the first byte that no earlier sync has read.
     pub(super) new_from: u64,
 }
 
-/// Where a source comes from.
+/// The origin of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// It is on the disk like this.
+    /// The file on the disk.
     Disk,
-    /// The same, and all that was read before is still at its beginning.
+    /// The file on the disk, which only grew: everything read before is still at its beginning.
     Grown,
-    /// Another archive has it like this.
+    /// Another archive.
     Archive {
-        /// Whether it is a file of this machine, so that the next sync sees whether it is there.
+        /// Whether it is a file of this machine; then the next sync checks whether it still exists.
         is_own: bool,
     },
 }
@@ -61,23 +61,23 @@ impl Origin {
     }
 }
 
-/// What a source is written into.
+/// The row that a source is written to.
 enum Slot {
-    /// A row of its own, in this state.
+    /// A new row, in this state.
     New(SourceState),
-    /// The row of the file, which it continues or supersedes.
+    /// The existing row of the file, which the source continues or supersedes.
     Known(i64),
-    /// Nothing: a row has the same content.
+    /// No row: the existing one already has this content.
     Same(i64),
 }
 
-/// The note that sessions known only from prompt logs must be put together again.
+/// The key of the note that sessions known only from prompt logs must be rebuilt.
 pub(super) const UNSETTLED: &str = "unsettled";
 
-/// The note that lists the hashes of unknown projects that all text was searched for.
+/// The key of the note that lists the hashes of unknown projects for which all text was searched.
 pub(super) const SEARCHED: &str = "searched";
 
-/// What is carried from batch to batch.
+/// State carried from batch to batch.
 pub(super) struct Batch<'a> {
     pub(super) setup: &'a Setup<'a>,
     pub(super) agents: Agents,
@@ -85,11 +85,11 @@ pub(super) struct Batch<'a> {
     pub(super) names: Names,
     /// The sessions that must not come back, as they were when the batch began.
     forgotten: HashSet<String>,
-    /// Whether sessions that only a prompt log knows may have changed.
+    /// Whether sessions known only from a prompt log may have changed.
     pub(super) logs_changed: bool,
-    /// Sources with new text, and where it begins.
+    /// Sources with new text, each with the offset at which it begins.
     pub(super) new_text: Vec<(i64, u64)>,
-    /// The hashes that all text was searched for before this batch.
+    /// The hashes for which all text was searched before this batch.
     pub(super) searched: Option<Vec<u8>>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Batch<'a> {
         Self { setup, agents, projects, names, forgotten, logs_changed: false, new_text, searched }
     }
 
-    /// Learns from sources where their projects are. Reads files, so not for use within a transaction.
+    /// Learns project paths from sources. It reads files, so it must not run inside a transaction.
     pub(super) fn learn(&mut self, incoming: &[Incoming]) {
         let parts = || {
             incoming
@@ -110,7 +110,7 @@ impl<'a> Batch<'a> {
         for path in parts().flat_map(|(_, part)| &part.directories) {
             self.projects.propose(path, Proof::Directories);
         }
-        // Looks into the sessions of projects whose path nothing has revealed so far.
+        // Searches the sessions of projects whose path is still unknown.
         let is_telling = |(one, part): &(&Incoming, &PartFacts)| {
             one.origin.is_here() && part.form != Form::History
         };
@@ -126,8 +126,8 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Writes sources, and the sessions they touch. `written` is told the row of each, by its place in the
-    /// list, before sessions are put together.
+    /// Writes sources and rebuilds the sessions they affect. Calls `written` with each source's
+    /// place in the list and its row, before any session is rebuilt.
     pub(super) fn write(
         &mut self,
         db: &Transaction<'_>,
@@ -135,14 +135,14 @@ impl<'a> Batch<'a> {
         mut written: impl FnMut(usize, i64) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         self.forgotten = forgotten(db)?;
-        // Until this text was searched too, it is not true.
+        // The note is not true until this text has been searched as well.
         if let Some(searched) = ledger::note(db, SEARCHED)? {
             self.searched = Some(searched);
             ledger::remove_note(db, SEARCHED)?;
         }
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut fresh: HashMap<i64, ScannedSource> = HashMap::new();
-        // What has a name goes in first: it may name the rest.
+        // Named sources go first, because they may name the nameless ones.
         let (nameless, named): (Vec<_>, Vec<_>) = incoming
             .into_iter()
             .enumerate()
@@ -165,7 +165,7 @@ impl<'a> Batch<'a> {
         if self.logs_changed {
             ledger::set_note(db, UNSETTLED, &[])?;
         }
-        // A later batch may know better: then these are put together again.
+        // A later batch may resolve these differently; the sessions are then rebuilt.
         let mut resolved = resolved(db)?;
         for (key, project) in resolve_all(db, &mut self.projects)? {
             resolved.entry(key).or_insert(project);
@@ -174,7 +174,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Writes one source and what it is a part of; returns its row.
+    /// Writes one source and its memberships, and returns its row.
     fn put(
         &mut self,
         db: &Transaction<'_>,
@@ -241,7 +241,7 @@ impl<'a> Batch<'a> {
         Ok(number)
     }
 
-    /// Returns whether its project must stay out.
+    /// Returns whether the source's project is excluded.
     fn is_excluded(&mut self, scanned: &ScannedSource, members: &[Membership]) -> bool {
         let source = &scanned.source;
         let mut named: Vec<Option<&str>> = members.iter().map(|m| m.project.as_deref()).collect();
@@ -254,8 +254,8 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// Returns whether a source has something of a session that was forgotten. Subagents that are not
-    /// marked as such are recognized when sessions are put together.
+    /// Returns whether a source contains any part of a forgotten session. Subagents that are not
+    /// marked as such are only recognized when sessions are assembled.
     fn holds_forgotten(&self, scanned: &ScannedSource, members: &[Membership]) -> bool {
         let forgotten = &self.forgotten;
         let ScannedSource { source, facts } = scanned;
@@ -270,8 +270,9 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// A log without a header belongs to the one session of its folder whose id begins like its name:
-    /// a new session may be the one, or make it two.
+    /// Re-evaluates the logs without a header in a folder. Such a log belongs to the one session of
+    /// its folder whose id begins like its file name; a new session may be that one, or make the
+    /// match ambiguous.
     fn rename(
         &mut self,
         db: &Transaction<'_>,
@@ -287,7 +288,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Looks again what a stored source is a part of.
+    /// Re-evaluates which sessions a stored source belongs to.
     pub(super) fn reconsider(
         &mut self,
         db: &Connection,
@@ -312,7 +313,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Puts sessions together anew after something was taken out.
+    /// Rebuilds sessions after something was removed.
     pub(super) fn reweave(
         &mut self,
         db: &Transaction<'_>,
@@ -322,7 +323,7 @@ impl<'a> Batch<'a> {
         self.weave(db, touched, HashMap::new())
     }
 
-    /// Puts the sessions together that were touched.
+    /// Rebuilds the sessions that were touched.
     pub(super) fn weave(
         &mut self,
         db: &Transaction<'_>,
@@ -349,7 +350,8 @@ impl<'a> Batch<'a> {
                 }
                 return Ok(());
             }
-            // Without them, what is left may look different.
+            // Removing them may change how the remaining sources are grouped, so these are rebuilt
+            // again.
             for number in unwanted {
                 forget_source(db, number)?;
             }
@@ -358,7 +360,7 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Decides which row a source goes into, and what becomes of the versions of it that are there.
+/// Chooses the row for a source and updates the versions of it that already exist.
 fn slot(db: &Transaction<'_>, agents: Agents, incoming: &Incoming) -> Result<Slot, ArchiveError> {
     let path = &incoming.reading.scanned.source.path;
     let versions = sources::versions(db, &incoming.machine, path)?;
@@ -372,7 +374,7 @@ fn slot(db: &Transaction<'_>, agents: Agents, incoming: &Incoming) -> Result<Slo
     }
 }
 
-/// A file that was read again.
+/// Chooses the row for a file that was read again.
 fn slot_of_read(
     db: &Transaction<'_>,
     agents: Agents,
@@ -381,7 +383,7 @@ fn slot_of_read(
 ) -> Result<Slot, ArchiveError> {
     let facts = &incoming.reading.scanned.facts;
     if facts.contents == Contents::Unreadable && current.digest.is_some() {
-        // What was read before stays; the file is tried again the next time.
+        // Keeps the content read before and retries the file next time.
         distrust(db, current.number)?;
         return Ok(Slot::Same(current.number));
     }
@@ -392,7 +394,7 @@ fn slot_of_read(
     if incoming.origin == Origin::Grown || (current.digest.is_none() && current.captured == 0) {
         return Ok(Slot::Known(current.number));
     }
-    // Without its bytes an older version is worth keeping only for the facts that were read of it.
+    // Without its bytes, an older version is only worth keeping for facts the new one lacks.
     let is_worth_keeping = current.captured > 0
         || sources::has_typed(db, current.number)?
         || sources::scanned(db, agents, current.number)?
@@ -404,7 +406,8 @@ fn slot_of_read(
     Ok(Slot::Known(current.number))
 }
 
-/// A version that another archive has. The newest one is the current one; no version is written over.
+/// Chooses the row for a version from another archive. The newest version is the current one; no
+/// version is overwritten.
 fn slot_of_import(
     db: &Transaction<'_>,
     incoming: &Incoming,
@@ -447,8 +450,9 @@ fn slot_of_import(
     })
 }
 
-/// Notes which calls a source holds, those left out that it is known to hold, and marks it and others
-/// that hold one of them too. Where several do already they are marked, so one of them is enough.
+/// Records which calls a source contains, except those it is already known to contain, and marks it
+/// and every other source that contains one of them. If several sources share a call already, they
+/// are all marked, so checking one of them is enough.
 fn hold(
     db: &Connection,
     number: i64,

@@ -1,7 +1,7 @@
-//! Files that are written beside their target and then take its place, whole.
+//! Writes files next to their target and moves them into place once they are complete.
 //!
-//! SQLite needs a file with a name while it writes, so a killed run can leave one. Its writer holds a
-//! lock on it for as long as it lives; the next one removes those that nobody locks.
+//! SQLite needs a named file while it writes, so a killed run can leave one behind. A writer keeps
+//! its file locked as long as it runs; the next writer removes the files that nobody locks.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -9,10 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Tells the files of one process apart.
+/// Distinguishes the files of one process.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// A file under a name of its own beside its target. It is removed when it is dropped.
+/// A uniquely named file next to its target. It is removed when dropped.
 pub(super) struct Beside {
     path: PathBuf,
     file: File,
@@ -20,7 +20,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Creates a private file, after removing what killed runs left there for the same purpose.
+    /// Creates a private file, after removing leftovers of killed runs with the same purpose.
     pub(super) fn create(target: &Path, purpose: &str) -> io::Result<Self> {
         let prefix = prefix(target, purpose);
         sweep(target, &prefix);
@@ -55,12 +55,12 @@ impl Beside {
         &mut self.file
     }
 
-    /// Puts the file in the place of its target, whatever was there.
+    /// Moves the file over its target, replacing whatever is there.
     pub(super) fn replace(self, target: &Path) -> io::Result<()> {
         self.place(|path| fs::rename(path, target))
     }
 
-    /// Gives the file its target's name, which must be free.
+    /// Moves the file to its target, which must not exist.
     pub(super) fn place_new(self, target: &Path) -> io::Result<()> {
         self.place(|path| rename_new(path, target))
     }
@@ -81,12 +81,12 @@ impl Drop for Beside {
     }
 }
 
-/// Renames a file, unless the target exists. At no moment does it have two names.
+/// Renames a file unless the target exists. The file never has two names.
 #[cfg(target_os = "linux")]
 fn rename_new(path: &Path, target: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, path, CWD, target, RenameFlags::NOREPLACE) {
-        // Not every file system can do it.
+        // Not every file system supports this.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => link_new(path, target),
         other => Ok(other?),
     }
@@ -100,26 +100,26 @@ fn rename_new(path: &Path, target: &Path) -> io::Result<()> {
 fn link_new(path: &Path, target: &Path) -> io::Result<()> {
     match fs::hard_link(path, target) {
         Ok(()) => fs::remove_file(path),
-        // Some file systems have no links.
+        // Some file systems have no hard links.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => fs::rename(path, target),
     }
 }
 
-/// Removes a database file and what SQLite keeps beside it.
+/// Removes a database file and SQLite's files next to it.
 pub(super) fn remove(path: &Path) {
     let _ = fs::remove_file(path);
     remove_logs(path);
 }
 
-/// Removes SQLite's own files beside a database.
+/// Removes SQLite's own files next to a database.
 pub(super) fn remove_logs(path: &Path) {
     for ending in ["-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(with_ending(path, ending));
     }
 }
 
-/// Returns a path with something behind its name.
+/// Appends an ending to the file name of a path.
 pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -144,14 +144,14 @@ pub(super) fn make_private(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// Removes files of earlier runs that nobody writes any more.
+/// Removes leftovers of earlier runs that no writer locks.
 pub(super) fn sweep_all(target: &Path) {
     for purpose in PURPOSES {
         sweep(target, &prefix(target, purpose));
     }
 }
 
-/// Everything a file is created beside an archive for.
+/// The purposes for which files are created next to an archive.
 pub(super) const PURPOSES: [&str; 3] = ["new", "rebuild", "backup"];
 
 fn prefix(target: &Path, purpose: &str) -> OsString {

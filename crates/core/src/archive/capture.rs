@@ -1,9 +1,9 @@
 //! Captures the agents' own bytes, piece by piece.
 //!
-//! The bytes that are captured are the bytes that were read: every piece is compared with the digest of
-//! the read (`digest.rs`), and a file that has changed since then is left for the next sync. A log is
-//! captured from where it was left; its last piece is taken again with what follows, so that small turns
-//! do not end up as small pieces.
+//! Only bytes that were read are captured: every piece is compared with the digest of the read
+//! (`digest.rs`), and a file that has changed since is left for the next sync. The capture of a log
+//! resumes where it ended; its last piece is captured again together with what follows, so that
+//! small turns do not become small pieces.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,24 +22,28 @@ use crate::discover::Source;
 use crate::path_text::{from_text, to_text};
 use crate::read::bytes::{Bytes, Disk, ReadSeek, open_regular};
 
-/// The number of bytes that are compressed before they are written: it bounds the memory.
+/// The number of bytes compressed before they are written, which bounds memory use.
 const BATCH: u64 = 32 << 20;
 
 pub(super) const UNCAPTURED: &str =
     "state = 'live' AND kept AND captured < size AND digest IS NOT NULL";
 
-/// Counts what a capture did, and what it left.
+/// Counts of captured and remaining files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Captured {
+    /// The files captured.
     pub files: u64,
+    /// The bytes captured.
     pub bytes: u64,
+    /// The files that are still not captured completely.
     pub left_files: u64,
+    /// The bytes that are still not captured.
     pub left_bytes: u64,
-    /// Files that were no longer as they were read; the next sync reads them again.
+    /// Files that had changed since they were read; the next sync reads them again.
     pub changed: u64,
 }
 
-/// A file that is not captured as it was read.
+/// A file that is not yet captured as it was read.
 struct Open {
     number: i64,
     path: PathBuf,
@@ -63,7 +67,7 @@ impl Piece {
         Ok(Self { start, length: bytes.len() as u64, hash: Sha256::digest(bytes).to_vec(), data })
     }
 
-    /// Unpacks the bytes; none unless they are exactly those that were captured.
+    /// Unpacks the bytes. Returns `None` unless they are exactly the captured ones.
     pub(super) fn bytes(&self) -> Option<Vec<u8>> {
         if self.length == 0 || self.length > PIECE || !self.start.is_multiple_of(PIECE) {
             return None;
@@ -99,8 +103,8 @@ impl Piece {
 }
 
 impl Archive {
-    /// Captures what changed: the files named in `first` in that order, then the oldest. Ends after
-    /// `deadline` with what is done by then.
+    /// Captures new content: the files in `first`, in that order, then the oldest. Stops at
+    /// `deadline` and keeps what is done by then.
     pub fn capture(
         &mut self,
         first: &[PathBuf],
@@ -161,7 +165,8 @@ impl Archive {
         Ok(self.db.prepare(&sql)?.exists([self.reading()])?)
     }
 
-    /// Files of other machines are not below their paths here.
+    /// Returns the files of this machine that are not captured completely. Files of other machines
+    /// are not found at their paths here.
     fn uncaptured(&self) -> Result<Vec<Open>, ArchiveError> {
         let mut statement = self.db.prepare(&format!(
             "SELECT number, path, size, modified, captured, digest FROM sources
@@ -190,13 +195,13 @@ impl Open {
         self.digest.length.saturating_sub(self.captured).max(1)
     }
 
-    /// Returns where the first piece begins that is not captured whole.
+    /// Returns the start of the first piece that is not captured completely.
     fn from(&self) -> u64 {
         self.captured / PIECE * PIECE
     }
 }
 
-/// Reads what is not captured of a file; none when it is not what was read.
+/// Reads the uncaptured rest of a file. Returns `None` if the file is not the one that was read.
 fn take(file: &Open) -> io::Result<Option<Vec<Piece>>> {
     let mut input = open_regular(&file.path)?;
     let mut start = file.from();
@@ -216,7 +221,7 @@ fn take(file: &Open) -> io::Result<Option<Vec<Piece>>> {
     Ok(Some(pieces))
 }
 
-/// Writes pieces, unless another run has changed the source meanwhile.
+/// Writes pieces, unless another run has changed the source in the meantime.
 fn put(db: &Connection, file: &Open, pieces: &[Piece]) -> rusqlite::Result<()> {
     let is_same = db
         .prepare_cached("SELECT 1 FROM sources WHERE number = ?1 AND kept AND digest = ?2")?
@@ -242,14 +247,14 @@ pub(super) fn distrust(db: &Connection, number: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Reads a captured file as if it were still there. Bytes that were lost read as line feeds, so that
-/// what follows keeps its place and a lost part of a log costs only the lines it cut.
+/// Reads a captured file as if it still existed. Lost bytes read as line feeds, so that offsets
+/// stay valid and a lost part of a log costs only the lines it cut.
 pub(super) struct CaptureReader<'a> {
     db: &'a Connection,
     source: i64,
     size: u64,
     at: u64,
-    /// The piece that was looked into last.
+    /// The start and bytes of the piece read last.
     piece: RefCell<(u64, Vec<u8>)>,
 }
 
@@ -289,7 +294,7 @@ impl<'a> CaptureReader<'a> {
     }
 }
 
-/// Returns what stands for a piece that was lost.
+/// Returns the replacement for a lost piece.
 pub(super) fn lost(start: u64, size: u64) -> Vec<u8> {
     vec![b'\n'; usize::try_from(PIECE.min(size - start)).unwrap_or(0)]
 }
@@ -317,7 +322,7 @@ impl Seek for CaptureReader<'_> {
     }
 }
 
-/// The captured bytes of one source, whatever is on the disk.
+/// The captured bytes of one source, regardless of the file on the disk.
 pub(super) struct CapturedBytes<'a> {
     pub(super) db: &'a Connection,
     pub(super) number: i64,
@@ -334,8 +339,8 @@ impl Bytes for CapturedBytes<'_> {
 }
 
 impl Bytes for Archive {
-    /// Opens the file itself while it is as it was read, else the captured bytes. The paths of another
-    /// machine mean nothing on this one.
+    /// Opens the file itself while it is unchanged since it was read, and the captured bytes
+    /// otherwise. Paths of other machines are meaningless on this one.
     fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
         let Some(archived) = &source.archived else { return Disk.open(source) };
         let is_here = self.is_here(&archived.machine) && !source.is_replaced();
@@ -358,7 +363,7 @@ impl Bytes for Archive {
         let found = self
             .db
             .prepare_cached(
-                // The index of paths is by machine: each of the few is asked.
+                // Paths are indexed by machine. There are few machines, so each one is queried.
                 "WITH RECURSIVE machines (id) AS (
                      SELECT min(machine) FROM sources UNION ALL
                      SELECT (SELECT min(machine) FROM sources WHERE machine > id)

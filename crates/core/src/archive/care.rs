@@ -1,4 +1,4 @@
-//! Looking after the archive itself: how large it is, whether it is whole, a copy of it.
+//! Maintains the archive itself: reports its size, checks its integrity and backs it up.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,40 +16,54 @@ use super::salvage::{Pieces, row_ids};
 use super::{Archive, ArchiveError, sources};
 use crate::path_text::{from_text, to_text};
 
-/// What there is.
+/// Size and contents of an archive.
 #[derive(Debug, Clone, Default)]
 pub struct Info {
-    /// The size of the file; none in memory.
+    /// The size of the file; 0 in memory.
     pub bytes: u64,
-    /// What each part takes up in it.
+    /// The bytes used by facts and sessions.
     pub ledger_bytes: u64,
+    /// The bytes used by captures.
     pub capture_bytes: u64,
+    /// The bytes used by the text index.
     pub text_bytes: u64,
-    /// How many bytes the agents' files have, and how many of them are captured.
+    /// The total size of the agents' files.
     pub source_bytes: u64,
+    /// The bytes of them that are captured.
     pub captured_bytes: u64,
+    /// The number of sources.
     pub sources: u64,
-    /// Files that are there and may be kept, and how many of them are captured as they are.
+    /// Files that exist and may be kept.
     pub files: u64,
+    /// Files among them that are captured completely.
     pub captured_files: u64,
+    /// The number of sessions.
     pub sessions: u64,
     /// Sessions whose files are gone.
     pub gone: u64,
+    /// The start of the oldest session.
     pub oldest: Option<Timestamp>,
+    /// The number of sessions that were forgotten.
     pub forgotten: u64,
+    /// The names of the machines whose files are archived.
     pub machines: Vec<String>,
 }
 
-/// What was checked, and what is wrong.
+/// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
+    /// The sources checked.
     pub sources: u64,
+    /// The captured pieces checked.
     pub pieces: u64,
+    /// The captured bytes checked.
     pub bytes: u64,
+    /// The problems found, as sentences for the user.
     pub problems: Vec<String>,
 }
 
 impl Archive {
+    /// Returns the size and contents of the archive.
     pub fn info(&self) -> Result<Info, ArchiveError> {
         let number = |sql: &str| -> rusqlite::Result<u64> {
             let number: Option<i64> = self.db.query_row(sql, [], |row| row.get(0))?;
@@ -88,8 +102,8 @@ impl Archive {
         })
     }
 
-    /// Verifies every page, unpacks and hashes every captured piece, decodes every stored value, and
-    /// checks that all references lead somewhere. A problem never ends the check.
+    /// Verifies every page, unpacks and hashes every captured piece, decodes every stored value,
+    /// and checks that all references resolve. Continues after every problem.
     pub fn check(&self, progress: &dyn Fn(u64)) -> Result<Checked, ArchiveError> {
         let mut out = Checked::default();
         self.check_pages(&mut out);
@@ -115,7 +129,7 @@ impl Archive {
         Ok(out)
     }
 
-    /// Reads every page through SQLite, which checks their structure, and with them their checksums.
+    /// Reads every page through SQLite, which verifies its structure and its checksum.
     fn check_pages(&self, out: &mut Checked) {
         let mut read = || -> rusqlite::Result<()> {
             let mut lines = self.db.prepare("PRAGMA integrity_check")?;
@@ -171,7 +185,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Decodes what is stored of files and sessions.
+    /// Decodes all stored files and sessions.
     fn check_values(&self) -> Result<(), ArchiveError> {
         self.files()?;
         self.sessions()?;
@@ -221,8 +235,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Copies the archive to a new file, whole and consistent, also while others write to it. The file
-    /// appears when it is complete, readable by its owner alone.
+    /// Copies the archive to a new file, consistently even while others write to it. The file
+    /// appears once it is complete, and only its owner can read it.
     pub fn backup(&self, to: &Path, now: Timestamp) -> Result<(), ArchiveError> {
         let failed = |error: io::Error| cannot(to, &error);
         if to.symlink_metadata().is_ok() {
@@ -233,7 +247,7 @@ impl Archive {
         let backup = Backup::new_with_names(&self.db, MAIN_DB, &mut copy, MAIN_DB)?;
         backup.run_to_completion(1000, std::time::Duration::ZERO, None)?;
         drop(backup);
-        // One file: what lies beside it would be left behind when it is moved.
+        // SQLite's files next to the copy would be left behind when it is moved.
         copy.execute_batch("PRAGMA journal_mode = DELETE")?;
         copy.close().map_err(|(_, error)| error)?;
         new.place_new(to).map_err(failed)?;
@@ -247,7 +261,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Returns where backups were written to.
+    /// Returns the paths that backups were written to.
     pub(super) fn backups(&self) -> Result<Vec<PathBuf>, ArchiveError> {
         let mut find = self.db.prepare("SELECT path FROM backups ORDER BY path")?;
         let rows = find.query_map([], |row| Ok(from_text(&row.get::<_, String>(0)?)))?;

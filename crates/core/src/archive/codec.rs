@@ -1,7 +1,7 @@
-//! Stored values: how plain data becomes a blob and comes back.
+//! Encodes plain data as blobs and decodes it again.
 //!
-//! What cannot be decoded is an error that names what it belongs to, never an empty value: a total must
-//! not get smaller because a row could not be understood.
+//! A blob that cannot be decoded is an error that names its owner, never an empty value: a total
+//! must not shrink because a row could not be understood.
 
 use std::cell::RefCell;
 use std::io;
@@ -23,12 +23,12 @@ pub(super) fn decode<T: DeserializeOwned>(blob: &[u8], what: &str) -> Result<T, 
     postcard::from_bytes(blob).map_err(|_| ArchiveError::Stored(what.to_owned()))
 }
 
-/// The fastest level: a higher one saves little on transcripts, which repeat themselves at short
+/// The fastest level. A higher one saves little, because transcripts repeat themselves at short
 /// distances.
 const LEVEL: i32 = 1;
 
 thread_local! {
-    // A context costs more than what is packed with it: most blobs are small.
+    // Reused because most blobs are small, and creating a context costs more than packing one.
     static PACKER: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
     static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }

@@ -1,4 +1,4 @@
-//! The calls and tool calls of one session, each once: what is counted.
+//! Collects the calls and tool calls of one session, each once. These are what is counted.
 
 use std::path::PathBuf;
 
@@ -9,31 +9,37 @@ use crate::assemble::{MessageEntry, SessionFacts};
 use crate::facts::MessageFacts;
 use crate::model::{Call, MessageKind, Session, ToolUse};
 
-/// Enough of a prompt to know it by.
+/// The length to which a stored prompt is cut, in characters.
 const PROMPT: usize = 500;
 
-/// What a session adds to counts.
+/// The countable contents of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Named by calls.
+    /// The models that calls name.
     pub models: Vec<String>,
-    /// Prompts that led to calls: message id, and the beginning of what was typed.
+    /// Prompts that led to calls: the message id and the beginning of the typed text.
     pub prompts: Vec<(String, String)>,
+    /// The model calls, each once.
     pub calls: Vec<Call>,
+    /// The tool calls, each once.
     pub tools: Vec<ToolUse>,
 }
 
-/// Token counts that cannot be right.
+/// A token count that cannot be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenProblem {
+    /// The file that contains it.
     pub file: PathBuf,
+    /// The id of its session.
     pub session: String,
+    /// The id of its message.
     pub message: String,
+    /// A description of the problem.
     pub what: String,
 }
 
 impl Detail {
-    /// Counts the messages of a session; what they hold goes into the facts.
+    /// Counts the messages of a session, moving their data into the result.
     pub fn of(session: &Session, mut messages: Vec<MessageEntry>) -> Self {
         let mut detail = Self::default();
         let mut reading = Reading::default();
@@ -43,7 +49,7 @@ impl Detail {
                 let typed = said.typed.take().unwrap_or_default();
                 reading.prompt = Some(Prompt { id: said.id.clone(), typed, listed: None });
             }
-            // What was imported happened in the session it was imported from.
+            // Imported messages are counted in the session they were imported from.
             if placed.owned {
                 detail.tool_uses(&mut placed.facts, &mut reading);
                 detail.call(session, placed, &mut reading);
@@ -85,7 +91,7 @@ impl Detail {
         place(at)
     }
 
-    /// A prompt is listed when it has led to a call.
+    /// Returns the place of a prompt in the list, which it enters when it leads to its first call.
     fn prompt(&mut self, prompt: &mut Prompt) -> u32 {
         *prompt.listed.get_or_insert_with(|| {
             let text = prompt.typed.chars().take(PROMPT).collect();
@@ -106,7 +112,7 @@ impl Detail {
                 lines_added,
                 lines_removed,
             };
-            // Within a session its id names a tool call; one without stands for itself.
+            // Within a session, an id identifies a tool call; one without an id is always separate.
             if let Some(id) = tool.id {
                 if let Some(at) = reading.tools.get(&id) {
                     self.tools[*at].merge(&fact);
@@ -119,10 +125,10 @@ impl Detail {
     }
 }
 
-/// What is known on the way through a session: where facts stand that may be told again.
+/// State for deduplicating tool calls while walking a session.
 #[derive(Default)]
 struct Reading {
-    /// The last one.
+    /// The last prompt.
     prompt: Option<Prompt>,
     tools: HashMap<Box<str>, usize>,
 }
@@ -130,7 +136,7 @@ struct Reading {
 struct Prompt {
     id: String,
     typed: String,
-    /// Its place in the list.
+    /// Its place in the list of prompts.
     listed: Option<u32>,
 }
 
@@ -138,7 +144,7 @@ fn place(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Token counts of a session that cannot be right.
+/// Returns the token counts of a session that cannot be right.
 pub fn token_problems(assembled: &SessionFacts) -> Vec<TokenProblem> {
     let mut out = Vec::new();
     for placed in assembled.listed().filter(|placed| placed.owned) {

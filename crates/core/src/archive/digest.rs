@@ -1,7 +1,7 @@
 //! Identifies the content of a file, so that two reads of it can be compared without keeping the bytes.
 //!
-//! A file is hashed with XXH3 in pieces of 1 MiB, the same pieces that are captured. So a reader can
-//! verify that what it captures is what was read, and that a log only grew.
+//! A file is hashed with XXH3 in pieces of 1 MiB, which are also the pieces that are captured. A
+//! reader can therefore verify that it captures what was read, and that a log only grew.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -14,8 +14,8 @@ use super::fingerprint::{Look, time};
 use crate::discover::Source;
 use crate::read::bytes::{Bytes, Disk, ReadSeek, open_regular};
 
-/// The length of every piece but the last. Larger pieces compress better, smaller ones are quicker to
-/// look into.
+/// The length of every piece but the last. Larger pieces compress better, smaller ones are faster
+/// to read from.
 pub(super) const PIECE: u64 = 1 << 20;
 
 /// The buffer for bytes that are only hashed.
@@ -94,7 +94,7 @@ pub(super) struct Recorder {
 
 struct State {
     hasher: Hasher,
-    /// Where to take the digest of the beginning of the file.
+    /// The length at which to take the digest of the beginning of the file.
     mark: Option<u64>,
     at_mark: Option<Digest>,
 }
@@ -108,7 +108,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorder {
-    /// Opens a regular file. `mark` is a length whose digest is wanted too.
+    /// Opens a regular file. `mark` is a length for which a digest is needed as well.
     pub(super) fn open(path: &Path, mark: Option<u64>) -> io::Result<Self> {
         let file = open_regular(path)?;
         let look = Look::of_file(&file)?;
@@ -117,7 +117,7 @@ impl Recorder {
         Ok(Self { file, look, position: Cell::new(0), state: RefCell::new(state) })
     }
 
-    /// Updates a source with what the file is like now, which may not be what it was when it was found.
+    /// Updates a source from the file's current metadata, which may have changed since discovery.
     pub(super) fn describe(&self, source: &mut Source) {
         source.size = self.look.size;
         source.modified = self.look.modified.map(time);
@@ -130,8 +130,8 @@ impl Recorder {
         Ok(self.state.borrow().at_mark.clone())
     }
 
-    /// Hashes what nobody has read so far. A file that changed meanwhile has no fingerprint, so that
-    /// it is read again the next time.
+    /// Hashes the bytes that have not been read so far. A file that changed in the meantime gets no
+    /// fingerprint, so that it is read again next time.
     pub(super) fn finish(self) -> io::Result<Recorded> {
         self.hash_to(self.look.size)?;
         let State { hasher, at_mark, .. } = self.state.into_inner();
@@ -168,7 +168,8 @@ impl Recorder {
         let count = file.read(&mut buffer[..count])?;
         self.position.set(at + count as u64);
         let mut state = self.state.borrow_mut();
-        // Bytes are hashed when they are first read in order; what a reader skips is read in `finish`.
+        // Bytes are hashed when they are first read in order; `finish` reads the bytes that a
+        // reader skips.
         if (at..at + count as u64).contains(&state.hasher.length) {
             let known = usize::try_from(state.hasher.length - at).unwrap_or(usize::MAX);
             state.update(&buffer[known..count]);
@@ -223,7 +224,7 @@ impl Seek for RecordingReader<'_> {
     }
 }
 
-/// Returns the new position in content of a given length.
+/// Returns the new position in content of the given length.
 pub(super) fn seek(at: u64, length: u64, to: SeekFrom) -> io::Result<u64> {
     let to = match to {
         SeekFrom::Start(at) => Some(at),
@@ -241,7 +242,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Reads in any order and of any size give the digest of the whole file and of its beginning.
+        /// Reads in any order and of any size give the digest of the whole file and of its
+        /// beginning.
         #[test]
         fn a_digest_does_not_depend_on_how_the_file_is_read(
             length in 0..3_000_000_usize,
@@ -269,7 +271,7 @@ mod tests {
         }
     }
 
-    /// The hashes are stored: they must be the same in every version of the program.
+    /// The hashes are stored, so they must be the same in every version of the program.
     #[test]
     fn the_hash_is_xxh3() {
         let mut hasher = Hasher::default();

@@ -1,4 +1,4 @@
-//! Questions to the text index.
+//! Queries the text index.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::borrow::Cow;
@@ -16,52 +16,60 @@ use crate::search::{
     Extent, Fields, Filters, Finder, Found, MessageTraits, Node, Query, Term, Where,
 };
 
-/// What comes first.
+/// The order of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// What fits best; of what fits the same, the newest.
+    /// Best matches first; among equals, the newest.
     Relevance,
-    /// The newest.
+    /// Newest first.
     Date,
 }
 
-/// A message that fits.
+/// A message that matches.
 #[derive(Debug, Clone, Copy)]
 pub struct Match<'a> {
+    /// The session of the message.
     pub session: &'a Session,
     /// Its row in the index.
     pub row: i64,
-    /// The higher the better; 0 where no word was asked for.
+    /// Higher is better; 0 if the query contains no words.
     pub score: f64,
 }
 
-/// A message that fits, found without the index.
+/// A message that matches, found without the index.
 #[derive(Debug)]
 pub struct Hit<'a, 'm> {
+    /// The session of the message.
     pub session: &'a Session,
     /// All messages of the session.
     pub messages: &'m [Message],
-    /// The place of the one that fits.
+    /// The place of the matching message.
     pub at: usize,
+    /// The matches within the message.
     pub found: Vec<Found>,
 }
 
-/// What the index knows of a message.
+/// The stored traits of a message in the index.
 #[derive(Debug, Clone)]
 pub struct TextRow {
-    /// Its id; none for what is said of the session as a whole.
+    /// The message id; none for text about the session as a whole.
     pub message: Option<String>,
+    /// The time of the message.
     pub at: Option<Timestamp>,
+    /// The key of its kind.
     pub kind: String,
+    /// The key of its fate.
     pub fate: String,
+    /// The model that wrote it.
     pub model: Option<String>,
     /// The names of the tools it called.
     pub tools: String,
-    /// Whether the middle of an output is not in the index.
+    /// Whether the middle of an output was left out of the index.
     pub capped: bool,
 }
 
 impl TextRow {
+    /// Returns the traits that filters apply to.
     pub fn about(&self) -> MessageTraits<'_> {
         MessageTraits {
             at: self.at,
@@ -73,17 +81,17 @@ impl TextRow {
     }
 }
 
-/// How many hits are weighed against each other.
+/// The number of hits that are ranked against each other.
 const WEIGHED: usize = 3000;
 
-/// Among how many of the best ties are broken.
+/// The number of best hits among which ties are broken.
 const TIES: usize = 200;
 
 const COLUMNS: &str = "message, at, kind, fate, model, tools, capped";
 
 impl Archive {
-    /// Returns all messages that match, in order. `all` are the sessions by id, `takes` says which of them
-    /// are meant.
+    /// Returns all matching messages, in order. `all` are the sessions by id; `takes` selects among
+    /// them.
     pub fn matches<'a>(
         &self,
         query: &Query,
@@ -137,8 +145,8 @@ impl Archive {
         Ok(out.into_iter().map(|(hit, _)| hit).collect())
     }
 
-    /// Puts what fits best first. Rows are numbered by age, more or less; of a word that stands in very
-    /// many messages only the newest are weighed, and the rest follow.
+    /// Sorts the best matches first. Rows are numbered roughly by age. For a word that occurs in
+    /// very many messages, only the newest are ranked; the rest follow.
     fn rank(
         &self,
         expression: &str,
@@ -187,7 +195,7 @@ impl Archive {
         Ok(())
     }
 
-    /// The sessions that are meant, by their numbers in the index.
+    /// Returns the selected sessions by their numbers in the index.
     fn numbered<'a>(
         &self,
         all: &'a [Session],
@@ -211,14 +219,14 @@ impl Archive {
         Ok(find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
-    /// What the index knows of a message that it found.
+    /// Returns the stored traits of a message that the index found.
     pub fn text_row(&self, number: i64) -> Result<Option<TextRow>, ArchiveError> {
         let mut find =
             self.db.prepare_cached(&format!("SELECT {COLUMNS} FROM texts WHERE number = ?1"))?;
         Ok(find.query_row([number], |row| text_row(row, 0)).optional()?)
     }
 
-    /// Returns whether a word or phrase stands anywhere at all.
+    /// Returns whether a word or phrase occurs anywhere in the index.
     pub fn has_term(&self, term: &Term) -> Result<bool, ArchiveError> {
         let expression = Node::Term(term.clone()).expression(&names(&Where::ALL));
         Ok(self
@@ -227,8 +235,8 @@ impl Archive {
             .exists(params![expression])?)
     }
 
-    /// Reads every message of some sessions to the last byte, without the index, and gives those that fit
-    /// to `each`. Sessions that cannot be read are counted in [`Self::unread`].
+    /// Reads every message of the given sessions completely, without the index, and passes those
+    /// that match to `each`. Sessions that cannot be read are counted in [`Self::unread`].
     pub fn scan<'a>(
         &self,
         sessions: &[&'a Session],
@@ -269,7 +277,7 @@ impl Archive {
         })
     }
 
-    /// The messages of a session that only repeat another one.
+    /// Returns the messages of a session that only repeat another one.
     pub fn copies_of(&self, session: &str) -> Result<HashSet<String>, ArchiveError> {
         let mut find = self.db.prepare_cached(&format!(
             "SELECT message FROM texted JOIN copies
@@ -279,8 +287,8 @@ impl Archive {
         Ok(find.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
-    /// Reads some messages of sessions, and so many of their neighbours on both sides, in order. What
-    /// cannot be read any more is left out.
+    /// Reads the wanted messages of sessions and `around` neighbours on either side, in order.
+    /// Messages that can no longer be read are left out.
     pub fn read_around(
         &self,
         wanted: &BTreeMap<&str, Vec<&str>>,
@@ -293,7 +301,7 @@ impl Archive {
             let wanted = wanted.get(id.as_str()).into_iter().flatten();
             let wanted: HashSet<&str> = wanted.copied().collect();
             let listed: Vec<&MessageEntry> = assembled.listed().collect();
-            // How far behind the last one that is wanted a message is, going one way and then the other.
+            // Marks the neighbours of wanted messages, once in each direction.
             let mut near = vec![false; listed.len()];
             for reverse in [false, true] {
                 let mut left = 0;
@@ -317,7 +325,7 @@ impl Archive {
     }
 }
 
-/// The columns of fields; empty for all.
+/// Returns the columns of fields; an empty string for all of them.
 fn names(fields: &[Where]) -> String {
     if fields.len() == Where::ALL.len() {
         return String::new();

@@ -7,10 +7,10 @@ use std::time::SystemTime;
 use crate::discover::Source;
 use crate::metadata::{changed, inode};
 
-/// A file's metadata: while it is the same, so is the content.
+/// A file's metadata. While it is unchanged, so is the content.
 ///
-/// The time of the last metadata change (`ctime`) cannot be set by a program, so a file that was
-/// rewritten and given its old size and time back is recognized as changed.
+/// Programs cannot set the time of the last metadata change (`ctime`), so a file that was rewritten
+/// and got its old size and modification time back is still recognized as changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) size: u64,

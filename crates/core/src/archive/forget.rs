@@ -1,8 +1,8 @@
 //! Removes sessions for good, and keeps them from coming back.
 //!
-//! The rows go in one transaction, together with a note that the file must be cleaned. Then the text is
-//! overwritten and the file packed; a run that is interrupted there is completed by the next one that
-//! opens the archive.
+//! The rows are deleted in one transaction, together with a note that the file must be cleaned.
+//! Then the text is overwritten and the file vacuumed; if that is interrupted, the next run that
+//! opens the archive completes it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -19,27 +19,30 @@ use super::{Archive, ArchiveError, Foreign, beside, ledger, web};
 use crate::discover::{Source, SourceKind, SourceState};
 use crate::path_text::from_text;
 
-/// The note that deleted text may still be in the file.
+/// The key of the note that deleted text may still be in the file.
 const UNCLEAN: &str = "unclean";
 
-/// The time that readers of older states get to finish.
+/// The time that readers of older states have to finish.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Counts what was removed, and names where copies remain.
+/// Counts of removed data, and the places where copies remain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Forgotten {
+    /// The sessions removed.
     pub sessions: u64,
+    /// The sources removed.
     pub sources: u64,
+    /// The captured bytes removed.
     pub bytes: u64,
-    /// Files of the agent that still have them.
+    /// Files of the agent that still contain the sessions.
     pub agent_files: Vec<PathBuf>,
     /// Backups of the archive that were made before.
     pub backups: Vec<PathBuf>,
 }
 
 impl Archive {
-    /// Removes all that is known of sessions and notes that they must not come back. Files that hold
-    /// several sessions go as a whole: their other sessions are named in `ids` too.
+    /// Removes all data of sessions and records that they must not come back. A file that contains
+    /// several sessions is removed as a whole, so `ids` must name its other sessions as well.
     pub fn forget(
         &mut self,
         ids: &[String],
@@ -53,8 +56,8 @@ impl Archive {
         Ok(done)
     }
 
-    /// Imports what can be saved of damaged archives that were set aside, then removes them: they have
-    /// the text of what was forgotten too.
+    /// Imports what can be recovered from damaged archives that were set aside, then removes them,
+    /// because they contain the forgotten text too.
     fn empty_damaged(&mut self, setup: &Setup<'_>) -> Result<(), ArchiveError> {
         let Some(path) = self.path.clone() else { return Ok(()) };
         beside::sweep_all(&path);
@@ -99,7 +102,7 @@ impl Archive {
                 "INSERT OR IGNORE INTO forgotten VALUES (?1, ?2)",
                 params![id, now.as_millisecond()],
             )?;
-            // A prompt log loses the lines of the session, and so its captured bytes as a whole.
+            // A prompt log loses the lines of the session, and therefore all of its captured bytes.
             let mut logs = db.prepare("SELECT DISTINCT source FROM typed WHERE session = ?1")?;
             for log in logs.query_map([id], |row| row.get::<_, i64>(0))? {
                 done.bytes += forget_capture(&db, log?)?;
@@ -124,11 +127,11 @@ impl Archive {
         Ok(done)
     }
 
-    /// Returns the files of sessions: their own, and what belongs to them.
+    /// Returns the files of sessions: their own, and those attached to them.
     fn sources_of(&self, ids: &[String]) -> Result<Vec<Source>, ArchiveError> {
         let mut out: Vec<Source> = Vec::new();
         self.each_assembled(ids, |assembled| {
-            // A prompt log has lines of other sessions too.
+            // A prompt log also has lines of other sessions.
             let own = assembled.files.into_iter();
             out.extend(own.filter(|file| file.kind != SourceKind::PromptLog));
             Ok(())
@@ -161,8 +164,8 @@ impl Archive {
         Ok(out)
     }
 
-    /// Overwrites what was deleted: in free pages, in the index and in SQLite's log. It fails while
-    /// another program reads an older state, which keeps that state in the log.
+    /// Overwrites deleted data in free pages, in the index and in SQLite's log. Fails while another
+    /// program reads an older state, because that state stays in the log.
     pub(super) fn clean(&mut self) -> Result<(), ArchiveError> {
         if self.note(UNCLEAN)?.is_none() {
             return Ok(());
@@ -186,7 +189,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Moves SQLite's log into the file and empties it; returns false when a reader is in the way.
+    /// Moves SQLite's log into the file and empties it. Returns false if a reader prevents it.
     pub(super) fn empty_log(&self) -> Result<bool, ArchiveError> {
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         Ok(self.db.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0)
@@ -197,7 +200,7 @@ impl Archive {
         Ok(self.note(UNCLEAN)?.is_some())
     }
 
-    /// Completes a forgetting that was interrupted.
+    /// Completes an interrupted removal.
     pub fn finish_forgetting(&mut self) -> Result<(), ArchiveError> {
         if !self.is_unclean()? {
             return Ok(());
@@ -206,7 +209,7 @@ impl Archive {
         self.clean()
     }
 
-    /// Lets sessions come back; the next sync reads what is still there of them.
+    /// Allows sessions to come back; the next sync reads what still exists of them.
     pub fn unforget(&mut self, ids: &[String]) -> Result<u64, ArchiveError> {
         let _lock = self.write_lock()?;
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -254,7 +257,8 @@ fn forget_capture(db: &Connection, source: i64) -> rusqlite::Result<u64> {
     Ok(bytes.cast_unsigned())
 }
 
-/// Lets the next sync read what was left out; lines of prompt logs that are gone stay.
+/// Makes the next sync read the sources that were left out. Lines of prompt logs that are gone stay
+/// removed.
 pub(super) fn look_again(db: &Connection) -> rusqlite::Result<()> {
     let log = SourceKind::PromptLog.key();
     db.execute("DELETE FROM sources WHERE NOT kept AND kind != ?1", [log])?;
@@ -272,7 +276,7 @@ pub(super) fn forgotten(db: &Connection) -> rusqlite::Result<HashSet<String>> {
     find.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Leaves nothing of a source but that it was seen.
+/// Reduces a source to the record that it was seen.
 pub(super) fn forget_source(db: &Connection, number: i64) -> rusqlite::Result<()> {
     remove_derived(db, number)?;
     db.execute(
@@ -282,7 +286,7 @@ pub(super) fn forget_source(db: &Connection, number: i64) -> rusqlite::Result<()
     Ok(())
 }
 
-/// Removes a source and all that was made of it.
+/// Removes a source and everything derived from it.
 pub(super) fn remove_source(db: &Connection, number: i64) -> rusqlite::Result<()> {
     remove_derived(db, number)?;
     db.execute("DELETE FROM sources WHERE number = ?1", [number])?;

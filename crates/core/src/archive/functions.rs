@@ -1,6 +1,7 @@
-//! What SQL has to learn: the day of a moment in a zone, and what calls cost.
+//! Registers the SQL functions `time_key` and `bill`.
 //!
-//! Costs are computed when they are asked for, never stored: a better price table changes them.
+//! Costs are computed when they are queried and never stored, because a better price table changes
+//! them.
 
 use std::collections::HashMap;
 
@@ -16,13 +17,13 @@ use crate::pricing::{Bill, Calls, Table};
 pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result<()> {
     let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     let zone = zone.clone();
-    // time_key(at, pattern): the stretch of time that a moment belongs to, `undated` for none.
+    // time_key(at, pattern): the period that a moment belongs to, `undated` if there is none.
     db.create_scalar_function("time_key", 2, pure, move |ctx| {
         let Some(at) = ctx.get::<Option<i64>>(0)? else { return Ok("undated".to_owned()) };
         let at = Timestamp::from_millisecond(at).map_err(|e| Error::UserFunctionError(e.into()))?;
         let pattern = ctx.get_raw(1).as_str()?;
         let at = at.to_zoned(zone.clone());
-        // Days are asked for most.
+        // Days are requested most often.
         Ok(if pattern == "%Y-%m-%d" {
             at.date().to_string()
         } else {
@@ -33,14 +34,14 @@ pub(super) fn define(db: &Connection, zone: &TimeZone, prices: &Table) -> Result
     db.create_aggregate_function("bill", ARGUMENTS, pure, billing)
 }
 
-/// The place of the first bucket among the arguments of `bill`, and how many there are.
+/// The place of the first bucket among the arguments of `bill`.
 const FIRST_BUCKET: usize = 6;
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are few")]
 const ARGUMENTS: i32 = (FIRST_BUCKET + Bucket::ALL.len()) as i32;
 
-/// `bill(model, at, prompt, calls, caching, at_least, …)` and the buckets in their order:
-/// the cost of the calls of a group. A row may be several calls of one class of price; `prompt` is then the
-/// largest of theirs, and `caching` how many had anything cached.
+/// `bill(model, at, prompt, calls, caching, at_least, …)`, followed by the buckets in their order:
+/// the cost of a group of calls. One row may be several calls of one price class; `prompt` is then
+/// the largest of theirs, and `caching` the number of calls with cached tokens.
 struct Billing {
     prices: Table,
 }
@@ -48,7 +49,7 @@ struct Billing {
 #[derive(Default)]
 struct Group {
     bill: Bill,
-    /// Whether a model has any price at all, so that a routing name is not looked up a thousand times.
+    /// Whether a model has any price, so that an unpriced routing name is looked up only once.
     known: HashMap<String, bool>,
 }
 
@@ -85,7 +86,7 @@ impl Aggregate<Group, String> for Billing {
     }
 }
 
-/// Reads the bill in a column.
+/// Parses the bill in a column.
 pub(crate) fn bill(row: &Row<'_>, column: usize) -> Result<Bill> {
     let text = row.get_ref(column)?.as_str()?;
     text.parse()

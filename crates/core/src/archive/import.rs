@@ -1,9 +1,9 @@
 //! Imports the sources of another archive: an older or damaged one for a rebuild, or that of another
 //! machine for a merge.
 //!
-//! Nothing of the other archive is believed: its rows are checked, its pieces verified. A version of a
-//! file that is not known becomes one more version; `versions.rs` removes what is contained in another.
-//! So the result is the union of both, in whatever order archives are merged.
+//! Nothing in the other archive is trusted: its rows are checked and its pieces verified. An
+//! unknown version of a file becomes one more version; `versions.rs` removes versions that another
+//! one contains. The result is therefore the union of both, in whatever order archives are merged.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Component, Path};
@@ -28,14 +28,16 @@ use super::{Archive, ArchiveError, ledger};
 use crate::agent::{Agents, Detail};
 use crate::discover::{Source, SourceState};
 
-/// Counts what was imported, and lists what was not.
+/// Counts of imported data, and lists of what was not imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
+    /// The sources imported.
     pub sources: u64,
+    /// The captured bytes imported.
     pub bytes: u64,
-    /// What could not be read of the other archive, and is nowhere else.
+    /// Data that could not be read from the other archive and exists nowhere else.
     pub lost: Vec<String>,
-    /// Rows that no honest archive has.
+    /// Rows that were rejected because a genuine archive cannot contain them.
     pub refused: Vec<String>,
     /// Files that were imported although their rows are on damaged pages.
     pub doubtful: Vec<String>,
@@ -44,7 +46,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Returns whether everything was there, and as it was written.
+    /// Returns whether everything was imported exactly as it was written.
     pub(super) fn is_perfect(&self) -> bool {
         self.lost.is_empty() && self.refused.is_empty() && self.doubtful.is_empty()
     }
@@ -53,25 +55,25 @@ impl Imported {
 /// Another archive, open for reading only.
 pub struct Foreign {
     pub(super) db: Connection,
-    /// The same, but damaged pages cannot be read; none when not even the first page can.
+    /// A connection on which damaged pages cannot be read; none if not even the first page can.
     verified: Option<(Connection, Option<TempDir>)>,
-    /// Whether it is of this version or a later one, which know machines by ids.
+    /// Whether its version is this one or a later one; both identify machines by ids.
     has_digests: bool,
     _copy: Option<TempDir>,
 }
 
-/// The number of captured bytes that are read before what they come to is written.
+/// The number of captured bytes that are read before the result is written.
 const BATCH: u64 = 32 << 20;
 
-/// The largest file that is imported. It bounds what a made-up row can cost.
+/// The largest file that is imported, which bounds the cost of a made-up row.
 const MOST_BYTES: i64 = 1 << 40;
 
-/// The longest text that the user's own tables can have.
+/// The longest text that is imported into the user's own tables.
 const MOST_TEXT: usize = 1 << 16;
 
 impl Foreign {
-    /// Opens an archive of this version to merge it. Its schema must be exactly ours: views, triggers and
-    /// other tables could do anything.
+    /// Opens an archive of this version for merging. Its schema must be exactly ours, because
+    /// views, triggers and other tables could do anything.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         if !path.is_file() {
             return Err(foreign(path, "it is not a regular file"));
@@ -105,7 +107,7 @@ impl Foreign {
         count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
     }
 
-    /// Returns the rows that can be read. Whatever is wrong with the others is listed.
+    /// Returns the rows that can be read, and lists the problems of the others.
     fn rows(&self, done: &mut Imported) -> Vec<SourceRow> {
         let (numbers, is_complete) = salvage::row_ids(&self.db, "sources");
         if !is_complete {
@@ -142,7 +144,7 @@ impl Foreign {
         out
     }
 
-    /// Returns whether a row is on a damaged page: it can be read, and anything in it can be wrong.
+    /// Returns whether a row is on a damaged page, so that anything in it may be wrong.
     fn is_doubtful(&self, sql: &str, number: i64) -> bool {
         let find = |db: &Connection| db.prepare_cached(sql)?.query_row([number], |_| Ok(()));
         self.verified.as_ref().is_none_or(|(db, _)| find(db).is_err())
@@ -184,8 +186,8 @@ impl SourceRow {
         })
     }
 
-    /// Returns whether a file of the agent has another path and exactly what was captured: then the path
-    /// of the row is what was damaged, and the file is read again.
+    /// Returns whether another file of the agent has exactly the captured content. In that case the
+    /// path of the row is damaged, and the file is read again.
     fn is_elsewhere(&self, captured: &Captured) -> bool {
         let Source { path, folder, .. } = &self.source;
         let Some(folder) = folder.as_deref().or(path.parent()).filter(|_| !path.exists()) else {
@@ -201,7 +203,7 @@ impl SourceRow {
         })
     }
 
-    /// Returns why a row cannot be honest; none if it can.
+    /// Returns the reason why a row cannot be genuine, or `None`.
     fn problem(&self) -> Option<&'static str> {
         let Source { path, folder, .. } = &self.source;
         let sizes = [self.look.size.cast_signed(), self.captured];
@@ -218,8 +220,8 @@ impl SourceRow {
     }
 }
 
-/// Returns whether a path is absolute and consists of ordinary names. Paths of Windows are read on other
-/// systems too, where they are names.
+/// Returns whether a path is absolute and consists of ordinary names. Windows paths are also read
+/// on other systems, where they are single names.
 fn is_plain(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let is_ordinary = |part: &str| part != ".." && part != "." && !part.contains('\0');
@@ -228,7 +230,8 @@ fn is_plain(path: &Path) -> bool {
 }
 
 impl Archive {
-    /// Imports all that another archive holds. What either of them has forgotten is in neither after it.
+    /// Imports everything from another archive. Sessions that either has forgotten are in neither
+    /// afterwards.
     pub fn merge(
         &mut self,
         other: &Foreign,
@@ -259,7 +262,7 @@ impl Archive {
         let mut machines = Machines::new(self, other, setup)?;
         let mut projects = self.projects(setup.candidates)?;
         if let Ok(Some(learned)) = ledger::note(&other.db, "projects") {
-            // What another archive learned is worth having, not required.
+            // Project paths learned by the other archive are useful but not required.
             if let Ok(learned) = codec::decode(&learned, "projects") {
                 projects.recall(learned);
             }
@@ -321,7 +324,7 @@ impl Archive {
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         batch.write(&db, incoming, |place, number| {
             captured.get(place).map_or(Ok(()), |captured| {
-                // A file of which not all is known is read again, if it is there.
+                // A file whose digest is unknown is read again, if it exists.
                 if !sources::has_digest(&db, number)? {
                     distrust(&db, number)?;
                 }
@@ -332,7 +335,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Imports names, tags, machines and what was forgotten: the later word wins, tombstones add up.
+    /// Imports names, tags, machines and tombstones. The later name wins; tombstones accumulate.
     fn import_annotations(
         &mut self,
         other: &Foreign,
@@ -390,7 +393,8 @@ impl Archive {
 }
 
 impl Foreign {
-    /// Scans a source from its captured bytes, or takes its stored scan where not all were captured.
+    /// Scans a source from its captured bytes, or uses its stored scan if not all bytes were
+    /// captured.
     fn scan(&self, agents: Agents, row: &SourceRow, captured: &Captured) -> Option<Reading> {
         let source = row.source.clone();
         let bytes = SalvagedBytes { db: &self.db, captured };
@@ -412,7 +416,7 @@ impl Foreign {
 struct Machines<'a> {
     known: BTreeMap<String, MachineId>,
     setup: &'a Setup<'a>,
-    /// This machine's id as the other archive knows it, where that is an older one.
+    /// Whether the other archive is an older one of this machine.
     is_old: bool,
 }
 
@@ -429,7 +433,7 @@ impl<'a> Machines<'a> {
         Ok(Self { known: BTreeMap::new(), setup, is_old: !other.has_digests })
     }
 
-    /// Archives of before knew machines by their names only.
+    /// Returns the id of a machine. Older archives identified machines by name only.
     fn id(&mut self, archive: &Archive, theirs: &str) -> Result<MachineId, ArchiveError> {
         if machine::is_valid(theirs) {
             return Ok(theirs.into());
@@ -448,7 +452,7 @@ impl<'a> Machines<'a> {
     }
 }
 
-/// Copies pieces that a source lacks, unless it must not have any.
+/// Copies the pieces that a source lacks, unless it must not have any.
 fn copy_pieces(
     from: &Connection,
     captured: &Captured,
@@ -468,7 +472,7 @@ fn copy_pieces(
             )?
             .query_row(params![source, piece.start.cast_signed()], Piece::from_row)
             .optional()?;
-        // A piece that is shorter or does not verify is worse than this one.
+        // Keeps the existing piece only if it verifies and is at least as long.
         let is_good = |known: &Piece| known.length >= piece.length && known.bytes().is_some();
         if !known.as_ref().is_some_and(is_good) {
             piece.insert(to, source)?;

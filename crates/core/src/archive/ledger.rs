@@ -1,4 +1,4 @@
-//! Sessions as rows: written when their sources change, and spread out for questions.
+//! Writes sessions as rows when their sources change, and expands them into tables for queries.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::model::{Call, Usage};
 use crate::pricing::Table;
 use crate::time::Period;
 
-/// Calls of one quarter of an hour are one row: zones differ by no less.
+/// The duration whose calls share one row. Offsets of time zones are multiples of it.
 pub(crate) const SLOT: i64 = 15 * 60 * 1000;
 
-/// Where the price of a call may change with the size of its prompt. A table of prices with other
-/// limits is asked call by call.
+/// The prompt sizes at which the price of a call may change. A price table with other limits is
+/// applied call by call.
 const LIMITS: [u64; 4] = [100_000, 128_000, 200_000, 272_000];
 
-/// Takes the sessions of a group out.
+/// Removes the sessions of a group.
 pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
     let mut find = db.prepare_cached("SELECT number FROM sessions WHERE grp = ?1")?;
     let numbers: Vec<i64> = find.query_map([group], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -44,7 +44,7 @@ pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(),
     Ok(roll_up(db, number, &detail)?)
 }
 
-/// What sums ask for, and nothing else.
+/// Inserts only the rows that sums need.
 pub(super) fn insert_sums(
     db: &Connection,
     mut assembled: SessionFacts,
@@ -138,13 +138,13 @@ fn roll_up(db: &Connection, session: i64, detail: &Detail) -> rusqlite::Result<(
     Ok(())
 }
 
-/// SQLite's integers are signed; no count comes near the difference.
+/// Converts a count. SQLite's integers are signed, but no count comes near the limit.
 fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Returns whether sums can answer, or single calls must: the period cuts no quarter of an hour in two, and no price
-/// changes inside a class.
+/// Returns whether sums can answer a query, so that single calls need not be read: the period does
+/// not split a quarter of an hour, and no price changes inside a class.
 pub fn sums_suffice(period: &Period, prices: &Table) -> bool {
     let whole = |at: Option<Timestamp>| {
         at.is_none_or(|at| {
@@ -155,7 +155,7 @@ pub fn sums_suffice(period: &Period, prices: &Table) -> bool {
     whole(period.since) && whole(period.until) && known
 }
 
-/// The columns of `rollup`, one row a call, and who asked for it.
+/// The columns of `rollup`, with one row per call, and the prompt that led to it.
 const CALLS: &str = "
     DROP TABLE IF EXISTS temp.calls;
     CREATE TEMP TABLE calls (
@@ -169,7 +169,7 @@ const TOOLS: &str = "
     CREATE TEMP TABLE tool_calls (session, name, server, status, at, lines_added, lines_removed);";
 
 impl Archive {
-    /// Lays the calls of the sessions out that can have any in the period, as the table `calls`.
+    /// Expands the calls of the sessions that may have any in the period into the table `calls`.
     pub(crate) fn spread_calls(&self, period: &Period) -> Result<(), ArchiveError> {
         self.db.execute_batch(CALLS)?;
         let mut insert = self.db.prepare(
@@ -206,7 +206,7 @@ impl Archive {
         })
     }
 
-    /// The same for tool calls, as the table `tool_calls`.
+    /// Expands the tool calls of all sessions into the table `tool_calls`.
     pub(crate) fn spread_tools(&self) -> Result<(), ArchiveError> {
         self.db.execute_batch(TOOLS)?;
         let mut insert =

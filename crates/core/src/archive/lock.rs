@@ -1,9 +1,9 @@
-//! Keeps structural work on an archive apart from everything else.
+//! Separates structural work on an archive from all other access.
 //!
-//! SQLite orders transactions within one file. Rebuilding, replacing and merging archives goes beyond
-//! that: it lasts many transactions and may put another file in the place of this one. So every writer
-//! holds a shared lock on `archive.lock` for as long as it writes, and structural work an exclusive one.
-//! The system releases a lock when its process ends, however it ends.
+//! SQLite orders transactions within one file. Rebuilding, replacing and merging archives need
+//! more: the work takes many transactions and may replace the file. Every writer therefore takes a
+//! shared lock on `archive.lock` while it writes, and structural work takes an exclusive one. The
+//! system releases a lock when its process ends, however it ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -17,14 +17,14 @@ pub(super) struct Lock {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// For ordinary writing, beside other writers.
+    /// For ordinary writing, alongside other writers.
     Shared,
-    /// For structural work, alone.
+    /// For structural work, which excludes all others.
     Exclusive,
 }
 
 impl Lock {
-    /// Waits for the lock for as long as it takes.
+    /// Waits for the lock, however long that takes.
     pub(super) fn wait(archive: &Path, mode: Mode) -> io::Result<Self> {
         let file = open(archive)?;
         match mode {
@@ -34,7 +34,7 @@ impl Lock {
         Ok(Self { _file: file })
     }
 
-    /// Takes the lock if nobody is in the way.
+    /// Takes the lock if it is free.
     pub(super) fn try_take(archive: &Path, mode: Mode) -> io::Result<Option<Self>> {
         let file = open(archive)?;
         let locked = match mode {

@@ -1,8 +1,8 @@
-//! Tells machines apart.
+//! Identifies machines.
 //!
-//! A machine is identified by a random id in `archive.machine`, beside its archive, because host names
-//! and home folders repeat. The name a person gave it is only a label. So an archive that was copied to
-//! another computer does not take that computer's files for those it was made from.
+//! A machine is identified by a random id in `archive.machine`, next to its archive, because host
+//! names and home folders repeat. The name a person gave it is only a label. An archive that was
+//! copied to another computer therefore does not mistake that computer's files for its own.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +18,7 @@ use super::open::cannot;
 use super::{Archive, ArchiveError, ledger};
 use crate::discover::Source;
 
-/// The note of whose archive it is.
+/// The key of the note that names the machine an archive was made on.
 const OWNER: &str = "owner";
 
 /// The length of an id in hexadecimal digits.
@@ -27,7 +27,7 @@ const LENGTH: usize = 32;
 /// Identifies a machine in an archive.
 pub type MachineId = Arc<str>;
 
-/// Reads the id stored beside an archive; none when there is none.
+/// Reads the id stored next to an archive; `None` if there is no valid one.
 pub(super) fn read(archive: &Path) -> io::Result<Option<MachineId>> {
     match fs::read_to_string(file(archive)) {
         Ok(text) => Ok(Some(text.trim()).filter(|id| is_valid(id)).map(Into::into)),
@@ -36,7 +36,7 @@ pub(super) fn read(archive: &Path) -> io::Result<Option<MachineId>> {
     }
 }
 
-/// Stores an id beside an archive, unless another process was faster; returns the one that is there.
+/// Stores an id next to an archive and returns it, or the one that another process stored first.
 pub(super) fn write(archive: &Path, id: &MachineId) -> io::Result<MachineId> {
     let target = file(archive);
     let mut new = Beside::create(&target, "new")?;
@@ -44,20 +44,20 @@ pub(super) fn write(archive: &Path, id: &MachineId) -> io::Result<MachineId> {
     match new.place_new(&target) {
         Ok(()) => Ok(id.clone()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // One that cannot be understood is of no use to anybody.
+            // An id that cannot be parsed is useless, so it is replaced.
             read(archive)?.map_or_else(|| remove(archive).and_then(|()| write(archive, id)), Ok)
         }
         Err(error) => Err(error),
     }
 }
 
-/// Makes up an id that no other machine has.
+/// Creates an id that no other machine has.
 pub(super) fn random(db: &Connection) -> rusqlite::Result<MachineId> {
     let sql = format!("SELECT lower(hex(randomblob({})))", LENGTH / 2);
     db.query_row(&sql, [], |row| row.get::<_, String>(0)).map(Into::into)
 }
 
-/// Returns the id of a machine that is known by a name only, the same wherever the name is given.
+/// Returns the id of a machine that is only known by name. The same name always gives the same id.
 pub fn named(label: &str) -> MachineId {
     let hash = Sha256::digest(format!("machine:{label}"));
     let mut id = format!("{hash:x}");
@@ -65,12 +65,12 @@ pub fn named(label: &str) -> MachineId {
     id.into()
 }
 
-/// Returns whether a text can be an id. Ids of other archives become parts of paths.
+/// Returns whether a text is a valid id. Ids from other archives become parts of paths.
 pub(super) fn is_valid(id: &str) -> bool {
     id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Notes what a machine is called.
+/// Records the name of a machine.
 pub(super) fn set_label(db: &Connection, id: &str, label: &str) -> rusqlite::Result<()> {
     db.prepare_cached(
         "INSERT INTO machines VALUES (?1, ?2) ON CONFLICT DO UPDATE SET label = excluded.label
@@ -80,7 +80,7 @@ pub(super) fn set_label(db: &Connection, id: &str, label: &str) -> rusqlite::Res
     Ok(())
 }
 
-/// Returns what each machine is called. Of several with one name, all but the first get a number.
+/// Returns the names of machines by id. If several share a name, all but the first get a number.
 pub(super) fn labels(db: &Connection) -> rusqlite::Result<HashMap<String, String>> {
     let mut find = db.prepare_cached("SELECT id, label FROM machines ORDER BY label, id")?;
     let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -100,7 +100,7 @@ fn file(archive: &Path) -> PathBuf {
     archive.with_extension("machine")
 }
 
-/// Removes the id beside an archive.
+/// Removes the id stored next to an archive.
 pub(super) fn remove(archive: &Path) -> io::Result<()> {
     match fs::remove_file(file(archive)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -109,8 +109,9 @@ pub(super) fn remove(archive: &Path) -> io::Result<()> {
 }
 
 impl Archive {
-    /// Returns the id of this machine. An archive without one beside it was copied or restored: it goes on
-    /// as that of the machine it was made on if this one has the same name, else it gets a new one.
+    /// Returns the id of this machine. An archive without an id next to it was copied or restored:
+    /// if this machine has the name of the one it was made on, it keeps that id, otherwise it gets
+    /// a new one.
     pub(super) fn own_machine(&mut self, label: &str) -> Result<MachineId, ArchiveError> {
         if let Some(machine) = &self.machine {
             return Ok(machine.clone());
@@ -133,7 +134,7 @@ impl Archive {
         Ok(id)
     }
 
-    /// Returns whether a source is of this machine, so that its path means something here.
+    /// Returns whether a source is on this machine, so that its path is valid here.
     pub(super) fn is_here(&self, machine: &str) -> bool {
         self.machine.as_deref() == Some(machine)
     }
@@ -153,7 +154,7 @@ impl Archive {
         self.machine.as_deref()
     }
 
-    /// Returns what each machine is called, by its id.
+    /// Returns the names of machines by id.
     pub fn machine_labels(&self) -> Result<HashMap<String, String>, ArchiveError> {
         Ok(labels(&self.db)?)
     }

@@ -1,8 +1,8 @@
-//! The archive: one SQLite file with all that was read, and the agents' own bytes.
+//! Stores everything that was read from the agents' files, and their own bytes, in one SQLite file.
 //!
-//! Sources go in (`sync`), sessions come out. What is stored of a source is enough to put its sessions
-//! together again, so every other row is a function of the sources: reading them in another order,
-//! twice, or on another machine gives the same rows.
+//! Sources go in (`sync`), sessions come out. The stored facts of a source are enough to assemble
+//! its sessions again, so every other row is a function of the sources: reading them in another
+//! order, twice, or on another machine gives the same rows.
 
 mod annotations;
 mod batch;
@@ -65,72 +65,82 @@ use crate::projects::ProjectHints;
 /// An open archive.
 pub struct Archive {
     pub(crate) db: Connection,
-    /// None for one in memory.
+    /// None for an archive in memory.
     path: Option<PathBuf>,
     /// Identifies the file that was opened.
     file: Option<u64>,
     read_only: bool,
-    /// Whether nobody else can have it, so that no lock is needed.
+    /// Whether no other process can access it, so that no lock is needed.
     is_private: bool,
-    /// This machine's id, once it has one.
+    /// This machine's id, once it is known.
     machine: Option<MachineId>,
     /// The machine whose files were read last.
     reading: Option<MachineId>,
-    /// A copy that was made because the file itself must not change.
+    /// The temporary copy that was opened because the file itself must not change.
     copy: Option<TempDir>,
-    /// The number of texts that answers had to leave out.
+    /// The number of texts that query results had to leave out.
     unread: Cell<u64>,
     pub(crate) agents: Agents,
 }
 
 impl Archive {
-    /// Returns how many texts answers have left out so far because they could not be read.
+    /// Returns the number of texts left out of results so far because they could not be read.
     pub fn unread(&self) -> u64 {
         self.unread.get()
     }
 
-    /// Leaves a text out of an answer.
+    /// Counts a text that is left out of a result.
     pub(crate) fn pass_over(&self) {
         self.unread.update(|count| count + 1);
     }
 }
 
-/// Why the archive does not answer.
+/// The reason why an operation on the archive failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
+    /// SQLite reported an error.
     #[error(transparent)]
     Sql(rusqlite::Error),
-    /// A page of the file whose checksum does not match.
+    /// The checksum of a page does not match.
     #[error("a page of the archive is damaged")]
     Page,
+    /// The file cannot be opened.
     #[error("`{path}` cannot be opened: {why}")]
     Open { path: PathBuf, why: String },
+    /// The file is damaged.
     #[error("`{0}` is damaged")]
     Corrupt(PathBuf),
+    /// The disk is full.
     #[error("the disk that holds `{0}` is full")]
     DiskFull(PathBuf),
+    /// Another program has been writing for too long.
     #[error("another program has been writing to `{0}` for too long")]
     Busy(PathBuf),
+    /// The file is not an archive.
     #[error("`{0}` is no archive of backstory")]
     NotOurs(PathBuf),
+    /// A newer version of this program wrote the archive.
     #[error("`{0}` was written by a newer backstory")]
     Newer(PathBuf),
-    /// It must be rebuilt.
+    /// An older version of this program wrote the archive, so it must be rebuilt.
     #[error("`{0}` was written by an older backstory")]
     Outdated(PathBuf),
+    /// The archive cannot be written.
     #[error("`{0}` cannot be written")]
     ReadOnly(PathBuf),
-    /// What was forgotten is still in SQLite's log.
+    /// Forgotten text is still in SQLite's log because another program is reading the archive.
     #[error("another program is reading `{0}`, so the forgotten text is still in its log")]
     StillRead(PathBuf),
-    /// Another archive that must not be merged.
+    /// Another archive cannot be merged.
     #[error("`{path}` is not an archive of this version of backstory: {why}")]
     Foreign { path: PathBuf, why: String },
-    /// A rebuilt archive that must not take the place of the old one.
+    /// A rebuilt archive lacks data, so it must not replace the old one.
     #[error("the rebuilt archive lacks {0}, so `{1}` was left as it was")]
     Incomplete(String, PathBuf),
+    /// The text of a session cannot be read.
     #[error("cannot read session `{0}`: {1}")]
     Read(String, #[source] std::io::Error),
+    /// A stored value cannot be decoded.
     #[error("what the archive holds of `{0}` cannot be understood")]
     Stored(String),
 }
@@ -148,7 +158,7 @@ impl ArchiveError {
         }
     }
 
-    /// Returns whether there is no room left for it.
+    /// Returns whether the disk is full.
     pub fn is_full(&self) -> bool {
         match self {
             Self::DiskFull(_) => true,
@@ -157,7 +167,8 @@ impl ArchiveError {
         }
     }
 
-    /// Returns whether it may go better in a while: somebody else is writing, or the disk is full.
+    /// Returns whether a later attempt may succeed: another process is writing, or the disk is
+    /// full.
     pub fn passes(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
         match self {
@@ -172,7 +183,7 @@ impl ArchiveError {
 }
 
 impl Archive {
-    /// All that was found, in memory: for those who only want to read.
+    /// Creates an archive in memory that contains everything found, for callers that only read.
     pub fn of(found: &Discovery) -> Result<Self, ArchiveError> {
         let mut archive = Self::in_memory()?;
         let candidates = ProjectHints::default();
@@ -180,7 +191,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Returns a reader of the text of its sessions.
+    /// Returns a reader for the text of its sessions.
     pub fn reader(&self) -> Reader<'_> {
         Reader::new(self.agents, self)
     }
@@ -190,17 +201,17 @@ impl Archive {
         self.agents
     }
 
-    /// Where it is; none for one in memory.
+    /// Returns its path; `None` for an archive in memory.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// Returns whether it can only be asked.
+    /// Returns whether it cannot be written.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
-    /// Registers the SQL functions that the reports need: days of a zone, and what a call cost.
+    /// Registers the SQL functions that reports need: days in a time zone, and costs of calls.
     pub(crate) fn prepare(&self, zone: &TimeZone, prices: &Table) -> Result<(), ArchiveError> {
         functions::define(&self.db, zone, prices)?;
         Ok(())

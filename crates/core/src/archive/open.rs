@@ -1,4 +1,4 @@
-//! The archive's file: created, opened, recognized.
+//! Creates and opens the archive's file, and checks its version.
 
 use std::cell::Cell;
 use std::fs;
@@ -17,32 +17,32 @@ use super::{Archive, ArchiveError, ledger, machine, wal};
 use crate::agent::Agents;
 use crate::metadata;
 
-/// "bkst", so that other programs can recognize the file.
+/// "bkst", which identifies the file to other programs.
 const APPLICATION: i32 = 0x626b_7374;
 
-/// Steps of the user's own tables; never edited, only added to.
+/// The migrations of the user's own tables. Released ones are never edited; new ones are appended.
 const USER: [&str; 2] = [include_str!("schema/user.sql"), include_str!("schema/user2.sql")];
 
 const DERIVED: &str = include_str!("schema/derived.sql");
 
-/// Changes with the derived tables.
+/// The version of the derived tables.
 const VERSION: u32 = 5;
 
-/// The time to wait for another process that is writing.
+/// The longest time to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The time between two attempts.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
 impl Archive {
-    /// Reads other agents than those of this library, such as one of the caller's own.
+    /// Uses other agents than those of this library, such as one of the caller's own.
     #[must_use]
     pub fn with_agents(mut self, agents: Agents) -> Self {
         self.agents = agents;
         self
     }
 
-    /// Creates an archive for one run, gone at its end.
+    /// Creates a temporary archive in memory.
     pub fn in_memory() -> Result<Self, ArchiveError> {
         let db = Connection::open_in_memory()?;
         db.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
@@ -50,8 +50,8 @@ impl Archive {
         Ok(Self::around(db, None))
     }
 
-    /// Opens the archive, or creates a new one, waiting for structural work on it to end. One that
-    /// cannot be written is opened for reading.
+    /// Opens the archive or creates a new one, after waiting for structural work on it to end. An
+    /// archive that cannot be written is opened for reading.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         Self::open_with(path, |mode| Lock::wait(path, mode).map(Some))?
             .ok_or_else(|| ArchiveError::Busy(path.to_owned()))
@@ -62,7 +62,7 @@ impl Archive {
         Self::open_with(path, |mode| Lock::try_take(path, mode))
     }
 
-    /// Opens the archive as it is, for reading only, whatever others do with it.
+    /// Opens the archive for reading only, regardless of what other processes do with it.
     pub fn open_to_read(path: &Path) -> Result<Self, ArchiveError> {
         let (db, copy) = open_unchanged(path, Pages::Verified)?;
         let mut archive = Self::around(db, Some(path));
@@ -92,7 +92,7 @@ impl Archive {
         let _lock = match lock(Mode::Shared) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Ok(None),
-            // A folder that cannot be written: nobody else writes there either.
+            // If the folder cannot be written, nobody else writes there either.
             Err(error) if is_denied(&error) => return Self::open_to_read(path).map(Some),
             Err(error) => return Err(cannot(path, &error)),
         };
@@ -109,7 +109,7 @@ impl Archive {
         .map(Some)
     }
 
-    /// Creates an empty archive that only its creator uses, such as one that is being rebuilt.
+    /// Creates an empty archive that only its creator uses, such as during a rebuild.
     pub(super) fn create_private(path: &Path) -> Result<Self, ArchiveError> {
         let mut archive = Self::connect(path)?;
         create(&archive.db)?;
@@ -117,8 +117,8 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Creates an archive that appears whole or not at all. A machine's id beside it is that of an
-    /// earlier one.
+    /// Creates an archive that appears complete or not at all. An existing machine id next to it
+    /// belongs to an earlier archive and is removed.
     fn create_file(path: &Path) -> Result<(), ArchiveError> {
         let new = Beside::create(path, "new").map_err(|error| cannot(path, &error))?;
         let archive = Self::create_private(new.path())?;
@@ -127,7 +127,8 @@ impl Archive {
         new.place_new(path).map_err(|error| cannot(path, &error))
     }
 
-    /// Closes the archive as one file: what lies beside it would be left behind when it is moved.
+    /// Closes the archive as a single file. SQLite's files next to it would be left behind when it
+    /// is moved.
     pub(super) fn close_whole(self) -> Result<(), ArchiveError> {
         self.empty_log()?;
         self.db.execute_batch("PRAGMA journal_mode = DELETE")?;
@@ -160,8 +161,8 @@ impl Archive {
         Ok(Self::around(db, Some(path)))
     }
 
-    /// Takes the lock that writing needs. An archive that was replaced by a rebuild meanwhile is opened
-    /// again.
+    /// Takes the lock for writing. If a rebuild has replaced the archive in the meantime, it is
+    /// reopened.
     pub(super) fn write_lock(&mut self) -> Result<Option<Lock>, ArchiveError> {
         self.take_lock(Mode::Shared)
     }
@@ -171,7 +172,8 @@ impl Archive {
         self.take_lock(Mode::Exclusive)
     }
 
-    /// Returns whether another process does structural work on an archive, so that opening it would wait.
+    /// Returns whether another process does structural work on an archive, so that opening it would
+    /// wait.
     pub fn is_busy(path: &Path) -> bool {
         path.exists() && matches!(Lock::try_take(path, Mode::Shared), Ok(None))
     }
@@ -196,7 +198,8 @@ impl Archive {
     pub(super) fn check_version(&self, path: &Path) -> Result<(), ArchiveError> {
         let checked = compare_version(&self.db, path);
         match &checked {
-            // The version is read past damage: an archive of an older version is rebuilt all the same.
+            // The version is read despite the damage, because an outdated archive is rebuilt in any
+            // case.
             Err(error) if error.is_damage() => {
                 match compare_version(&open_immutable(path, Pages::AsTheyAre)?, path) {
                     Err(outdated @ ArchiveError::Outdated(_)) => Err(outdated),
@@ -242,17 +245,17 @@ fn create(db: &Connection) -> Result<(), ArchiveError> {
     Ok(db.commit()?)
 }
 
-/// Returns the version of the tables and of what the agents' readers make of files.
+/// Returns the version of the tables and of the agents' readers.
 fn current_version() -> String {
     format!("{VERSION}.{}", xxh3_64(Agents::default().revisions().as_bytes()) >> 32)
 }
 
-/// How the pages of a database are read.
+/// The treatment of damaged pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pages {
     /// A page whose checksum does not match is an error.
     Verified,
-    /// Damage is dealt with row by row.
+    /// Checksums are ignored, because the caller handles damage row by row.
     AsTheyAre,
 }
 
@@ -265,8 +268,8 @@ impl Pages {
     }
 }
 
-/// Opens a database that must not change. Where a log belongs to it, both are copied and opened there,
-/// because SQLite cannot read a log without writing beside it.
+/// Opens a database that must not change. If it has a log, both are copied and the copy is opened,
+/// because SQLite cannot read a log without writing next to it.
 pub(super) fn open_unchanged(
     path: &Path,
     pages: Pages,
@@ -305,8 +308,8 @@ fn tune(db: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// Lets readers and a writer work at the same time. Two runs that switch a new file to that mode at once
-/// are refused without waiting, so the waiting is done here.
+/// Lets readers and a writer work at the same time. When two processes switch a new file to that
+/// mode at once, SQLite fails without waiting, so this function waits.
 fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -318,12 +321,12 @@ fn write_ahead(db: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// Identifies the file at a path, so that one that took its place is recognized.
+/// Identifies the file at a path, so that a replacement is recognized.
 fn file_id(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().as_ref().and_then(metadata::inode)
 }
 
-/// Makes the archive's folder for the user alone: it holds all that was ever said.
+/// Creates the archive's folder for its owner alone, because it will contain every conversation.
 fn make_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.exists()) {
@@ -356,7 +359,7 @@ pub(super) fn cannot(path: &Path, error: &dyn std::fmt::Display) -> ArchiveError
     ArchiveError::Open { path: path.to_owned(), why: error.to_string() }
 }
 
-/// Replaces an error of SQLite by what is wrong with the file.
+/// Replaces an error of SQLite with one that describes the problem of the file.
 pub(super) fn explain(path: &Path, error: ArchiveError) -> ArchiveError {
     let path = || PathBuf::from(path);
     match &error {

@@ -11,11 +11,11 @@ use crate::facts::{Contents, SourceFacts};
 use crate::fault::FaultKind;
 use crate::read::bytes::Bytes;
 
-/// A source that was read, and what it takes to continue when it grows.
+/// A source that was read, and the state needed to continue when it grows.
 pub(super) struct Reading {
     pub(super) scanned: ScannedSource,
     pub(super) resume: Option<Resume>,
-    /// Of a source that was continued: the keys of its messages that were known before.
+    /// For a source that was continued: the keys of the messages that were known before.
     pub(super) known_keys: FxHashSet<i64>,
 }
 
@@ -31,17 +31,17 @@ impl Reading {
         Self { scanned: ScannedSource { source, facts }, resume, known_keys }
     }
 
-    /// A source that cannot be read, which is a fault like any other.
+    /// Creates the reading of a source that cannot be read, which is a fault like any other.
     pub(super) fn unreadable(source: Source, error: io::Error) -> Self {
         Self::new(source, Err(error))
     }
 
-    /// A source that is only kept.
+    /// Creates the reading of a source that is archived without being read.
     pub(super) fn unread(source: Source) -> Self {
         Self::of(source, SourceFacts::of(Contents::Attachment))
     }
 
-    /// A source whose facts are known.
+    /// Creates the reading of a source whose facts are known.
     pub(super) fn of(source: Source, facts: SourceFacts) -> Self {
         Self::new(source, Ok(Scan::whole(facts)))
     }
@@ -51,13 +51,14 @@ impl Reading {
 pub(super) fn read(agents: Agents, source: Source, bytes: &dyn Bytes, detail: Detail) -> Reading {
     let scan = match agents.get(&source.agent) {
         Some(agent) => agent.scan(&source, bytes, detail),
-        // Another program put it in; its bytes are kept.
+        // Another program added it; its bytes are kept.
         None => Ok(Scan::whole(SourceFacts::of(Contents::Attachment))),
     };
     Reading::new(source, scan)
 }
 
-/// Continues a source where an earlier reading ended; none when it must be read from its beginning.
+/// Continues a source where an earlier reading ended. Returns `None` if it must be read from its
+/// beginning.
 pub(super) fn read_on(
     agents: Agents,
     source: &Source,

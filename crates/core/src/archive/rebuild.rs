@@ -1,7 +1,7 @@
-//! Builds a new archive out of an old one and puts it in its place.
+//! Builds a new archive from an old one and replaces it.
 //!
-//! The new file takes the old one's place only when it verifiably holds at least as much. A damaged one
-//! is set aside, never overwritten.
+//! The new file replaces the old one only if it verifiably contains at least as much. A damaged
+//! archive is set aside, never overwritten.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,7 +17,7 @@ use super::open::cannot;
 use super::sync::Setup;
 use super::{Archive, ArchiveError, Foreign, Imported, machine, salvage};
 
-/// An archive that is being rebuilt. Nobody else can write to it until this is dropped.
+/// An archive that is being rebuilt. No other process can write to it until this is dropped.
 pub struct Rebuild {
     path: PathBuf,
     _lock: Lock,
@@ -26,8 +26,9 @@ pub struct Rebuild {
 /// The result of a rebuild.
 #[derive(Debug, Default)]
 pub struct Rebuilt {
+    /// Counts of imported data.
     pub imported: Imported,
-    /// Where the old archive was set aside, because not all of it could be read.
+    /// The path to which the old archive was moved because not all of it could be read.
     pub aside: Option<PathBuf>,
 }
 
@@ -39,7 +40,7 @@ impl Rebuild {
         Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
-    /// Returns whether the archive still is of an older version: another process may have rebuilt it.
+    /// Returns whether the archive is still outdated; another process may have rebuilt it.
     pub fn is_needed(&self) -> bool {
         matches!(Archive::open_to_read(&self.path), Err(ArchiveError::Outdated(_)))
     }
@@ -49,7 +50,7 @@ impl Rebuild {
         Foreign::salvage(&self.path).map_or(0, |old| old.count())
     }
 
-    /// Builds the new archive and puts it in the place of the old one.
+    /// Builds the new archive and replaces the old one.
     pub fn run(&self, setup: &Setup<'_>, progress: &dyn Fn(u64)) -> Result<Rebuilt, ArchiveError> {
         let path = &self.path;
         let failed = |error: io::Error| cannot(path, &error);
@@ -77,13 +78,14 @@ impl Rebuild {
         if path.exists() && (!is_healthy || !out.imported.is_perfect()) {
             out.aside = Some(self.set_aside().map_err(failed)?);
         }
-        // The log belongs to the old file; it is empty, or set aside.
+        // The log belongs to the old file. It is empty, or was set aside.
         remove_logs(path);
         new.replace(path).map_err(failed)?;
         Ok(out)
     }
 
-    /// Moves SQLite's log into the old file, so that it can be read without one; returns whether all is well.
+    /// Moves SQLite's log into the old file, so that it can be read without one. Returns whether
+    /// the archive is healthy.
     fn settle_log(&self) -> bool {
         Archive::connect(&self.path).is_ok_and(|old| {
             let is_well = old.check_version(&self.path);
@@ -92,7 +94,7 @@ impl Rebuild {
         })
     }
 
-    /// Gives the old file and its log another name as well, one that no earlier file has.
+    /// Links the old file and its log to another name, which no earlier file has.
     fn set_aside(&self) -> io::Result<PathBuf> {
         let mut number = 1;
         let aside = loop {
@@ -117,9 +119,9 @@ impl Rebuild {
     }
 }
 
-/// Fails unless an archive has everything that verifies in the one it was made from: every piece, every
-/// name, tag and tombstone. Only what was forgotten or is excluded may be missing, and files whose rows
-/// were damaged or refused.
+/// Fails unless the new archive contains everything that verifies in the old one: every piece,
+/// name, tag and tombstone. Only forgotten or excluded sessions may be missing, and files whose
+/// rows were damaged or refused.
 fn check_superset(
     new: &Archive,
     old: &Foreign,
@@ -138,7 +140,7 @@ fn check_superset(
             let mut find = db.prepare(&format!("SELECT {key} FROM {table}"))?;
             find.query_map([], |row| row.get(0))?.collect()
         };
-        // What cannot be read of the old one is listed already.
+        // Unreadable parts of the old archive are already listed.
         let Ok(theirs) = keys(&old.db) else { continue };
         let (ours, forgotten) = (keys(&new.db)?, new.forgotten()?);
         let is_missing = |key: &&String| {
@@ -153,7 +155,8 @@ fn check_superset(
     Ok(())
 }
 
-/// Counts the pieces of an old archive that verify and are not in the new one, although their file is.
+/// Counts the pieces that verify in the old archive and are missing from the new one, although
+/// their file was imported.
 fn missing_pieces(
     new: &Archive,
     old: &Foreign,

@@ -1,8 +1,8 @@
 //! Reads as much as possible of an archive that may be damaged or hostile.
 //!
-//! Rows are looked up one by one, so that a damaged page costs only the rows on it. Every captured piece is
-//! verified before it is used. A piece that does not verify is replaced by bytes that do: from the
-//! agent's own file, or from another place in the archive that has the same ones.
+//! Rows are read one by one, so that a damaged page costs only the rows on it. Every captured piece
+//! is verified before it is used. A piece that does not verify is replaced with bytes that do: from
+//! the agent's own file, or from another piece of the archive with the same content.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,7 +17,7 @@ use super::digest::{Digest, Hasher, PIECE, seek};
 use crate::discover::Source;
 use crate::read::bytes::{Bytes, ReadSeek, open_regular};
 
-/// Returns the ids of the rows of a table that can be reached, and whether some cannot.
+/// Returns the ids of the reachable rows of a table, and whether these are all rows.
 pub(super) fn row_ids(db: &Connection, table: &str) -> (Vec<i64>, bool) {
     let mut ids = Vec::new();
     let mut from = i64::MIN;
@@ -45,8 +45,8 @@ fn collect(db: &Connection, table: &str, from: i64, out: &mut Vec<i64>) -> rusql
     Ok(())
 }
 
-/// Finds the first row behind a damaged page. The damaged range has no gaps, so its end is found by
-/// doubling the distance and then halving it.
+/// Finds the first row after a damaged page. The damaged range has no gaps, so its end is found by
+/// doubling the distance and then bisecting.
 fn next_readable(db: &Connection, table: &str, after: i64) -> Option<i64> {
     let sql = format!("SELECT rowid FROM {table} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1");
     let mut find = db.prepare_cached(&sql).ok()?;
@@ -74,7 +74,7 @@ fn next_readable(db: &Connection, table: &str, after: i64) -> Option<i64> {
     at(start + reachable).ok().flatten()
 }
 
-/// Looks for rows between a damaged page and the end of the table.
+/// Searches for rows between a damaged page and the end of the table.
 fn last_part(
     at: &mut impl FnMut(i64) -> rusqlite::Result<Option<i64>>,
     start: i64,
@@ -92,10 +92,11 @@ fn last_part(
     None
 }
 
-/// The most that may be missing between pieces; beyond that only the beginning of a file is kept.
+/// The most bytes that may be missing between pieces; beyond that, only the beginning of a file is
+/// kept.
 const MOST_LOST: u64 = 64 << 20;
 
-/// Far beyond the rows any table has.
+/// A bound far above the row count of any table.
 const MOST_ROWS: i64 = 1 << 40;
 
 /// The captured pieces of every source, by source.
@@ -111,9 +112,9 @@ pub(super) struct Pieces<'a> {
 #[derive(Default)]
 pub(super) struct Captured {
     pieces: BTreeMap<u64, Origin>,
-    /// The end of what was captured.
+    /// The end of the captured content.
     pub(super) end: u64,
-    /// The number of bytes before the end that no piece has.
+    /// The number of bytes before the end that no piece contains.
     pub(super) lost: u64,
     pub(super) digest: Option<Digest>,
 }
@@ -138,8 +139,8 @@ impl<'a> Pieces<'a> {
         Self { db, by_source, by_hash: None, is_complete }
     }
 
-    /// Verifies the pieces of a source. `file` is the agent's own file, where it may be read. `end` is
-    /// where the capture ended as far as its row knows.
+    /// Verifies the pieces of a source. `file` is the agent's own file, if it may be read. `end` is
+    /// the end of the capture according to its row.
     pub(super) fn verify(&mut self, source: i64, end: u64, file: Option<&Path>) -> Captured {
         let mut out = Captured { end, ..Captured::default() };
         let mut bad: Vec<Piece> = Vec::new();
@@ -165,10 +166,10 @@ impl<'a> Pieces<'a> {
         out
     }
 
-    /// Computes what is missing, and the digest of what is whole.
+    /// Computes the number of missing bytes, and the digest if none are missing.
     fn measure(&self, out: &mut Captured) {
         let end = out.end;
-        // A piece of another length would move what follows it.
+        // A piece of another length would shift the bytes that follow it.
         let is_right = |start: u64, length: u64| start < end && length == PIECE.min(end - start);
         let starts: Vec<u64> = out.pieces.keys().copied().collect();
         let mut hasher = Hasher::default();
@@ -198,7 +199,7 @@ impl<'a> Pieces<'a> {
             .query_row([row], Piece::from_row)
     }
 
-    /// Finds bytes with the hash of a piece that was damaged.
+    /// Finds bytes with the hash of a damaged piece.
     fn replacement(&mut self, piece: &Piece, file: Option<&Path>) -> Option<Piece> {
         let is_right = |bytes: &Vec<u8>| Sha256::digest(bytes)[..] == piece.hash;
         let from_file = file.and_then(|file| {
@@ -233,7 +234,7 @@ impl<'a> Pieces<'a> {
 }
 
 impl Captured {
-    /// Returns whether all of the content of a file is there.
+    /// Returns whether the content of a file is complete.
     pub(super) fn is_whole(&self, size: u64) -> bool {
         self.end == size && self.lost == 0
     }
@@ -280,7 +281,7 @@ impl Captured {
     }
 }
 
-/// Reads the pieces of one source as a file; what is lost reads as line feeds.
+/// Reads the pieces of one source as a file. Lost bytes read as line feeds.
 pub(super) struct SalvagedBytes<'a> {
     pub(super) db: &'a Connection,
     pub(super) captured: &'a Captured,
@@ -336,7 +337,7 @@ pub(super) struct AnnotationRows {
     pub(super) is_complete: bool,
 }
 
-/// Reads a table without row ids from both ends, up to what cannot be read.
+/// Reads a table without row ids from both ends, up to the part that cannot be read.
 pub(super) fn annotation_rows(
     db: &Connection,
     table: &str,
@@ -370,7 +371,7 @@ pub(super) fn annotation_rows(
     AnnotationRows { rows, is_complete }
 }
 
-/// Returns whether a row has texts of a sensible length first and times behind them.
+/// Returns whether a row has texts of a plausible length, followed by times.
 fn is_annotation(values: &[Value], most: usize) -> bool {
     let is_text = |value: &Value| matches!(value, Value::Text(text) if text.len() <= most);
     let texts = values.iter().take_while(|value| is_text(value)).count();

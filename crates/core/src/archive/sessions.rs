@@ -1,4 +1,4 @@
-//! Sessions as they come out of the archive.
+//! Reads sessions and files from the archive.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -15,10 +15,12 @@ use crate::facts::{Contents, SourceSummary};
 use crate::model::{AgentId, Session, State};
 use crate::projects::{ProjectHints, Projects};
 
-/// A source and what is known of it without reading it.
+/// A source and its stored summary.
 #[derive(Debug, Clone)]
 pub struct FileRow {
+    /// The file.
     pub source: Source,
+    /// The summary of its content.
     pub about: SourceSummary,
     /// The number of its bytes that are captured.
     pub captured: u64,
@@ -30,17 +32,19 @@ pub type Sizes = HashMap<PathBuf, u64>;
 /// Session files and their contents, by the agent and its folder for their project.
 pub type FolderSessions = BTreeMap<(AgentId, PathBuf), Vec<(PathBuf, Contents)>>;
 
-/// How much could not be read, or not be believed.
+/// Counts of data that could not be read or cannot be right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FaultCount {
+    /// The files with faults.
     pub files: u64,
+    /// The records that could not be read.
     pub records: u64,
     /// Token counts that cannot be right.
     pub numbers: u64,
 }
 
 impl FaultCount {
-    /// Adds those of a source.
+    /// Adds the faults of a source.
     pub(super) fn add(&mut self, scanned: &ScannedSource) {
         let records = scanned.facts.faults.count() as u64;
         let numbers = scanned.facts.problem_count() as u64;
@@ -51,13 +55,13 @@ impl FaultCount {
 }
 
 impl Archive {
-    /// All sessions, sorted by id.
+    /// Returns all sessions, sorted by id.
     pub fn sessions(&self) -> Result<Vec<Session>, ArchiveError> {
         let states = self.unusual_groups()?;
         let labels = self.machine_labels()?;
         let mut names = self.names()?;
         let mut tags = self.tags()?;
-        // In the order of ids SQLite would look up each row by itself.
+        // Ordered by id, SQLite would look up each row separately.
         let mut statement =
             self.db.prepare("SELECT id, grp, machine, body FROM sessions ORDER BY number")?;
         let mut rows = statement.query([])?;
@@ -90,7 +94,7 @@ impl Archive {
         Ok(out)
     }
 
-    /// What could not be read in the files that are or were there.
+    /// Returns the faults of all files that exist or existed.
     pub fn faults(&self) -> Result<FaultCount, ArchiveError> {
         let sql = "SELECT count(*), sum(faults), sum(problems) FROM sources NOT INDEXED
              WHERE state != 'replaced' AND (faults > 0 OR problems > 0)";
@@ -102,7 +106,7 @@ impl Archive {
         })?)
     }
 
-    /// The sources that are or were there.
+    /// Returns all sources with their summaries, including older versions.
     pub fn files(&self) -> Result<Vec<FileRow>, ArchiveError> {
         let sql = format!(
             "SELECT {}, about, captured - lost FROM sources ORDER BY path, modified",
@@ -133,7 +137,8 @@ impl Archive {
         Ok(out)
     }
 
-    /// Returns the session files that are there, of each folder in which one is not captured as it is.
+    /// Returns the existing session files of every folder in which a file is not captured
+    /// completely.
     pub fn uncaptured_sessions(&self) -> Result<FolderSessions, ArchiveError> {
         let mut statement = self.db.prepare(&format!(
             "SELECT folder, path, about, agent FROM sources WHERE state = 'live' AND kind = ?1
@@ -152,8 +157,8 @@ impl Archive {
         Ok(out)
     }
 
-    /// Puts sessions together, one at a time and in the order of `ids`, with all their messages. What the
-    /// user said of them and what became of their files stands in [`Self::sessions`].
+    /// Assembles sessions with all their messages, one at a time and in the order of `ids`. The
+    /// user's annotations and the state of the files are only in [`Self::sessions`].
     pub fn each_assembled(
         &self,
         ids: &[String],
@@ -161,7 +166,7 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let mut projects = self.projects(&ProjectHints::default())?;
         let mut wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
-        // Sessions that were put together with an earlier one, until it is their turn.
+        // Sessions that were assembled together with an earlier one, until it is their turn.
         let mut ready: HashMap<String, SessionFacts> = HashMap::new();
         for id in ids {
             if !wanted.remove(id.as_str()) {
@@ -182,7 +187,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Puts a session together, and with it all others that settle with it who made their calls.
+    /// Assembles a session together with all others that must agree with it on who made their
+    /// calls.
     pub(super) fn assembled_with(
         &self,
         id: &str,
@@ -206,7 +212,7 @@ impl Archive {
         })
     }
 
-    /// One session with all its messages.
+    /// Returns one session with all its messages.
     pub fn assembled(&self, id: &str) -> Result<Option<SessionFacts>, ArchiveError> {
         let mut found = None;
         self.each_assembled(&[id.to_owned()], |assembled| {
@@ -216,7 +222,8 @@ impl Archive {
         Ok(found)
     }
 
-    /// Returns the state of each group that has a source which is not there or not captured.
+    /// Returns the state of each group with a source that no longer exists or is not captured
+    /// completely.
     fn unusual_groups(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {
         let mut statement = self.db.prepare(
             "SELECT grp, max(state = 'live'), min(captured - lost >= size) FROM members
@@ -232,14 +239,14 @@ impl Archive {
     }
 }
 
-/// Begins the names of groups that have no sources of their own, only lines of prompt logs.
+/// The prefix of groups without sources of their own, only lines of prompt logs.
 const LOG_GROUP: &str = "log:";
 
 /// The state of all sources of a group together.
 struct GroupState {
-    /// Any of them is there.
+    /// Whether any of them exists.
     live: bool,
-    /// All of them are captured.
+    /// Whether all of them are captured.
     captured: bool,
 }
 

@@ -1,5 +1,7 @@
-//! What can only be told when all is in: projects that other sessions proved, and sessions of which
-//! only what was typed is left.
+//! Finishes a sync: re-resolves projects, and adds sessions known only from prompt logs.
+//!
+//! Both need all files: any session can prove the path of another one's project, and only once all
+//! files are read is it certain that none contains a session.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{Seek as _, SeekFrom};
@@ -16,8 +18,8 @@ use crate::projects::{Mentions, Projects, is_hash};
 use crate::read::bytes::Bytes;
 
 impl Batch<'_> {
-    /// What can only be told when all is in: projects that other sessions proved, and sessions that
-    /// no file holds any more.
+    /// Finishes a sync: re-resolves projects that other sessions have proved, and adds sessions
+    /// that no file contains any more.
     pub(super) fn settle(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
         let mut resolved_now = resolve_all(&archive.db, &mut self.projects)?;
         if self.search(archive, &resolved_now)? {
@@ -50,8 +52,8 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Looks for the paths of projects of which only the hash is known in the text of all files: in what is new,
-    /// and in everything when a hash is. Returns whether it found one.
+    /// Searches the text of files for the paths of projects of which only the hash is known: new
+    /// text for all hashes, and all text if a hash is new. Returns whether it found one.
     fn search(&mut self, archive: &Archive, known: &Resolved) -> Result<bool, ArchiveError> {
         let is_proved =
             |project: &Project| !matches!(project.proof, Proof::None | Proof::ToolPaths);
@@ -80,7 +82,7 @@ impl Batch<'_> {
                 break;
             }
             let Some(source) = sources::by_number(&archive.db, number)? else { continue };
-            // What cannot be read any more says nothing.
+            // Files that can no longer be read are skipped.
             let Ok(mut text) = archive.open(&source) else { continue };
             let _ = text.seek(SeekFrom::Start(from)).and_then(|_| mentions.read(text));
         }
@@ -88,7 +90,7 @@ impl Batch<'_> {
         self.projects.prove(&found);
         let now = codec::encode(&unknown, "projects")?;
         if !found.is_empty() {
-            // It is true as soon as what was found is stored.
+            // The note is stored once the paths that were found are.
             self.searched = Some(now);
         } else if archive.note(SEARCHED)?.as_ref() != Some(&now) {
             ledger::set_note(&archive.db, SEARCHED, &now)?;
@@ -96,8 +98,8 @@ impl Batch<'_> {
         Ok(!found.is_empty())
     }
 
-    /// Returns the groups of all sessions in places whose project is now known better. What turns out to
-    /// be of a project that must stay out is taken out.
+    /// Returns the groups of all sessions whose project has been resolved differently. Sources that
+    /// turn out to belong to an excluded project are removed.
     fn touch_projects(
         &mut self,
         db: &Transaction<'_>,
@@ -108,7 +110,7 @@ impl Batch<'_> {
         if changed.is_empty() {
             return Ok(touched);
         }
-        // One pass over all, for a folder may hold sessions of very many projects.
+        // One pass over all rows, because a folder may contain sessions of very many projects.
         let mut find = db.prepare(
             "SELECT folder, project, source, grp FROM members JOIN sources ON number = source",
         )?;
@@ -137,7 +139,7 @@ impl Batch<'_> {
         Ok(touched)
     }
 
-    /// Sessions of which only what was typed is left.
+    /// Rebuilds the sessions that are known only from prompt logs.
     fn log_only(&mut self, db: &Transaction<'_>) -> Result<(), ArchiveError> {
         db.execute_batch(
             "DELETE FROM details WHERE session IN (SELECT number FROM sessions WHERE grp LIKE 'log:%');
@@ -164,7 +166,7 @@ pub(super) type Place = (Option<String>, Option<String>);
 /// The project of each place.
 pub(super) type Resolved = BTreeMap<Place, Project>;
 
-/// How they resolved when their sessions were put together.
+/// Returns the projects of places as of the last time their sessions were assembled.
 pub(super) fn resolved(db: &Connection) -> Result<Resolved, ArchiveError> {
     let stored = ledger::note(db, "resolved")?;
     stored.map_or_else(|| Ok(Resolved::new()), |stored| codec::decode(&stored, "projects"))

@@ -1,4 +1,4 @@
-//! Sources as rows.
+//! Reads and writes the rows of sources.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::facts::{PromptLine, SourceFacts, SourceSummary};
 use crate::model::AgentId;
 use crate::path_text::{from_text, to_text};
 
-/// What is known of a file without looking into what was read of it.
+/// The stored state of a file, without its facts.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) number: i64,
@@ -29,11 +29,11 @@ pub(super) struct Known {
     pub(super) offset: Option<u64>,
     /// The content that was read; none when it could not be read.
     pub(super) digest: Option<Digest>,
-    /// Whether it was found again.
+    /// Whether the current sync found it.
     pub(super) is_found: bool,
 }
 
-/// The files of a machine by path, those left out that were replaced.
+/// Returns the current versions of the files of a machine, by path.
 pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMap<String, Known>> {
     let mut statement = db.prepare(
         "SELECT path, number, size, modified, inode, state, offset, digest, changed FROM sources NOT INDEXED
@@ -86,7 +86,7 @@ fn digest(length: u64, blob: Option<&[u8]>) -> Option<Digest> {
     Digest::from_blob(length, blob?)
 }
 
-/// A stored word that no version of this program writes is an error.
+/// Parses a stored word. One that no version of this program writes is an error.
 fn named<T: Copy>(
     value: ValueRef<'_>,
     all: &[T],
@@ -114,7 +114,7 @@ pub(super) fn by_number(db: &Connection, number: i64) -> rusqlite::Result<Option
         .optional()
 }
 
-/// Returns the sources in whose text people and models mention things, and where each begins.
+/// Returns the sources whose text may mention paths, each with the offset at which to begin.
 pub(super) fn texts(db: &Connection) -> rusqlite::Result<Vec<(i64, u64)>> {
     let mut find = db.prepare("SELECT number, kind FROM sources WHERE kept ORDER BY number")?;
     let rows = find.query_map([], |row| Ok((row.get(0)?, row.get::<_, SourceKind>(1)?)))?;
@@ -128,7 +128,7 @@ pub(super) fn texts(db: &Connection) -> rusqlite::Result<Vec<(i64, u64)>> {
     Ok(out)
 }
 
-/// Returns all sources in the same folder of a project.
+/// Returns all sources in the same project folder.
 pub(super) fn neighbours(db: &Connection, number: i64) -> rusqlite::Result<Vec<i64>> {
     let mut find = db.prepare_cached(
         "SELECT other.number FROM sources AS one JOIN sources AS other USING (machine, folder)
@@ -137,8 +137,8 @@ pub(super) fn neighbours(db: &Connection, number: i64) -> rusqlite::Result<Vec<i
     find.query_map([number], |row| row.get(0))?.collect()
 }
 
-/// Returns what was read of a source; none when nothing is stored of it. A stored scan that cannot be
-/// decoded is made again from the captured bytes.
+/// Returns the stored facts of a source, or `None` if nothing is stored. Facts that cannot be
+/// decoded are read again from the captured bytes.
 pub(super) fn scanned(
     db: &Connection,
     agents: Agents,
@@ -160,7 +160,7 @@ pub(super) fn scanned(
     }
 }
 
-/// Returns the stored facts of a source; none when there are none, or they cannot be decoded.
+/// Returns the stored facts of a source, or `None` if there are none or they cannot be decoded.
 pub(super) fn facts(
     db: &Connection,
     source: &Source,
@@ -169,7 +169,7 @@ pub(super) fn facts(
     Ok(packed_facts(db, number)?.and_then(|packed| unpack(&packed, source).ok()))
 }
 
-/// Returns what it takes to continue the reading of a source.
+/// Returns the state needed to continue reading a source.
 pub(super) fn resume_state(
     db: &Connection,
     source: &Source,
@@ -189,13 +189,13 @@ fn shown(source: &Source) -> String {
     source.path.display().to_string()
 }
 
-/// What is stored of the reading of a source.
+/// The stored form of a reading.
 pub(super) struct PackedScan {
     facts: Vec<u8>,
     state: Option<Vec<u8>>,
 }
 
-/// Encodes what is stored of the reading of a source.
+/// Encodes a reading for storage.
 pub(super) fn pack(
     db: &Connection,
     facts: &SourceFacts,
@@ -207,8 +207,7 @@ pub(super) fn pack(
     Ok(PackedScan { facts: pack_bytes(db, facts, source)?, state })
 }
 
-/// Compresses bytes that are stored in a file; what is gone at the end of the run is not worth it.
-/// The last byte distinguishes them.
+/// Compresses bytes, unless the archive is in memory. A trailing byte marks compressed blobs.
 fn pack_bytes(db: &Connection, bytes: Vec<u8>, source: &Source) -> Result<Vec<u8>, ArchiveError> {
     let is_stored = db.path().is_some_and(|path| !path.is_empty());
     let mut packed = if is_stored { codec::compress(&bytes, &shown(source))? } else { bytes };
@@ -220,8 +219,8 @@ fn unpack(packed: &[u8], source: &Source) -> Result<SourceFacts, ArchiveError> {
     codec::decode(&unpack_bytes(packed, source)?, &shown(source))
 }
 
-/// Unpacks what was stored of a reading. It is bounded because the archive may come from somebody
-/// else: facts are never much larger than their file.
+/// Unpacks a stored reading. The size is limited because the archive may come from somebody else;
+/// facts are never much larger than their file.
 fn unpack_bytes(packed: &[u8], source: &Source) -> Result<Vec<u8>, ArchiveError> {
     let most = usize::try_from(source.size.saturating_mul(8)).unwrap_or(usize::MAX);
     match packed.split_last() {
@@ -233,7 +232,7 @@ fn unpack_bytes(packed: &[u8], source: &Source) -> Result<Vec<u8>, ArchiveError>
     }
 }
 
-/// A source as it goes into its row.
+/// The values of a source's row.
 pub(super) struct New<'a> {
     pub(super) source: &'a Source,
     pub(super) machine: &'a str,
@@ -248,7 +247,7 @@ pub(super) struct New<'a> {
     pub(super) scan: Option<&'a PackedScan>,
 }
 
-/// Writes a source into its row, a new one if it has no number; returns the number.
+/// Writes a source into its row, or a new one if it has no number, and returns the number.
 pub(super) fn put(
     db: &Connection,
     new: &New<'_>,
@@ -299,7 +298,7 @@ pub(super) fn put(
     Ok(number)
 }
 
-/// A version of a file that the archive holds.
+/// A stored version of a file.
 #[derive(Debug, Clone)]
 pub(super) struct Version {
     pub(super) number: i64,
@@ -314,13 +313,13 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// Orders versions by age; the content decides between two of the same time.
+    /// Returns a key that orders versions by age; the content decides between equal times.
     pub(super) fn age(&self) -> impl Ord + use<> {
         (self.modified, self.size, self.digest.as_ref().map(Digest::to_blob))
     }
 }
 
-/// Returns all versions of a file, as other processes may have left them by now, the current one last.
+/// Returns all versions of a file as other processes may have left them, the current one last.
 pub(super) fn versions(
     db: &Connection,
     machine: &str,
@@ -346,18 +345,18 @@ pub(super) fn versions(
     rows.collect()
 }
 
-/// Returns whether lines of a prompt log come from a source.
+/// Returns whether any stored lines of a prompt log come from this source.
 pub(super) fn has_typed(db: &Connection, number: i64) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM typed WHERE source = ?1")?.exists([number])
 }
 
-/// Returns whether the whole content of a source is known.
+/// Returns whether the digest of a source's whole content is known.
 pub(super) fn has_digest(db: &Connection, number: i64) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM sources WHERE number = ?1 AND digest IS NOT NULL";
     db.prepare_cached(sql)?.exists([number])
 }
 
-/// Notes the fingerprint of a file whose content is as it was.
+/// Records the fingerprint of a file whose content is unchanged.
 pub(super) fn set_look(db: &Connection, number: i64, look: Look) -> rusqlite::Result<()> {
     db.prepare_cached(
         "UPDATE sources SET modified = ?2, changed = ?3, inode = ?4, state = 'live' WHERE number = ?1",
@@ -366,7 +365,7 @@ pub(super) fn set_look(db: &Connection, number: i64, look: Look) -> rusqlite::Re
     Ok(())
 }
 
-/// Makes a version one of the replaced ones, to be compared with those that follow it.
+/// Marks a version as replaced, to be compared with the ones that follow it.
 pub(super) fn replace(db: &Connection, number: i64) -> rusqlite::Result<()> {
     db.prepare_cached("UPDATE sources SET state = 'replaced', compared = 0 WHERE number = ?1")?
         .execute([number])?;
@@ -379,7 +378,7 @@ pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rus
     Ok(())
 }
 
-/// The lines of a session in prompt logs, and the logs.
+/// Returns the lines of a session in prompt logs, and the logs themselves.
 pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<PromptLine>, Vec<Source>)> {
     let sql = format!(
         "SELECT {}, typed.number, at, text FROM typed JOIN sources ON sources.number = source

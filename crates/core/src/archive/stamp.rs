@@ -1,4 +1,4 @@
-//! The hash that is stored in rows: the first 8 bytes of SHA-256, little-endian.
+//! Computes the hash that is stored in rows: the first 8 bytes of SHA-256, little-endian.
 //!
 //! Stored numbers outlive the program that wrote them, so the algorithm must not depend on the
 //! standard library, whose hashers may change with any release. Each field is preceded by its length,
@@ -6,7 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// A hash in the making.
+/// A hash that is being computed.
 #[derive(Default)]
 pub(super) struct Stamp(Sha256);
 
@@ -26,7 +26,7 @@ impl Stamp {
         self.bytes(&number.to_le_bytes())
     }
 
-    /// Adds whether there is a value, as a number, before the value itself.
+    /// Adds the presence of a value as a number, followed by the value itself.
     pub(super) fn maybe<T>(
         &mut self,
         value: Option<T>,

@@ -1,8 +1,8 @@
-//! Brings the ledger up to date: only what changed is read, and only the sessions that it touches are
-//! put together anew.
+//! Brings the archive up to date: reads only changed files and rebuilds only the sessions they
+//! affect.
 //!
-//! A batch of files is one transaction, so that a killed run leaves whole batches behind. Every row
-//! is a function of the sources, so the next run ends where one clean run would.
+//! A batch of files is one transaction, so a killed run leaves complete batches behind. Every row
+//! is a function of the sources, so the next run ends where one uninterrupted run would.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -28,15 +28,17 @@ use crate::path_text::{from_text, to_text};
 use crate::project::Project;
 use crate::projects::{Learned, ProjectHints, Projects};
 
-/// A batch is this many bytes of files at most, or one file: it bounds the memory of a sync.
+/// The most bytes of files in one batch, unless it is a single file. It bounds the memory of a
+/// sync.
 const BATCH: u64 = 64 << 20;
 
-/// Which projects stay out.
+/// Selects the projects that are left out.
 pub trait Exclude {
+    /// Returns whether a project is left out.
     fn takes(&self, project: &Project) -> bool;
 }
 
-/// None at all.
+/// Excludes nothing.
 impl Exclude for () {
     fn takes(&self, _: &Project) -> bool {
         false
@@ -46,48 +48,52 @@ impl Exclude for () {
 /// The machine whose files are read.
 #[derive(Debug, Clone, Copy)]
 pub enum Machine<'a> {
-    /// This one, under the name its owner gave it.
+    /// This machine, under the name its owner gave it.
     This(&'a str),
-    /// Another one, whose files were found below a folder here.
+    /// Another machine, whose files were found below a folder here.
     Other(&'a str),
 }
 
-/// What a sync goes by.
+/// The options of a sync.
 pub struct Setup<'a> {
+    /// The machine whose files are read.
     pub machine: Machine<'a>,
+    /// Folders that may be projects.
     pub candidates: &'a ProjectHints,
-    /// Projects that must stay out.
+    /// The projects that are left out.
     pub exclude: &'a dyn Exclude,
-    /// What `exclude` goes by: when it changes, what was left out is looked at again.
+    /// The source of `exclude` as text. When it changes, files that were left out are reconsidered.
     pub excluded: &'a str,
-    /// How many bytes of files are read before what they come to is written; 0 for as many as is
-    /// sensible.
+    /// The bytes of files to read before the result is written; 0 for the default.
     pub batch: u64,
 }
 
 impl<'a> Setup<'a> {
-    /// Returns the setup that excludes nothing, for a machine without a name.
+    /// Returns options that exclude nothing, for a machine without a name.
     pub fn plain(candidates: &'a ProjectHints) -> Self {
         let machine = Machine::This("");
         Self { machine, candidates, exclude: &(), excluded: "", batch: 0 }
     }
 }
 
-/// What a sync found.
+/// Counts of the files of a sync.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Synced {
+    /// Files that were not known before.
     pub new: u64,
+    /// Files that have changed.
     pub changed: u64,
-    /// Files that are not there any more.
+    /// Files that no longer exist.
     pub gone: u64,
+    /// Files that have not changed.
     pub unchanged: u64,
     /// Files among the new and changed ones that have faults.
     pub faulty: u64,
-    /// How many bytes were read.
+    /// The bytes read.
     pub bytes: u64,
 }
 
-/// A file that is not as it was.
+/// A file that is new or has changed.
 struct Change {
     source: Source,
     known: Option<Known>,
@@ -96,7 +102,7 @@ struct Change {
 }
 
 impl Archive {
-    /// Reads what is new or has changed. `progress` is told of the bytes of each file that is done.
+    /// Reads new and changed files. Calls `progress` with the size of each file that is done.
     pub fn sync(
         &mut self,
         found: &Discovery,
@@ -150,7 +156,7 @@ impl Archive {
         Ok(synced)
     }
 
-    /// Returns the id of a machine and notes what it is called.
+    /// Returns the id of a machine and records its name.
     pub(super) fn identify(&mut self, machine: Machine<'_>) -> Result<MachineId, ArchiveError> {
         let (id, label) = match machine {
             Machine::This(label) => (self.own_machine(label)?, label),
@@ -160,7 +166,7 @@ impl Archive {
         Ok(id)
     }
 
-    /// Files that are neither found nor there.
+    /// Marks files as gone that were neither found nor exist at their paths, and counts them.
     fn mark_gone(&self, known: &FxHashMap<String, Known>) -> Result<u64, ArchiveError> {
         let mut gone = 0;
         for (path, known) in known {
@@ -173,7 +179,7 @@ impl Archive {
         Ok(gone)
     }
 
-    /// What is known of projects.
+    /// Returns what earlier syncs have learned about projects, combined with `candidates`.
     pub fn projects(&self, candidates: &ProjectHints) -> Result<Projects, ArchiveError> {
         let mut projects = Projects::new(candidates);
         if let Some(learned) = self.note("projects")? {
@@ -223,7 +229,7 @@ impl Archive {
     }
 }
 
-/// Learns which projects the folders of the agents belong to.
+/// Learns which projects the agents' folders belong to.
 pub(super) fn learn_folders(agents: Agents, found: &Discovery, projects: &mut Projects) {
     let folders: BTreeSet<(&AgentId, &Path)> =
         found.sources.iter().filter_map(|source| Some((&source.agent, source.folder()?))).collect();
@@ -234,14 +240,15 @@ pub(super) fn learn_folders(agents: Agents, found: &Discovery, projects: &mut Pr
     }
 }
 
-/// Returns whether there is certainly no such file: one that cannot be looked at may be there.
+/// Returns whether a file certainly does not exist. One that cannot be accessed may exist.
 fn is_missing(path: &Path) -> bool {
     path.symlink_metadata().is_err_and(|error| {
         matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
     })
 }
 
-/// Reads a file, a log from where the last scan ended if all that was read then is still there.
+/// Reads a file. A log is continued where the last scan ended if everything read then is still
+/// there.
 fn read(agents: Agents, change: Change, machine: MachineId) -> Incoming {
     let Change { mut source, known, earlier } = change;
     let digest = known.and_then(|known| known.digest);

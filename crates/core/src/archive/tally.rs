@@ -1,5 +1,5 @@
-//! Sums for a run that keeps nothing: the same reading, the same sessions and the same rows that a sync
-//! makes, without what only another question or a later sync would ask for.
+//! Computes sums for a run that stores nothing: the same reading, sessions and rows as a sync,
+//! without the data that only other queries or a later sync would need.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Bound;
@@ -19,9 +19,9 @@ use crate::projects::Projects;
 use crate::read::bytes::Disk;
 
 impl Archive {
-    /// Fills an empty archive in memory with what was used, by time, model and kind of session. The
-    /// names of projects may stay unknown, and there are no sessions to list. Nothing is left out, so
-    /// not for those who exclude projects.
+    /// Fills an empty archive in memory with usage by time, model and kind of session. Names of
+    /// projects may stay unknown, and there are no sessions to list. Every project is included, so
+    /// this must not be used when projects are excluded.
     pub fn tally(
         &mut self,
         found: &Discovery,
@@ -62,8 +62,8 @@ impl Archive {
     }
 }
 
-/// The ids of the sessions in each folder, where a log lost its header and its name must tell which of
-/// them it belongs to.
+/// Returns the ids of the sessions in each folder if any log has lost its header, because such a
+/// log is assigned by its file name.
 fn ids_by_folder(
     scanned: &[ScannedSource],
     projects: &mut Projects,

@@ -1,8 +1,8 @@
-//! The text stage: the words of every message, each message once, for search.
+//! Fills the text index: the words of every message, each message once.
 //!
-//! Only what changed is read: a session's row loses its mark when one of its sources changes, and of
-//! the session only the messages are read whose records stand elsewhere than before. A batch is one
-//! transaction, taken before its sessions are put together, so that nobody changes them meanwhile.
+//! Only changes are read: a session's row loses its mark when one of its sources changes, and only
+//! those messages of the session are read whose records have moved. A batch is one transaction that
+//! begins before its sessions are assembled, so that no other process changes them in the meantime.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,25 +19,27 @@ use crate::model::{Message, Session};
 use crate::projects::ProjectHints;
 use crate::search::{Extent, Fields, GAP, Where, each_token};
 
-/// How many rows a session can have in the index, as a power of two.
+/// The number of index rows a session can have, as a power of two.
 pub(super) const BITS: u32 = 24;
 
-/// A transaction is this many bytes of files, and so many are read at a time: it bounds the memory.
+/// The bytes of files per transaction, and read at a time. It bounds memory use.
 const BATCH: u64 = 24 << 20;
 
-/// The note that stands while messages are in whose copies are not marked yet.
+/// The key of the note that exists while copies of indexed messages are not marked yet.
 const UNMARKED: &str = "unmarked_copies";
 
-/// What was done.
+/// Counts of indexed text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Texted {
+    /// The sessions indexed.
     pub sessions: u64,
+    /// The messages indexed.
     pub messages: u64,
-    /// Sessions that could not be read: their files are gone and were not captured.
+    /// Sessions that could not be read because their files are gone and were not captured.
     pub lost: u64,
 }
 
-/// A message on its way into the index.
+/// A message to be indexed.
 struct Incoming {
     number: i64,
     message: Message,
@@ -54,12 +56,12 @@ struct Row {
 }
 
 impl Archive {
-    /// How many sessions have text that is not indexed.
+    /// Returns the number of sessions whose text is not indexed.
     pub fn left_to_index(&self) -> Result<usize, ArchiveError> {
         Ok(self.untexted()?.0.len())
     }
 
-    /// Brings the text index up to date. `progress` is told of each session that is done.
+    /// Brings the text index up to date. Calls `progress` for each session that is done.
     pub fn index(&mut self, progress: &dyn Fn()) -> Result<Texted, ArchiveError> {
         let mut done = Texted::default();
         let (mut pending, gone) = self.untexted()?;
@@ -77,12 +79,12 @@ impl Archive {
             let mut batch = Batch { archive: self, names, tags, touched, done: &mut done };
             let mut settle = self.db.prepare("UPDATE sessions SET texted = 1 WHERE id = ?1")?;
             let mut size = 0;
-            // Sessions that are put together at once are in one batch.
+            // Sessions that are assembled together belong in one batch.
             while size < BATCH
                 && let Some(id) = rest.next()
             {
                 if !pending.contains(&id) {
-                    // It was put together with an earlier one.
+                    // It was assembled together with an earlier one.
                     continue;
                 }
                 for assembled in self.assembled_with(&id, &mut projects)? {
@@ -104,7 +106,7 @@ impl Archive {
         Ok(done)
     }
 
-    /// Returns the ids of sessions, the oldest first and those of one group together.
+    /// Returns the ids of sessions, oldest first, with those of one group next to each other.
     fn in_order(&self, wanted: &BTreeSet<String>) -> Result<Vec<String>, ArchiveError> {
         let mut find = self.db.prepare(
             "SELECT id FROM sessions ORDER BY max(last) OVER (PARTITION BY grp), grp, id",
@@ -113,7 +115,7 @@ impl Archive {
         Ok(ids.into_iter().filter(|id| wanted.contains(id)).collect())
     }
 
-    /// Returns the contents whose copies an interrupted run did not mark: none, or all that could be.
+    /// Returns the contents whose copies an interrupted run may not have marked.
     fn unmarked(&self) -> Result<BTreeSet<i64>, ArchiveError> {
         if self.note(UNMARKED)?.is_none() {
             return Ok(BTreeSet::new());
@@ -125,8 +127,8 @@ impl Archive {
         Ok(find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
-    /// Marks copies once all messages are in, so that those of a content are looked at once and not once
-    /// for each batch.
+    /// Marks copies after all messages are indexed, so that each content is processed once and not
+    /// once per batch.
     fn mark(&self, touched: &BTreeSet<i64>) -> Result<(), ArchiveError> {
         if touched.is_empty() && self.note(UNMARKED)?.is_none() {
             return Ok(());
@@ -138,7 +140,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Takes the whole index out; the next time it is built anew.
+    /// Removes the whole index, so that the next run rebuilds it.
     pub fn drop_index(&self) -> Result<(), ArchiveError> {
         let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         self.db.execute_batch(
@@ -149,7 +151,8 @@ impl Archive {
         Ok(())
     }
 
-    /// The sessions whose text is not indexed as it is, and those in the index that are no more.
+    /// Returns the sessions whose text is not indexed, and the index numbers of sessions that no
+    /// longer exist.
     fn untexted(&self) -> Result<(BTreeSet<String>, Vec<i64>), ArchiveError> {
         let mut known: HashMap<String, (i64, i64)> = HashMap::new();
         let mut find = self.db.prepare("SELECT session, number, label FROM texted")?;
@@ -181,7 +184,7 @@ impl Archive {
         Ok((pending, gone))
     }
 
-    /// Takes sessions out of the index.
+    /// Removes sessions from the index.
     fn unindex(&self, numbers: &[i64]) -> Result<(), ArchiveError> {
         if numbers.is_empty() {
             return Ok(());
@@ -200,22 +203,22 @@ impl Archive {
         Ok(())
     }
 
-    /// After sessions were forgotten: takes their words out of the index, not only their rows.
+    /// Removes the words of forgotten sessions from the index, not only their rows.
     pub(super) fn purge_index(&self) -> Result<(), ArchiveError> {
         let (_, gone) = self.untexted()?;
         self.unindex(&gone)?;
-        // An interrupted run may have removed the rows and not yet the words.
+        // An interrupted run may have removed the rows but not yet the words.
         self.db.execute_batch("INSERT INTO words (words) VALUES ('optimize')")?;
         Ok(())
     }
 }
 
-/// What goes into one transaction.
+/// The state of one transaction.
 struct Batch<'a> {
     archive: &'a Archive,
     names: &'a HashMap<String, String>,
     tags: &'a HashMap<String, Vec<String>>,
-    /// What is said by the messages that came or went.
+    /// The contents of messages that were added or removed.
     touched: BTreeSet<i64>,
     done: &'a mut Texted,
 }
@@ -256,7 +259,8 @@ impl Batch<'_> {
             Err(ArchiveError::Read(..)) => self.done.lost += 1,
             other => other?,
         }
-        // Last, for it has the highest number: FTS5 gathers rows as long as they come in order.
+        // Last, because it has the highest number: FTS5 buffers rows as long as they arrive in
+        // order.
         let label = self.label(&assembled.session, session, label, &mut next)?;
         db.prepare_cached("UPDATE texted SET label = ?2 WHERE number = ?1")?
             .execute([session, label])?;
@@ -264,7 +268,8 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// What is said of the session as a whole; gives the hash of the user's words for it.
+    /// Indexes the text about the session as a whole. Returns the hash of the user's name and tags
+    /// for it.
     fn label(
         &mut self,
         session: &Session,
@@ -307,7 +312,7 @@ impl Batch<'_> {
         Ok(label(session.name.as_ref(), Some(&session.tags)))
     }
 
-    /// Reads messages and writes their words, so many at a time.
+    /// Reads messages and writes their words, a limited number at a time.
     fn messages(
         &mut self,
         assembled: &SessionFacts,
@@ -383,7 +388,7 @@ fn row(incoming: &Incoming) -> Row {
     }
 }
 
-/// The tokens of each field, separated by spaces.
+/// Returns the tokens of each field, separated by spaces.
 fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
     let mut out: [String; Where::ALL.len()] = Default::default();
     for piece in &fields.pieces {
@@ -400,7 +405,7 @@ fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
     out
 }
 
-/// What stands in a row besides what comes from the text.
+/// The columns of a row that do not come from the text.
 struct SourceSummary<'a> {
     message: &'a str,
     look: i64,
@@ -411,7 +416,7 @@ struct SourceSummary<'a> {
 }
 
 fn insert(db: &Connection, row: &Row, about: &SourceSummary<'_>) -> rusqlite::Result<()> {
-    // Not `OR REPLACE`: a statement that may have to be undone makes FTS5 write out what it has gathered.
+    // Not `OR REPLACE`: FTS5 flushes its buffer for a statement that may have to be rolled back.
     db.prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
         .execute(params![
             row.number,
@@ -451,7 +456,7 @@ fn remove(db: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The rows of a session by message: number, look, content.
+/// Returns the rows of a session by message: number, look, content.
 fn rows_of(db: &Connection, session: i64) -> rusqlite::Result<HashMap<String, (i64, i64, i64)>> {
     let mut find = db.prepare_cached(
         "SELECT message, number, look, content FROM texts WHERE number >= ?1 AND number < ?2",
@@ -462,10 +467,11 @@ fn rows_of(db: &Connection, session: i64) -> rusqlite::Result<HashMap<String, (i
     rows.collect()
 }
 
-/// Of messages that say the same, tells those that only repeat another session: saved chats, and
-/// messages with an id of their own that were imported.
+/// Marks the messages that only repeat the same content in another session: those of saved chats,
+/// and imported messages that have kept their unique id.
 fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite::Result<()> {
-    // Sessions in the order in which they may repeat each other, the messages of each together.
+    // Sessions in the order in which they may repeat each other, with the messages of each
+    // together.
     let mut find = db.prepare_cached(
         "SELECT texts.number, message, kind_of.kind = 'checkpoint', texted.number
          FROM texts JOIN texted ON texted.number = texts.number >> 24
@@ -480,7 +486,7 @@ fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite::Result<()>
     let mut mark = db.prepare_cached("INSERT OR IGNORE INTO copies VALUES (?1)")?;
     let mut unmark = db.prepare_cached("DELETE FROM copies WHERE number = ?1")?;
     for content in touched.iter().filter(|content| **content != 0) {
-        // Nearly all stand alone.
+        // Nearly every content occurs only once.
         if count.query_row([content], |row| row.get::<_, i64>(0))? < 2 {
             lone.execute([content])?;
             continue;
@@ -500,12 +506,12 @@ fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// The messages of one content that were seen so far.
+/// The messages with one content that were seen so far.
 #[derive(Default)]
 struct Copies {
-    /// The first session that has any.
+    /// The first session that contains any of them.
     first: Option<i64>,
-    /// The first session that has each message.
+    /// The first session that contains each message.
     of: HashMap<String, i64>,
 }
 
@@ -532,7 +538,7 @@ fn label(name: Option<&String>, tags: Option<&Vec<String>>) -> i64 {
     stamp.finish()
 }
 
-/// Where the records of a message stand, and what the first pass made of them.
+/// Returns a hash of the positions of a message's records and of its facts from the scan.
 fn look(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
     let said = &placed.facts;
     let mut stamp = Stamp::default();
@@ -549,7 +555,7 @@ fn look(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
                 stamp.number((*offset).into()).number((*length).into())
             }
         };
-        // A log only grows; a document is written anew.
+        // A log only grows; a document is rewritten.
         if assembled.documents[place.file] {
             let modified = Look::of(source).modified;
             stamp.number(source.size.into());
@@ -559,7 +565,7 @@ fn look(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
     stamp.finish()
 }
 
-/// What a message says, in a number; 0 when it is nothing.
+/// Returns a hash of the content of a message; 0 if it is empty.
 fn content(message: &Message) -> i64 {
     let words = message.words().trim();
     if words.is_empty() && message.tool_calls.is_empty() {
@@ -585,7 +591,7 @@ fn span_length(span: &Span) -> u64 {
 mod tests {
     use super::*;
 
-    /// What SQLite makes of our tokens is our tokens.
+    /// SQLite indexes exactly our tokens.
     #[test]
     fn the_index_holds_exactly_our_tokens() {
         let archive = Archive::in_memory().unwrap();

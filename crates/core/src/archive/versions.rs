@@ -1,9 +1,9 @@
-//! Decides which older versions of a file stay.
+//! Decides which older versions of a file are kept.
 //!
-//! A file that did not simply grow gets a new row, and the old one stays as a replaced version. Once the
-//! newer version is captured, an older one goes if it is contained in a newer one: its bytes are the
-//! beginning of the other's, or everything it says is said there too. What is left does not depend on
-//! the order in which the versions came, because containment is transitive.
+//! A file that did not simply grow gets a new row, and the old one is kept as a replaced version.
+//! Once the newer version is captured, an older one is removed if a newer one contains it: its
+//! bytes are the beginning of the other's, or all of its text is also in the other. The result does
+//! not depend on the order in which the versions arrived, because containment is transitive.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{self, Read};
@@ -30,13 +30,13 @@ use crate::projects::{ProjectHints, Projects};
 use crate::search::{Extent, Fields, Where};
 
 impl Archive {
-    /// Removes replaced versions that are contained in a newer, captured one.
+    /// Removes replaced versions that a newer, captured one contains.
     pub(super) fn drop_contained_versions(&mut self) -> Result<(), ArchiveError> {
         let mut contained: Vec<i64> = Vec::new();
         let mut compared: Vec<i64> = Vec::new();
         for (machine, path) in self.undecided()? {
             let mut versions = sources::versions(&self.db, &machine, &path)?;
-            // The current version is the newest one, whatever its times are.
+            // The current version counts as the newest, whatever its times are.
             versions.sort_by_cached_key(|v| (v.state != SourceState::Replaced, v.age()));
             for (n, older) in versions.iter().enumerate() {
                 let newer: Vec<&Version> = versions[n + 1..].iter().collect();
@@ -75,7 +75,7 @@ impl Archive {
         batch.settle(self)
     }
 
-    /// Returns the files that have versions nobody has compared.
+    /// Returns the files with versions that have not been compared yet.
     fn undecided(&self) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
         let mut find = self.db.prepare_cached(
             "SELECT DISTINCT machine, path FROM sources
@@ -86,7 +86,7 @@ impl Archive {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns whether a version has everything that an older one has.
+    /// Returns whether a version contains everything in an older one.
     fn contains(&self, newer: &Version, older: &Version) -> Result<bool, ArchiveError> {
         if older.digest.is_some() && older.digest == newer.digest {
             return Ok(true);
@@ -103,7 +103,7 @@ impl Archive {
             return Ok(is_beginning);
         };
         if !older.is_whole {
-            // The facts are all that is known of the rest.
+            // Only the facts of the rest are known.
             return Ok(is_beginning && !lacks_messages(&new.facts, &old.facts));
         }
         if (&old.facts.contents, &new.facts.contents) == (&Contents::Prompts, &Contents::Prompts) {
@@ -138,7 +138,7 @@ fn read(
     Ok(is_log.then(|| reading::read(agents, source, &bytes, Detail::Full).scanned))
 }
 
-/// Returns whether all bytes of a version are at the beginning of another.
+/// Returns whether the bytes of a version are the beginning of another.
 fn is_beginning(db: &Connection, older: &Version, newer: &Version) -> Result<bool, ArchiveError> {
     let compare = || -> io::Result<bool> {
         let open = |number| CaptureReader::new(db, number).map_err(io::Error::other);
@@ -178,7 +178,7 @@ fn usages(facts: &SourceFacts) -> impl Iterator<Item = (&str, Option<Usage>)> {
         .map(|message| (message.id.as_str(), message.call.as_ref().map(|call| call.total_usage())))
 }
 
-/// Everything each message of a file says, by session and message.
+/// The text of each message of a file, by session and message.
 type Words = HashMap<(String, String), Vec<(Where, String)>>;
 
 fn words(

@@ -1,7 +1,7 @@
-//! Notices a damaged write-ahead log.
+//! Detects a damaged write-ahead log.
 //!
-//! SQLite reads its log up to the first frame that does not verify and drops the rest without a word,
-//! which is right after a crash in the middle of a write, and wrong when committed frames were damaged
+//! SQLite reads its log up to the first frame that does not verify and silently drops the rest.
+//! That is right after a crash in the middle of a write, and wrong if committed frames were damaged
 //! or cut off later. The format is described in <https://sqlite.org/walformat.html>.
 
 use std::fs::{self, File};
@@ -17,14 +17,14 @@ const FRAME_HEADER: usize = 24;
 /// Two copies of the header of the index.
 const INDEX_HEADER: usize = 96;
 
-/// The number of times that a log is read that seems damaged and keeps changing, and the pause before each.
+/// The number of attempts to read a log that seems damaged but keeps changing.
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Returns whether the log beside a database has lost frames that were written whole.
+/// Returns whether the log next to a database has lost frames that were written completely.
 ///
-/// While another process writes, what is read first and what is read last do not belong together. So
-/// a log counts as damaged only if it is still the same after a while.
+/// While another process writes, the parts that are read first and last may not belong together. A
+/// log therefore counts as damaged only if it is still the same after a pause.
 pub(super) fn is_damaged(database: &Path) -> io::Result<bool> {
     let mut before = None;
     for _ in 0..TRIES {
@@ -41,7 +41,8 @@ pub(super) fn is_damaged(database: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Returns what every write changes: the size and time of the log, and the header of its index.
+/// Returns everything that a write changes: the size and time of the log, and the header of its
+/// index.
 fn state(database: &Path) -> (Option<(u64, Option<SystemTime>)>, [u8; INDEX_HEADER]) {
     let log = fs::metadata(with_ending(database, "-wal")).ok();
     let log = log.map(|log| (log.len(), log.modified().ok()));
@@ -91,7 +92,8 @@ fn seems_damaged(database: &Path) -> io::Result<bool> {
         sum = next;
         frames += 1;
     }
-    // What follows is left over from an earlier log, or was never finished: no frame of this one is there.
+    // The rest is left over from an earlier log or was never finished, so it has no frame of this
+    // log.
     while input.read_exact(&mut frame).is_ok() {
         if [word(&frame, 8), word(&frame, 12)] == salts {
             return Ok(true);
@@ -100,9 +102,10 @@ fn seems_damaged(database: &Path) -> io::Result<bool> {
     Ok(index_knows_frames(database, Some(salts), frames))
 }
 
-/// Returns whether the index of the log, which survives a killed process, knows more frames than there are.
+/// Returns whether the index of the log, which survives a killed process, lists more frames than
+/// exist.
 fn index_knows_frames(database: &Path, salts: Option<[u32; 2]>, frames: u32) -> bool {
-    // Both copies of its header must agree, or it was being written.
+    // If the two copies of its header differ, it was being written.
     let Some(index) = index_header(database).filter(|index| index[..48] == index[48..]) else {
         return false;
     };
@@ -156,7 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive.db");
         let db = open_file(&path).unwrap();
-        // Checkpoints are frequent, so that the log begins again and again.
+        // Checkpoints are frequent, so that the log restarts often.
         let setup = "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
                      PRAGMA wal_autocheckpoint = 30; CREATE TABLE t (x);";
         db.execute_batch(setup).unwrap();

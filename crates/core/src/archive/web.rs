@@ -1,5 +1,7 @@
-//! Which sessions a change touches: sources of one group belong together, and so do groups that hold
-//! the same call, for only one of them made it.
+//! Finds the sessions that a change affects.
+//!
+//! Sources of one group belong together, and so do groups that contain the same call, because only
+//! one of them made it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,7 +16,7 @@ use crate::assemble::{Part, ScannedSource, SessionFacts, assemble, keys};
 use crate::path_text::to_text;
 use crate::projects::Projects;
 
-/// Groups, and all the sources that their sessions are made of.
+/// Groups, and all sources that their sessions are assembled from.
 #[derive(Default)]
 pub(super) struct Web {
     pub(super) groups: BTreeSet<String>,
@@ -22,7 +24,7 @@ pub(super) struct Web {
 }
 
 impl Web {
-    /// Follows the threads from some groups. `fresh` are sources that were just read.
+    /// Collects everything connected to some groups. `fresh` are sources that were just read.
     pub(super) fn from(
         db: &Connection,
         agents: Agents,
@@ -31,7 +33,7 @@ impl Web {
     ) -> Result<Self, ArchiveError> {
         let mut web = Self::default();
         let mut waiting: Vec<String> = start.into_iter().collect();
-        // A call that very many sources hold leads to all of them once, not once from each.
+        // A call that very many sources contain leads to all of them once, not once from each.
         let mut followed: FxHashSet<i64> = FxHashSet::default();
         while let Some(group) = waiting.pop() {
             if !web.groups.insert(group.clone()) {
@@ -84,13 +86,13 @@ pub(super) fn groups(db: &Connection, source: i64) -> rusqlite::Result<Vec<Strin
     find.query_map([source], |row| row.get(0))?.collect()
 }
 
-/// Whether another source holds a call of this one; few do.
+/// Returns whether another source contains a call of this one; few do.
 fn shares(db: &Connection, source: i64) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT shares FROM sources WHERE number = ?1")?
         .query_row([source], |row| row.get(0))
 }
 
-/// The other sources that hold any of the keys.
+/// Returns the other sources that contain any of the keys.
 fn holders(db: &Connection, source: i64, keys: &[i64]) -> rusqlite::Result<BTreeSet<i64>> {
     let mut find = db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2")?;
     let mut out = BTreeSet::new();
@@ -102,15 +104,15 @@ fn holders(db: &Connection, source: i64, keys: &[i64]) -> rusqlite::Result<BTree
     Ok(out)
 }
 
-/// The sessions of folders by the beginning of their ids, for logs that lost their header. A folder is
-/// looked into once, when it is first asked about.
+/// The sessions of folders by the beginning of their ids, for logs without a header. A folder is
+/// read once, when it is first needed.
 #[derive(Default)]
 pub(super) struct Names {
     known: RefCell<HashMap<PathBuf, HashMap<String, Option<String>>>>,
 }
 
 impl Names {
-    /// Returns the one id in a folder that begins so.
+    /// Returns the only id in a folder that begins with `short`.
     pub(super) fn find(&self, db: &Connection, folder: &Path, short: &str) -> Option<String> {
         let mut known = self.known.borrow_mut();
         if !known.contains_key(folder) {
@@ -119,13 +121,13 @@ impl Names {
         known.get(folder)?.get(short)?.clone()
     }
 
-    /// Forgets what was seen, because sources with a name came or went.
+    /// Clears the cache, because named sources were added or removed.
     pub(super) fn clear(&mut self) {
         self.known.get_mut().clear();
     }
 }
 
-/// The ids in a folder by their first 8 characters; none where several begin alike.
+/// Returns the ids in a folder by their first 8 characters; `None` where several begin alike.
 fn beginnings(db: &Connection, folder: &Path) -> rusqlite::Result<HashMap<String, Option<String>>> {
     let mut find = db.prepare_cached(
         "SELECT DISTINCT grp FROM sources JOIN members ON source = number

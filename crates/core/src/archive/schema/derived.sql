@@ -1,7 +1,8 @@
--- All that is derived from the agents' files. A change of these tables, or of what reading makes of a
--- file, does not migrate them: they are built anew from the capture and from the files still there.
+-- Everything that is derived from the agents' files. When these tables or the results of reading
+-- change, nothing is migrated: they are rebuilt from the capture and from the files that still
+-- exist.
 
--- One file of an agent, as it was read last.
+-- One file of an agent, as it was last read.
 CREATE TABLE sources (
     number   INTEGER PRIMARY KEY,
     machine  TEXT NOT NULL,
@@ -44,16 +45,16 @@ CREATE UNIQUE INDEX sources_path ON sources (machine, path) WHERE state != 'repl
 CREATE INDEX sources_versions ON sources (machine, path);
 CREATE INDEX sources_folder ON sources (folder);
 
--- The facts that were read of a source, and what its agent needs to continue when it grows; not of what is
--- only kept, nor of what is forgotten.
+-- The facts of a source, and the state its agent needs to continue when it grows. Sources that are
+-- only captured or that were forgotten have no row.
 CREATE TABLE scans (
     source INTEGER PRIMARY KEY,
     facts  BLOB NOT NULL,
     state  BLOB
 );
 
--- Which groups of sessions a source belongs to, and the project it names there: its path, or the agent's
--- hash of it.
+-- The groups of sessions that a source belongs to, and the project it names there: its path, or the
+-- agent's hash of it.
 CREATE TABLE members (
     grp     TEXT NOT NULL,
     source  INTEGER NOT NULL,
@@ -62,7 +63,8 @@ CREATE TABLE members (
 ) WITHOUT ROWID;
 CREATE INDEX members_source ON members (source);
 
--- Which sources hold a message that counts: sessions that share one settle who made the call.
+-- The sources that contain each counted message. Sessions that share one are assembled together, to
+-- decide which of them made the call.
 CREATE TABLE held (
     key    INTEGER NOT NULL,
     source INTEGER NOT NULL,
@@ -102,13 +104,13 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_id ON sessions (id, texted);
 CREATE INDEX sessions_grp ON sessions (grp);
 
--- Calls and tool calls one by one, for the questions that sums do not answer.
+-- Single calls and tool calls, for queries that sums cannot answer.
 CREATE TABLE details (
     session INTEGER PRIMARY KEY,
     body    BLOB NOT NULL
 );
 
--- Calls by session, quarter of an hour, model and size of prompt: what most reports ask for.
+-- Calls by session, quarter of an hour, model and prompt size, which is enough for most reports.
 CREATE TABLE rollup (
     session  INTEGER NOT NULL,
     -- Milliseconds since 1970, UTC; null when not even the file has a time.
@@ -144,14 +146,14 @@ CREATE TABLE captures (
     PRIMARY KEY (source, start)
 );
 
--- What was learned of where projects are, and the like.
+-- Named values, such as the learned paths of projects.
 CREATE TABLE notes (
     key   TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) WITHOUT ROWID;
 
--- The text index. A session that is in it has a number, which its row here keeps while the one in
--- `sessions` comes and goes; its messages have the rows from that number times 2^24 on.
+-- The text index. An indexed session keeps its number here while its row in `sessions` is
+-- rewritten; its messages have the rows from that number times 2^24 on.
 CREATE TABLE texted (
     number  INTEGER PRIMARY KEY,
     session TEXT NOT NULL UNIQUE,
@@ -159,7 +161,7 @@ CREATE TABLE texted (
     label   INTEGER NOT NULL
 );
 
--- What is known of a message without its text.
+-- The traits of a message without its text.
 CREATE TABLE texts (
     number  INTEGER PRIMARY KEY,
     -- Empty for what is said of the session as a whole.
@@ -188,5 +190,5 @@ CREATE VIRTUAL TABLE words USING fts5 (
     prompt, reference, reply, thought, tool, output, summary, name,
     content = '', contentless_delete = 1, tokenize = 'ascii'
 );
--- Larger pieces, merged less often: half the work of a first sync.
+-- Larger segments that are merged less often halve the work of a first sync.
 INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8);

@@ -1,5 +1,5 @@
--- What the user said. Never derived, never lost: a rebuild carries it over. These tables alone are
--- migrated, by steps that are never edited.
+-- The user's own annotations. They are never derived and never lost: a rebuild copies them. Only
+-- these tables are migrated, by steps that are never edited.
 
 CREATE TABLE names (
     session TEXT PRIMARY KEY,

@@ -1,4 +1,4 @@
--- What each machine is called; sources and sessions name it by its id.
+-- The name of each machine; sources and sessions refer to it by id.
 CREATE TABLE machines (
     id    TEXT PRIMARY KEY,
     label TEXT NOT NULL
@@ -10,5 +10,6 @@ CREATE TABLE backups (
     at   INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- When a tag was taken off, so that a merge does not bring it back. A name that was cleared is empty.
+-- The time at which a tag was removed, so that a merge does not bring it back. A cleared name is
+-- empty.
 ALTER TABLE tags ADD COLUMN removed INTEGER;
