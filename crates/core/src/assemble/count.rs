@@ -1,4 +1,4 @@
-//! Fills in what is counted from the messages of a session.
+//! Computes the counts of a session from its messages.
 
 use rustc_hash::FxHashSet as HashSet;
 
@@ -44,7 +44,7 @@ impl SessionFacts {
         session.tool_calls = tools.len();
         session.models.sort();
         session.models.dedup();
-        // A session of commands only is called by the first of them.
+        // A session that contains only commands is titled after the first one.
         if session.first_prompt.is_none() {
             let slash = self.listed().find_map(|entry| entry.facts.typed.clone());
             session.first_prompt = slash.filter(|typed| !typed.is_empty());

@@ -32,14 +32,15 @@ pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> Sessi
 /// The messages of a session while its parts are joined.
 struct Messages {
     entries: Vec<MessageEntry>,
-    /// Where each message is, and the newest part that contains it; empty if there is one part only.
+    /// The place of each message and the newest part that contains it; empty if there is only one
+    /// part.
     known: HashMap<String, (usize, usize)>,
     /// The places of messages in the agent's own list.
     current: HashMap<String, usize>,
     session_parts: Vec<SessionPart>,
-    /// Which parts a compression summarized.
+    /// Whether a compression summarized each part.
     compressed: Vec<bool>,
-    /// When each part was updated, and whether it is still there.
+    /// The time each part was updated, and whether its file still exists.
     ages: Vec<(Option<jiff::Timestamp>, bool)>,
     all_stubs: bool,
     first: usize,
@@ -72,7 +73,7 @@ impl Messages {
             return;
         }
         let is_document = part.facts.form != Form::Log;
-        // Nobody types into a subagent: its prompts are tasks. A saved chat keeps them.
+        // Nobody types into a subagent, so its prompts are tasks. A saved chat keeps them.
         let is_typed = matches!(part.facts.kind, SessionKind::Main | SessionKind::Checkpoint);
         for mut facts in part.facts.messages {
             if !is_typed && facts.kind == MessageKind::Prompt {
@@ -116,13 +117,14 @@ impl Messages {
     }
 }
 
-/// Gives the messages of saved histories that are not versions of one another ids of their own. A saved
-/// history has no message ids, only places in a list, and a tag can be saved again for something else.
+/// Gives messages of saved histories that are not versions of one another distinct ids. A saved
+/// history has no message ids, only places in a list, and a tag can be saved again for something
+/// else.
 fn separate_histories(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
     if parts.len() < 2 || !parts.iter().all(Part::is_history) {
         return;
     }
-    // Without their text, messages are the same if they are of the same kind and length.
+    // Without their text, messages are considered equal if their kind and length are.
     let looks = |part: &Part<'_>| -> Vec<_> {
         let messages = part.facts.messages.iter();
         messages.map(|message| (message.kind, message.typed.clone(), message.length())).collect()
@@ -139,7 +141,7 @@ fn separate_histories(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
     }
 }
 
-/// Returns what the sources say of the session as a whole; the rest is counted later.
+/// Returns the session with the data that its sources record as a whole; counts are added later.
 fn session(
     id: String,
     parts: &[Part<'_>],
@@ -169,7 +171,7 @@ fn session(
     }
 }
 
-/// Returns which parts a compression summarized: copies aside, the next one is what it left.
+/// Returns whether a compression summarized each part. Copies aside, the next part is its result.
 fn before_compression(parts: &[SessionPart]) -> Vec<bool> {
     let mut out = vec![false; parts.len()];
     let mut is_split = false;

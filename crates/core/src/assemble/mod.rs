@@ -1,7 +1,7 @@
 //! Assembles sessions from the facts of their sources.
 //!
-//! The result must not depend on the order of the sources: everything is sorted before it is joined.
-//! Nothing here knows an agent's format or the archive.
+//! The result must not depend on the order of the sources, so everything is sorted before it is
+//! joined. Nothing here depends on an agent's format or on the archive.
 
 mod count;
 mod join;
@@ -26,62 +26,71 @@ use crate::model::Session;
 use crate::project::Project;
 use crate::projects::{Projects, short_hash};
 
-/// A source and the facts that were read of it.
+/// A source and the facts read from it.
 #[derive(Debug, Clone)]
 pub struct ScannedSource {
+    /// The file.
     pub source: Source,
+    /// Its facts.
     pub facts: SourceFacts,
 }
 
 /// A session and the messages of its full view, still without their text.
 #[derive(Debug)]
 pub struct SessionFacts {
+    /// The session as lists show it.
     pub session: Session,
     /// The key that its sources have in common; unmarked subagents share their parent's.
     pub group: String,
+    /// Its messages in order, including copies.
     pub messages: Vec<MessageEntry>,
-    /// The file that the agent would load.
+    /// The place in `files` of the file that the agent would load.
     pub resumable_file: Option<usize>,
-    /// The files that contain any of it, which [`Place::file`] counts.
+    /// The files that contain any of it; [`Place::file`] is a place in this list.
     pub files: Vec<Source>,
-    /// Whether each file is written whole each time, so that it can have lost calls.
+    /// Whether each file is rewritten as a whole, so that it may have lost calls.
     pub documents: Vec<bool>,
-    /// Whether all files are histories: their messages have no times, and calls and their outcomes are in
-    /// different messages.
+    /// Whether all files are histories, in which messages have no times, and calls and their
+    /// outcomes are in different messages.
     pub is_history: bool,
 }
 
 /// A message in its session.
 #[derive(Debug, Clone)]
 pub struct MessageEntry {
+    /// The facts of the message.
     pub facts: MessageFacts,
-    /// The places of its records, the newest last: it decides what is shown.
+    /// The places of its records, the newest last; the newest one is shown.
     pub places: Vec<Place>,
-    /// Its place in the list that the agent would load, if it is there.
+    /// Its place in the list that the agent would load, if it is in it.
     pub current: Option<usize>,
-    /// Whether its tokens and tool calls count here; not if they were imported.
+    /// Whether its tokens and tool calls count here, which they do not if they were imported.
     pub owned: bool,
-    /// Whether only whole documents contain it, which can have lost other calls.
+    /// Whether only rewritten documents contain it, which may have lost other calls.
     pub at_least: bool,
 }
 
 /// The place of a record among the files of a session.
 #[derive(Debug, Clone)]
 pub struct Place {
+    /// The place of the file in [`SessionFacts::files`].
     pub file: usize,
+    /// The place of the record in the file.
     pub span: Span,
 }
 
-/// Finds the id of the one session in a folder that begins with a text.
+/// Finds the only session id in a folder that begins with a text.
 pub type FindByPrefix<'a> = dyn Fn(&Path, &str) -> Option<String> + 'a;
 
-/// Gives parts of a group sessions of their own, by the rules of their agent.
+/// Splits parts of a group off as sessions of their own, by the rules of their agent.
 pub type Refine<'a> = dyn Fn(&str, &mut [Part<'_>]) + 'a;
 
 /// The group of sessions that a source belongs to, and the project it names there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
+    /// The key of the group.
     pub group: String,
+    /// The path of the project, or the agent's hash of it.
     pub project: Option<String>,
 }
 
@@ -100,7 +109,7 @@ pub fn memberships(
     facts.parts.iter().map(membership).collect()
 }
 
-/// Assembles sessions; the facts of the sources move into them. All sources of a group must be there,
+/// Assembles sessions from sources, consuming their facts. All sources of a group must be included,
 /// and all groups that share a call.
 pub fn assemble(
     mut scanned: Vec<ScannedSource>,
@@ -174,7 +183,7 @@ fn session_id(
 }
 
 impl SessionFacts {
-    /// Iterates over the messages of the full view: copies are not listed.
+    /// Iterates over the messages of the full view, which excludes copies.
     pub fn listed(&self) -> impl Iterator<Item = &MessageEntry> {
         self.messages.iter().filter(|entry| !entry.facts.is_copy)
     }

@@ -1,4 +1,4 @@
-//! Messages without an id: they are identified by what is known of them.
+//! Identifies messages without an id by their other facts.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -9,24 +9,25 @@ use super::part::Part;
 use crate::facts::MessageFacts;
 use crate::model::{Bucket, MessageKind};
 
-/// All that distinguishes messages whose text is not in memory.
+/// All facts that distinguish messages whose text is not in memory.
 type Look = (MessageKind, Option<Timestamp>, Option<String>, Option<String>, Option<[u64; 8]>, u64);
 
 fn look(facts: &MessageFacts) -> Look {
     let model = facts.model.as_deref().map(str::to_owned);
-    // Another file may have it with other white space; without a time there is little else to go by.
+    // Another file may contain the message with other white space. Without a time, the length is
+    // needed.
     let length = if facts.at.is_some() { 0 } else { facts.length() };
     (facts.kind, facts.at, model, facts.typed.clone(), tokens(facts), length)
 }
 
-/// Returns token counts as something that can be hashed.
+/// Returns the token counts in a form that can be hashed.
 fn tokens(facts: &MessageFacts) -> Option<[u64; 8]> {
     let usage = facts.call.as_ref()?.usage;
     Some(Bucket::ALL.map(|bucket| usage.get(bucket)))
 }
 
-/// Gives messages without an id the same name in all sources of a session, and different ones another. The
-/// source that the agent would load keeps its names.
+/// Gives equal messages without an id the same name in all sources of a session, and different ones
+/// different names. The source that the agent would load keeps its names.
 pub(super) fn name(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
     let has_one = |part: &Part<'_>| part.facts.messages.iter().any(MessageFacts::is_nameless);
     if parts.len() < 2 || !parts.iter().any(has_one) {
@@ -51,10 +52,11 @@ pub(super) fn name(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
     }
 }
 
-/// All that distinguishes calls without an id.
+/// All facts that distinguish calls without an id.
 type Call = (Option<Timestamp>, Option<String>, Option<[u64; 8]>);
 
-/// Lets each call without an id count once: two of the same time, model and token counts are one.
+/// Counts each call without an id once. Calls with the same time, model and token counts are the
+/// same.
 pub(super) fn count_once(messages: &mut [MessageEntry]) {
     let mut known: HashMap<Call, usize> = HashMap::default();
     for at in 0..messages.len() {
@@ -66,7 +68,7 @@ pub(super) fn count_once(messages: &mut [MessageEntry]) {
         let key = (facts.at, model, tokens(facts));
         let first = *known.entry(key).or_insert(at);
         if first != at {
-            // The text is not in memory: what is as long as the first says the same.
+            // The text is not in memory, so records of the same length are considered equal.
             let length = |at: usize| Some(messages[at].places.first()?.span.length());
             let is_copy = length(at) == length(first);
             let at_least = messages[at].at_least;

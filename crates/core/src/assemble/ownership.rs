@@ -7,23 +7,24 @@ use super::{MessageEntry, ScannedSource, SessionFacts};
 use crate::facts::{CallKey, MessageFacts};
 use crate::model::{AgentId, SessionKind};
 
-/// Returns the key of a message that other sessions could contain too: it was paid for or did something.
+/// Returns the key of a message that other sessions may contain too, if it was billed or used
+/// tools.
 fn shared_key(facts: &MessageFacts) -> Option<&str> {
     facts.counts().then(|| facts.global_key()).flatten()
 }
 
-/// Returns the keys of a source's messages that other sessions could contain too, as numbers. Two keys that
-/// collide only cost a look at both sessions.
+/// Returns the keys of a source's messages that other sessions may contain too, as numbers. A
+/// collision only costs reading both sessions.
 pub fn keys(scanned: &ScannedSource) -> Vec<i64> {
     let seed = xxh3_64(scanned.source.agent.as_str().as_bytes());
     let key = |key: &str| xxh3_64_with_seed(key.as_bytes(), seed).cast_signed();
     scanned.facts.messages().filter_map(shared_key).map(key).collect()
 }
 
-/// Lets each call count in one session only: not in one that inherited it, else in the one that started
-/// first.
+/// Attributes each call to one session: not to one that inherited it, otherwise to the one that
+/// started first.
 pub(super) fn settle(sessions: &mut [SessionFacts]) {
-    // What one session contains alone is its own.
+    // A single session owns all its calls.
     if sessions.len() < 2 {
         return;
     }
@@ -58,7 +59,7 @@ pub(super) fn settle(sessions: &mut [SessionFacts]) {
     let copies: Vec<_> = copies.into_iter().map(|(copy, key)| (copy, owners[&key])).collect();
     for ((at, n), (owner, place)) in copies {
         sessions[at].messages[n].owned = false;
-        // What only the copy still has of the call is true of the call.
+        // Facts that only the copy still has are true of the call as well.
         let facts = sessions[at].messages[n].facts.clone();
         sessions[owner].messages[place].facts.complete(&facts);
     }
@@ -69,8 +70,8 @@ fn is_inherited(entry: &MessageEntry) -> bool {
 }
 
 impl MessageFacts {
-    /// Returns the key that is equal wherever copies of the message are; none if it is known within
-    /// its session only.
+    /// Returns the key that all copies of the message share, or `None` if it is only known within
+    /// its session.
     pub fn global_key(&self) -> Option<&str> {
         match &self.key {
             CallKey::Local => None,

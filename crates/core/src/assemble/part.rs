@@ -1,4 +1,5 @@
-//! What one source contains of one session, and what it is to the session's other sources.
+//! Describes what one source contains of one session, and how it relates to the session's other
+//! sources.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +14,12 @@ use crate::fault::{FaultKind, Faults};
 use crate::model::{MessageKind, Part as SessionPart, PartWhy, SessionKind};
 use crate::project::Project;
 
-/// What one source contains of one session.
+/// The part of a session that one source contains.
 pub struct Part<'a> {
+    /// The file.
     pub source: &'a Source,
     faults: &'a Faults,
+    /// The facts of this part.
     pub facts: PartFacts,
     /// The id of its session.
     pub id: String,
@@ -54,7 +57,8 @@ impl<'a> Part<'a> {
         self.facts.form == Form::History
     }
 
-    /// Gives the messages of a history times in their order: that of the file, and a millisecond each.
+    /// Gives the messages of a history increasing times: that of the file, plus one millisecond per
+    /// message.
     fn make_up_times(&mut self) {
         let mut at = self.started();
         for message in &mut self.facts.messages {
@@ -95,8 +99,8 @@ impl<'a> Part<'a> {
         SessionPart { file: self.path().to_owned(), started, updated, why }
     }
 
-    /// Returns the ids of its messages. Injected context can have one fixed id everywhere, which proves
-    /// nothing.
+    /// Returns the ids of its messages, except those of injected context, which can be the same
+    /// everywhere and therefore prove nothing.
     pub fn ids(&self) -> HashSet<&str> {
         let messages = self.facts.messages.iter();
         let telling = messages.filter(|message| message.kind != MessageKind::Injected);
@@ -109,7 +113,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Counts what was wrong in the files; not that the newest of them is being written.
+/// Counts the faults of all files, except that the newest of them is still being written.
 pub(super) fn count_faults(parts: &[Part<'_>]) -> usize {
     let newest = parts.iter().map(|part| (part.updated(), part.path())).max();
     let is_fault = |part: &Part<'_>, what: &FaultKind| {
@@ -121,14 +125,14 @@ pub(super) fn count_faults(parts: &[Part<'_>]) -> usize {
     parts.iter().map(of).sum()
 }
 
-/// Returns how many messages the agent would load.
+/// Returns the number of messages that the agent would load.
 pub(super) fn current_count(part: Option<&Part<'_>>) -> usize {
     let Some(part) = part else { return 0 };
     let stated = part.facts.stated.as_ref();
     stated.map_or(part.facts.current.len(), |stated| stated.messages_current)
 }
 
-/// Returns the part that the agent would resume: one that it accepts, updated last.
+/// Returns the part that the agent would resume: the most recently updated one that it accepts.
 pub(super) fn resumable_part(parts: &[Part<'_>]) -> Option<usize> {
     let updated = |part: &Part<'_>| part.facts.updated.or_else(|| part.updated());
     let is_good = |part: &Part<'_>| !part.source.is_replaced() && part.facts.is_resumable;
@@ -153,7 +157,7 @@ pub(super) fn newest_summary(parts: &[Part<'_>]) -> Option<String> {
         .clone()
 }
 
-/// Returns why each source belongs to the session, in the order of the sources.
+/// Returns the reason why each source belongs to the session, in the order of the sources.
 pub(super) fn session_parts(parts: &[Part<'_>]) -> Vec<SessionPart> {
     let first =
         |part: &Part<'_>| if part.facts.is_import { PartWhy::Import } else { PartWhy::First };
@@ -172,8 +176,8 @@ pub(super) fn session_parts(parts: &[Part<'_>]) -> Vec<SessionPart> {
         } else if !had_first {
             first(part)
         } else if ids.is_disjoint(&seen) {
-            // Where sessions are documents, only a compression begins a new one. Histories that have
-            // nothing in common are chats that were saved under one name.
+            // Sessions that are documents only begin a new one after a compression. Histories that
+            // have nothing in common are chats saved under one name.
             let documents = part.facts.form == Form::Document && last_form == Form::Document;
             if documents { PartWhy::Compress } else { PartWhy::Continuation }
         } else if ids.is_subset(&seen) {

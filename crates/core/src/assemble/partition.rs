@@ -1,5 +1,5 @@
-//! Splits sources into lots that can be assembled apart: those of one group belong together, and those
-//! that contain the same call. Most sources are a lot of their own.
+//! Splits sources into lots that can be assembled independently: sources of one group belong
+//! together, and so do sources that contain the same call. Most sources are a lot of their own.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::{FindByPrefix, ScannedSource, keys, memberships};
 use crate::projects::Projects;
 
-/// Splits sources into lots; sessions of one never depend on another.
+/// Splits sources into lots. Sessions of one lot never depend on another.
 pub fn partition(
     scanned: Vec<ScannedSource>,
     projects: &mut Projects,
@@ -34,7 +34,7 @@ pub fn partition(
     out.into_values().collect()
 }
 
-/// For each source another one of its lot, or itself if it is the first.
+/// A union-find forest: for each source another one of its lot, or itself if it is the first.
 struct Lots {
     of: Vec<usize>,
 }
@@ -43,7 +43,7 @@ impl Lots {
     fn first(&mut self, n: usize) -> usize {
         let mut first = n;
         while self.of[first] != first {
-            // Halves the way for the next time.
+            // Halves the path for later lookups.
             self.of[first] = self.of[self.of[first]];
             first = self.of[first];
         }

@@ -1,4 +1,4 @@
-//! Sessions of which only the typed lines are left, in prompt logs.
+//! Assembles sessions of which only the typed lines are left, in prompt logs.
 
 use crate::discover::Source;
 use crate::facts::{MessageFacts, PromptLine, Span};
@@ -14,12 +14,12 @@ pub fn from_prompts(
     mut files: Vec<Source>,
     projects: &mut Projects,
 ) -> Option<SessionFacts> {
-    // A backup repeats what the log has.
+    // A backup repeats lines of the log.
     lines.sort_by(|a, b| (a.at, a.number, &a.text).cmp(&(b.at, b.number, &b.text)));
     lines.dedup();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let agent = files.first()?.agent.clone();
-    // Of a hash folder and its copy, the copy is the one in use.
+    // Of a hash folder and its copy, the copy is in use.
     let folders = files.iter().filter_map(Source::folder);
     let folder = folders.min_by_key(|folder| (is_hash_folder(folder), folder.to_owned()));
     let project = projects.resolve(folder, None);
@@ -63,7 +63,7 @@ fn entry(number: usize, line: &PromptLine) -> MessageEntry {
         _ => MessageKind::Prompt,
     };
     let id = format!("log-{number}");
-    // The record is a message as documents of backstory have it.
+    // The record has the form of a message in backstory's own documents.
     let record = serde_json::json!({
         "id": id, "at": line.at, "kind": kind.name(), "fate": Fate::Kept.name(), "text": line.text,
     });
