@@ -6,15 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Usage;
 
-/// A model request and what was billed for it. Its model is that of its message.
+/// A model request and its billed usage. Its model is that of its message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallFacts {
+    /// The billed tokens of the message's own model.
     pub usage: Usage,
-    /// The final numbers never reached the file: the usage is a lower bound.
+    /// Whether the usage is a lower bound, because the final numbers never reached the file.
     pub at_least: bool,
-    /// The file only repeats a call that another session made.
+    /// Whether the file only repeats a call that another session made.
     pub is_inherited: bool,
-    /// What few calls have.
+    /// Rare data, boxed to keep the struct small.
     extra: Option<Box<Extra>>,
 }
 
@@ -24,42 +25,44 @@ struct Extra {
     problems: Vec<String>,
 }
 
-/// Identifies a message, and the call that it is the answer to, among all sources.
+/// Identifies a message, and the call that it answers, among all sources.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallKey {
-    /// The message is known within its session only.
+    /// The message is only known within its session.
     #[default]
     Local,
-    /// Its id is the same wherever copies of it are.
+    /// All copies of the message have its id.
     Message,
-    /// A key that the agent's reader made; messages of one agent with equal keys are one call.
+    /// A key made by the agent's reader; messages of one agent with equal keys are one call.
     Id(Box<str>),
 }
 
-/// A further position on the bill of a call: another model or service that took part in it.
+/// Another item on the bill of a call: another model or service that took part in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BilledLine {
+    /// The model, if it is known.
     pub model: Option<Arc<str>>,
+    /// The billed tokens.
     pub usage: Usage,
 }
 
 impl CallFacts {
-    /// Returns a call of which nothing but its usage is known.
+    /// Returns a call with only its usage.
     pub fn new(usage: Usage) -> Self {
         Self { usage, ..Self::default() }
     }
 
-    /// Returns what was billed beyond the model's own usage.
+    /// Returns the items billed beyond the model's own usage.
     pub fn lines(&self) -> &[BilledLine] {
         self.extra.as_ref().map_or(&[], |extra| &extra.lines)
     }
 
-    /// Returns what is wrong with the recorded numbers.
+    /// Returns the problems of the recorded numbers.
     pub fn problems(&self) -> &[String] {
         self.extra.as_ref().map_or(&[], |extra| &extra.problems)
     }
 
-    /// Adds further positions to the bill.
+    /// Adds further items to the bill.
     #[must_use]
     pub fn with_lines(mut self, lines: Vec<BilledLine>) -> Self {
         if !lines.is_empty() {
@@ -68,7 +71,7 @@ impl CallFacts {
         self
     }
 
-    /// Adds what is wrong with the recorded numbers.
+    /// Adds problems of the recorded numbers.
     #[must_use]
     pub fn with_problems(mut self, problems: Vec<String>) -> Self {
         if !problems.is_empty() {
@@ -77,7 +80,7 @@ impl CallFacts {
         self
     }
 
-    /// Merges another record of the same call. The numbers only grow while an answer arrives, so the
+    /// Merges another record of the same call. Numbers only grow while an answer arrives, so the
     /// largest of each is right; records that are copies of one another agree anyway.
     pub fn merge(&mut self, other: &Self) {
         self.usage = self.usage.max(other.usage);
@@ -88,7 +91,7 @@ impl CallFacts {
         }
     }
 
-    /// Returns all that was billed for the call.
+    /// Returns the total usage billed for the call.
     pub fn total_usage(&self) -> Usage {
         self.usage + self.lines().iter().map(|line| line.usage).sum()
     }

@@ -12,46 +12,55 @@ use crate::model::{Fate, MessageKind, ToolStatus};
 /// A message without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageFacts {
+    /// Identifies it within its session.
     pub id: String,
+    /// Identifies it among all sources.
     pub key: CallKey,
     /// The message it follows, in agents whose sessions are trees.
     pub parent: Option<Box<str>>,
+    /// The time it was sent.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
+    /// Its kind.
     pub kind: MessageKind,
     /// The typed words, for prompts and slash commands.
     pub typed: Option<String>,
     /// Whether the record itself separates the typed words from the rest.
     pub typed_is_sure: bool,
+    /// The call that produced it.
     pub call: Option<CallFacts>,
+    /// The model that wrote it.
     pub model: Option<Arc<str>>,
+    /// The tools it used.
     pub tools: Vec<ToolFacts>,
-    /// Every record of it, in order; none where only calls are counted.
+    /// Every record of it, in order; empty if only calls are counted.
     pub spans: Vec<Span>,
+    /// Its fate in the agent's own list.
     pub fate: Fate,
     /// Whether only the last rule explains why it left the list.
     pub unexplained: bool,
-    /// It only repeats other messages, and no tokens were paid for it.
+    /// Whether it only repeats other messages and was not billed.
     pub is_copy: bool,
-    /// It was read from a document of backstory, which states all of it outright.
+    /// Whether it was read from a document of backstory, which records all facts explicitly.
     pub is_ours: bool,
-    /// It begins like the task of a subagent.
+    /// Whether it begins like the task of a subagent.
     pub is_task: bool,
 }
 
-/// One tool call at a glance.
+/// The facts of one tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolFacts {
-    /// None where the record has no id for it.
+    /// The id; none if the record has none.
     pub id: Option<Box<str>>,
+    /// The name of the tool.
     pub name: Box<str>,
     /// The session of the agent it started, as the record names it.
     pub agent_id: Option<Box<str>>,
-    /// How it ended; a command with an exit code other than 0 has failed.
+    /// Its status; a command with an exit code other than 0 has failed.
     pub status: ToolStatus,
     /// The MCP server it belongs to.
     pub server: Option<Box<str>>,
-    /// When it was done.
+    /// The time it finished.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
     /// Lines added and removed, for a tool that edits files.
@@ -59,7 +68,7 @@ pub struct ToolFacts {
 }
 
 impl MessageFacts {
-    /// Returns a message of which nothing but its kind and time is known.
+    /// Returns a message with only its kind and time.
     pub fn new(id: String, kind: MessageKind, at: Option<Timestamp>) -> Self {
         Self {
             id,
@@ -86,20 +95,20 @@ impl MessageFacts {
         self.spans.iter().map(Span::length).sum()
     }
 
-    /// Returns whether it was paid for or did something.
+    /// Returns whether it was billed or used tools.
     pub fn counts(&self) -> bool {
         self.call.is_some() || !self.tools.is_empty()
     }
 
-    /// Returns whether it has no id of its own and is called by its place in a list instead.
+    /// Returns whether it has no id of its own and is identified by its place in a list instead.
     pub fn is_nameless(&self) -> bool {
         is_nameless(&self.id)
     }
 
-    /// Merges what another source has of the same message. `newer` is whether that source was updated
-    /// later and so decides what became of the message.
+    /// Merges another source's facts about the same message. `newer` is whether that source was
+    /// updated later and therefore decides the fate of the message.
     pub fn join(&mut self, other: &Self, newer: bool) {
-        // A message that was cut off before its text has none, and seems to be injected.
+        // A message that was cut off before its text has none, and looks injected.
         let known = |message: &Self| {
             let typed = message.typed.as_ref().filter(|typed| !typed.is_empty());
             typed.map(|_| message.typed_is_sure)
@@ -119,13 +128,13 @@ impl MessageFacts {
         self.complete(other);
     }
 
-    /// Takes what only another record of the same call has.
+    /// Adds the facts that only another record of the same call has.
     pub fn complete(&mut self, other: &Self) {
         self.at = self.at.min(other.at).or(self.at).or(other.at);
         if self.parent.is_none() {
             self.parent.clone_from(&other.parent);
         }
-        // The model is the one that the tokens were counted for.
+        // The model is the one for which the tokens were counted.
         if self.call.is_none() && other.call.is_some() && other.model.is_some() {
             self.model.clone_from(&other.model);
         }
@@ -134,7 +143,7 @@ impl MessageFacts {
             (None, Some(_)) => self.call.clone_from(&other.call),
             (_, None) => {}
         }
-        // What was paid for is not a copy, whatever it looks like.
+        // A billed message is not a copy, whatever it looks like.
         self.is_copy &= self.call.is_none();
         if self.model.is_none() {
             self.model.clone_from(&other.model);

@@ -1,8 +1,8 @@
-//! What reading a source gives, in terms that hold for every agent.
+//! The facts read from a source, in terms that apply to every agent.
 //!
-//! An agent's reader produces these facts; the archive stores them as they are, and sessions are
-//! assembled from them without knowing which agent wrote the file. They are light: of a message its kind,
-//! time, tokens, tools and where its text is ([`Span`]), never the text itself.
+//! An agent's reader produces these facts; the archive stores them unchanged, and sessions are
+//! assembled from them regardless of the agent that wrote the file. They are light: the kind, time,
+//! tokens, tools and position ([`Span`]) of a message, never its text.
 
 mod call;
 mod message;

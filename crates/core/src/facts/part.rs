@@ -1,4 +1,4 @@
-//! What one source contains of one session.
+//! The facts about one session that one source contains.
 
 use std::sync::Arc;
 
@@ -9,10 +9,12 @@ use super::message::MessageFacts;
 use crate::model::{AgentId, SessionKind, State};
 use crate::project::Project;
 
-/// What one source contains of one session.
+/// The facts about one session that one source contains.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct PartFacts {
+    /// The session it belongs to.
     pub session: SessionRef,
+    /// The kind of the session.
     pub kind: SessionKind,
     /// The session that started this one.
     pub parent: Option<String>,
@@ -24,37 +26,42 @@ pub struct PartFacts {
     pub project: Option<String>,
     /// Other folders that the session worked in.
     pub directories: Vec<String>,
-    /// Recorded times of the session as a whole.
+    /// The recorded start of the session.
     #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
+    /// The recorded time of its last update.
     #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
     /// The time in the name of the file, for a session that records none.
     #[serde(with = "crate::time::stored")]
     pub named_at: Option<Timestamp>,
+    /// The recorded summary of the session.
     pub summary: Option<String>,
+    /// The form in which the source is written.
     pub form: Form,
-    /// Whether the agent would continue the session from this file.
+    /// Whether the agent would resume the session from this file.
     pub is_resumable: bool,
-    /// Whether the file is in a folder that the agent has abandoned for another.
+    /// Whether the file is in a folder that the agent has abandoned for another one.
     pub is_abandoned: bool,
     /// Whether its messages were imported from elsewhere.
     pub is_import: bool,
     /// The ids of the messages that the agent itself would load, in its order.
     pub current: Vec<String>,
+    /// The messages in it.
     pub messages: Vec<MessageFacts>,
-    /// What the source states outright instead of leaving it to be derived.
+    /// Facts that the source records explicitly, so that they need not be derived.
     pub stated: Option<Box<Stated>>,
 }
 
-/// Names the session that a part belongs to.
+/// Identifies the session that a part belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionRef {
     /// An id that is the same wherever the file is copied.
     Id(String),
     /// An id that is unique only within its project.
     InProject { scope: String, name: String },
-    /// The one session in the same folder whose id begins so; without such a one, `otherwise`.
+    /// The only session in the same folder whose id starts with `beginning`, or `otherwise` if
+    /// there is not exactly one.
     StartingWith { beginning: String, otherwise: String },
 }
 
@@ -64,26 +71,29 @@ impl Default for SessionRef {
     }
 }
 
-/// How a source is written.
+/// The form in which a source is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// Lines are only ever appended.
+    /// Lines are only appended.
     #[default]
     Log,
-    /// Written whole each time, so that it can have lost calls.
+    /// It is rewritten as a whole each time, so it may have lost calls.
     Document,
     /// The model's own list of contents: without ids, times or tokens.
     History,
 }
 
-/// What a document of backstory states of its session.
+/// Facts about a session that a document of backstory records explicitly.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Stated {
+    /// The agent of the session.
     pub agent: AgentId,
+    /// Its project.
     pub project: Arc<Project>,
+    /// Its state.
     pub state: State,
-    /// Includes copies, which the document does not contain.
+    /// The number of current messages, including copies, which the document does not contain.
     pub messages_current: usize,
-    /// The task of an agent: not a prompt, but the title of its session.
+    /// The task of an agent, which is not a prompt but serves as the title of its session.
     pub task: Option<String>,
 }

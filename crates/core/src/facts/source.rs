@@ -1,4 +1,4 @@
-//! All that was read of one source.
+//! The facts of one source.
 
 use std::borrow::Cow;
 
@@ -12,62 +12,73 @@ use crate::fault::Faults;
 /// The facts of one source.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct SourceFacts {
+    /// The type of its content.
     pub contents: Contents,
-    /// What it contains of each session.
+    /// The parts of sessions that it contains.
     pub parts: Vec<PartFacts>,
     /// The lines of a prompt log.
     pub prompts: Vec<PromptLine>,
+    /// The problems found while reading it.
     pub faults: Faults,
 }
 
-/// What a source turned out to be.
+/// The type of a source's content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Contents {
+    /// A session.
     Session(SessionFile),
     /// A history that was saved by hand or before a change.
     History,
+    /// A prompt log.
     Prompts,
-    /// It belongs to a session and is not read for itself.
+    /// It belongs to a session and is not read on its own.
     #[default]
     Attachment,
-    /// Nothing of use; what it is instead.
+    /// Nothing usable, with a description of the content.
     Nothing(Cow<'static, str>),
-    /// It is not in a format of the agent at all.
+    /// Its format is not one of the agent's.
     Unrecognized,
+    /// The file could not be read.
     Unreadable,
 }
 
-/// What a file says of its session as a whole.
+/// The state of the session that a file records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFile {
+    /// The recorded time of the last update.
     #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
-    /// Whether there is anything to go back to.
+    /// Whether it contains anything to resume.
     pub is_resumable: bool,
     /// Whether the agent would offer the file for resuming.
     pub is_offered: bool,
 }
 
-/// One line that was typed, as a prompt log has it.
+/// One typed line in a prompt log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptLine {
+    /// The id of its session.
     pub session: String,
-    /// Counts within its session.
+    /// Its number within the session.
     pub number: u64,
+    /// The time it was typed.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
+    /// The typed text.
     pub text: String,
 }
 
-/// A source at a glance: what lists of files need.
+/// The summary of a source for lists of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSummary {
+    /// The type of its content.
     pub contents: Contents,
+    /// The problems found while reading it.
     pub faults: Faults,
 }
 
 impl SourceFacts {
-    /// Returns the facts of a source that contains nothing but `contents`.
+    /// Returns facts with the given contents and nothing else.
     pub fn of(contents: Contents) -> Self {
         Self { contents, ..Self::default() }
     }
@@ -77,7 +88,7 @@ impl SourceFacts {
         matches!(self.contents, Contents::Session(_) | Contents::History)
     }
 
-    /// Returns whether only its name and its neighbours decide which session it belongs to.
+    /// Returns whether its session can only be determined from its name and its neighbours.
     pub fn is_nameless(&self) -> bool {
         self.parts.iter().any(|part| matches!(part.session, SessionRef::StartingWith { .. }))
     }
@@ -87,12 +98,12 @@ impl SourceFacts {
         self.parts.iter().flat_map(|part| &part.messages)
     }
 
-    /// Returns how many token counts in it cannot be right.
+    /// Returns the number of token counts in it that cannot be right.
     pub fn problem_count(&self) -> usize {
         self.messages().filter_map(|message| Some(message.call.as_ref()?.problems().len())).sum()
     }
 
-    /// Returns what lists of files need.
+    /// Returns the summary for lists of files.
     pub fn summary(&self) -> SourceSummary {
         SourceSummary { contents: self.contents.clone(), faults: self.faults.clone() }
     }

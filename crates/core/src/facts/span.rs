@@ -1,11 +1,11 @@
-//! Where the text of a message is.
+//! Records the position of a message's text in its file.
 
 use serde::{Deserialize, Serialize};
 
-/// The place of a record.
+/// The position of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Span {
-    /// These bytes of the file.
+    /// A range of bytes in the file.
     File { offset: u64, length: u64 },
     /// Text that the file does not contain in this form (repaired, or decoded from invalid UTF-8).
     Inline(Box<str>),
@@ -25,12 +25,12 @@ impl Span {
 #[derive(Clone, Copy)]
 pub(crate) struct Base<'a> {
     pub(crate) text: &'a str,
-    /// Its offset in the file, if it is there to the letter.
+    /// Its offset in the file, if the file contains it verbatim.
     pub(crate) offset: Option<u64>,
 }
 
 impl Base<'_> {
-    /// Returns the place of `part`, which must be a slice of this text.
+    /// Returns the position of `part`, which must be a slice of this text.
     pub(crate) fn place(&self, part: &str) -> Span {
         match self.offset {
             Some(offset) => {
