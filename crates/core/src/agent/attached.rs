@@ -1,4 +1,4 @@
-//! The files beside a session's own that belong to it.
+//! Finds the files that belong to a session besides its own.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,9 +7,9 @@ use crate::discover::{Source, SourceKind};
 use crate::facts::SourceSummary;
 use crate::projects::is_hash_folder;
 
-/// Returns the files that belong to a session by their place: subagents, and theirs; long tool outputs,
-/// plans and tasks of all of them. Of several versions of a file the one comes first that the agent would
-/// see.
+/// Returns the files that belong to a session by their paths: those of its subagents and their
+/// subagents, and the long tool outputs, plans and tasks of all of them. Of several versions of a
+/// file, the one that the agent would see comes first.
 pub fn attached<'a>(
     agent: &dyn Agent,
     id: &str,

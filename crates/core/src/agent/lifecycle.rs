@@ -1,4 +1,4 @@
-//! What an agent does with its files later: it deletes them, and it resumes sessions that are there.
+//! Describes what an agent does with existing files: it deletes old ones and resumes sessions.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,21 +18,21 @@ pub trait Lifecycle: Sync {
     /// Decides which files of one project's folder the agent will delete, and by which policy.
     fn cleanup(&self, folder: &CleanupFolder<'_>, env: &Env, now: Timestamp) -> Cleanup;
 
-    /// Returns the settings that make the agent sync the archive by itself; `root` is the agent's
+    /// Returns the settings that make the agent sync the archive by itself. `root` is the agent's
     /// own folder.
     fn sync_hook(&self, _root: &Path, _env: &Env) -> Option<SyncHook> {
         None
     }
 
-    /// Returns the agent's folder that new sessions go to.
+    /// Returns the agent's folder for new sessions.
     fn usual_root(&self, env: &Env) -> Option<PathBuf>;
 
-    /// Returns the folders in which the agent keeps one folder per project: in the usual places, and
-    /// below `roots`.
+    /// Returns the folders in which the agent keeps one folder per project: the usual ones, and
+    /// those below `roots`.
     fn project_parents(&self, env: &Env, roots: &[PathBuf]) -> Vec<PathBuf>;
 
-    /// Decides which files to write so that the agent lists the session and resumes it. `files` is all
-    /// that is known, whatever became of it.
+    /// Plans the files to write so that the agent lists and resumes the session. `files` are all
+    /// known files, whatever their state.
     fn plan_restore(
         &self,
         session: &SessionFacts,
@@ -40,39 +40,44 @@ pub trait Lifecycle: Sync {
         target: &RestoreTarget<'_>,
     ) -> Result<RestorePlan, Refusal>;
 
-    /// Adds the project to the agent's own list, where the plan asks for it. Returns the list's file.
+    /// Adds the project to the agent's own list if the plan requires it. Returns the path of that
+    /// list.
     fn register(&self, plan: &RestorePlan) -> Option<(PathBuf, io::Result<()>)>;
 
     /// Returns the file that [`Self::register`] would change.
     fn registry(&self, plan: &RestorePlan) -> Option<PathBuf>;
 
-    /// Returns the line that makes a restored session as new as `now`; none where its file does not
-    /// take one.
+    /// Returns the line that updates a restored session to `now`, or `None` if its file does not
+    /// accept one.
     fn fresh_line(&self, session: &SessionFacts, source: &Source, now: Timestamp)
     -> Option<String>;
 
-    /// Returns how to continue a session that is in place.
+    /// Returns the command that continues a session whose files are in place.
     fn resume(&self, id: &str, plan: &RestorePlan, env: &Env) -> Result<ResumeCommand, String>;
 
-    /// Returns what to do about a restored session that the agent would delete again.
+    /// Returns advice for a restored session that the agent would delete again.
     fn advice(&self, why: &DeletionReason) -> String;
 }
 
 /// One project's folder, and the session files in it.
 #[derive(Debug, Clone)]
 pub struct CleanupFolder<'a> {
+    /// The agent's folder for the project.
     pub folder: &'a Path,
+    /// The path of the project, if it is known.
     pub project: Option<&'a Path>,
+    /// The session files in the folder.
     pub files: Vec<CleanupFile<'a>>,
 }
 
-/// A file as a clean-up sees it.
+/// A file as seen by the agent's clean-up.
 #[derive(Debug, Clone)]
 pub struct CleanupFile<'a> {
+    /// The path of the file.
     pub path: &'a Path,
-    /// None where it contains no session.
+    /// None if it does not contain a session.
     pub session: Option<&'a SessionFile>,
-    /// Its session counts as updated just now.
+    /// Whether its session counts as updated just now.
     pub is_fresh: bool,
 }
 
@@ -87,91 +92,101 @@ impl<'a> CleanupFile<'a> {
     }
 }
 
-/// What a clean-up will do to a folder.
+/// The effect of a clean-up on a folder.
 #[derive(Debug, Clone, Default)]
 pub struct Cleanup {
+    /// The settings that apply.
     pub policy: Policy,
-    /// The soonest first.
+    /// The files that will be deleted, the soonest first.
     pub deletions: Vec<Deletion>,
 }
 
-/// How long an agent keeps the sessions of a project.
+/// The rules by which an agent keeps the sessions of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Whether anything will be deleted.
     pub is_active: bool,
+    /// Whether the settings enable the clean-up.
     pub is_enabled: bool,
+    /// The age at which sessions are deleted, as written in the settings.
     pub max_age: Option<String>,
+    /// The number of sessions to keep.
     pub max_count: Option<i64>,
+    /// The shortest time for which sessions are kept, as written in the settings.
     pub min_retention: String,
     /// The settings file that decided; none for the agent's own defaults.
     pub decided_by: Option<String>,
-    /// Why the agent deletes nothing although it is enabled.
+    /// The reason why the agent deletes nothing although the clean-up is enabled.
     pub invalid: Option<String>,
-    /// The settings files that were read, the weakest first.
+    /// The settings files that were read, in ascending order of precedence.
     pub settings: Vec<PathBuf>,
-    /// Settings files that could not be used, and why.
+    /// Settings files that could not be used, each with the reason.
     pub unusable: Vec<(String, String)>,
-    /// Whether they make the agent sync the archive at the end of a session.
+    /// Whether the settings make the agent sync the archive at the end of a session.
     pub has_hook: bool,
 }
 
 /// One file that will be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deletion {
+    /// The file.
     pub path: PathBuf,
-    /// At the first start of the agent in that project after this moment; none for the next start.
+    /// The moment after which the next start of the agent in that project deletes it; none for the
+    /// next start.
     pub at: Option<Timestamp>,
+    /// The reason.
     pub why: DeletionReason,
-    /// Set when it is deleted before its time, because of another file.
+    /// Set if it is deleted before its time because of another file.
     pub early: Option<Early>,
 }
 
-/// Why a file will be deleted.
+/// The reason why a file will be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeletionReason {
     /// It is too old.
     Age,
-    /// There are too many newer ones.
+    /// There are too many newer files.
     Count,
-    /// There is nothing to resume in it.
+    /// It contains nothing to resume.
     Empty,
-    /// Another file is deleted that shares its id.
+    /// Another file with the same id is deleted.
     SharesId(PathBuf),
 }
 
-/// When a file would have been deleted by itself; none for never.
+/// The time at which a file would have been deleted by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Early {
+    /// The time; none if it would have been kept.
     pub instead_of: Option<Timestamp>,
 }
 
 /// Settings that make an agent sync the archive by itself.
 #[derive(Debug, Clone)]
 pub struct SyncHook {
+    /// The settings file.
     pub file: PathBuf,
     /// JSON to add to the file.
     pub settings: &'static str,
 }
 
-/// Where to restore to.
+/// The target of a restore.
 #[derive(Debug, Clone)]
 pub struct RestoreTarget<'a> {
-    /// This machine; sessions of others go to the usual place.
+    /// This machine. Sessions of other machines are restored to the usual place.
     pub machine: &'a str,
-    /// The agent's folder that is usual here.
+    /// The agent's usual folder on this machine.
     pub root: Option<PathBuf>,
-    /// The folders of projects on this machine, and folders that contain such folders. A session that
-    /// was recorded anywhere else is treated like another machine's.
+    /// The project folders on this machine, and the folders that contain them. A session that was
+    /// recorded anywhere else is treated like one of another machine.
     pub places: BTreeSet<PathBuf>,
-    /// Another folder of the project than the recorded one.
+    /// A project folder to use instead of the recorded one.
     pub project: Option<String>,
-    /// What is known of projects.
+    /// The known projects.
     pub projects: &'a Projects,
 }
 
 impl RestoreTarget<'_> {
-    /// Returns whether the agent keeps a project in this folder.
+    /// Returns whether this folder is one of a project on this machine.
     pub fn has(&self, folder: &Path) -> bool {
         let Ok(folder) = resolve(folder) else { return false };
         let is_it = |place: PathBuf| place == folder || folder.parent() == Some(&place);
@@ -179,37 +194,44 @@ impl RestoreTarget<'_> {
     }
 }
 
-/// The files that bring a session back.
+/// The files that restore a session.
 #[derive(Debug)]
 pub struct RestorePlan {
     /// The agent's folder for the project.
     pub folder: PathBuf,
-    /// The folder that contains it and all others; none where it is alone.
+    /// The folder that contains it and those of all other projects; none if it is on its own.
     pub root: Option<PathBuf>,
     /// The project, if it is known.
     pub project: Option<String>,
-    /// Markers of whose folder it is, then the session itself, then what belongs to it.
+    /// Markers that identify the folder's project, then the session itself, then attached files.
     pub files: Vec<PlannedFile>,
-    /// The name under which the project goes into the agent's list, if it has to.
+    /// The name under which to add the project to the agent's list, if it must be added.
     pub listed_as: Option<String>,
+    /// The files that are not written.
     pub left: Vec<LeftFile>,
 }
 
 /// A file to write.
 #[derive(Debug)]
 pub struct PlannedFile {
+    /// The path to write.
     pub path: PathBuf,
+    /// The content to write.
     pub content: Content,
+    /// Its role in the session.
     pub role: FileRole,
 }
 
+/// The content of a file to write.
 #[derive(Debug)]
 pub enum Content {
+    /// The archived bytes of a source.
     Source(Source),
+    /// New text.
     Text(String),
 }
 
-/// What a file is to the session that is restored.
+/// The role of a file in a restored session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileRole {
     /// The file that the agent loads.
@@ -218,13 +240,14 @@ pub enum FileRole {
     Part,
     /// A file that belongs to the session.
     Attachment(SourceKind),
-    /// The note of whose folder it is.
+    /// The marker that identifies the folder's project.
     Marker,
     /// The agent's list of projects.
     Registry,
 }
 
 impl FileRole {
+    /// Returns the name for output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -236,27 +259,30 @@ impl FileRole {
     }
 }
 
-/// A file that is not written.
+/// A file that is not restored.
 #[derive(Debug)]
 pub struct LeftFile {
+    /// The file.
     pub source: Source,
+    /// The reason.
     pub why: LeftReason,
 }
 
-/// Why a file is not written.
+/// The reason why a file is not restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeftReason {
-    /// There is nothing in it.
+    /// It is empty.
     Stub,
-    /// All of it is in a file that is written.
+    /// A file that is restored contains all of it.
     Copy,
-    /// The agent would take it for corrupt.
+    /// The agent would consider it corrupt.
     Corrupt,
-    /// A newer version of it is written.
+    /// A newer version of it is restored.
     Version,
 }
 
 impl LeftReason {
+    /// Returns the name for output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stub => "stub",
@@ -266,17 +292,19 @@ impl LeftReason {
         }
     }
 
-    /// Returns whether messages are left behind with it.
+    /// Returns whether leaving it out loses messages.
     pub fn loses_messages(self) -> bool {
         matches!(self, Self::Corrupt | Self::Version)
     }
 }
 
-/// Why there is nothing to restore.
+/// The reason why a session cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
+    /// Only lines in a prompt log are left of the session.
     #[error("all that is left of it is what was typed, in a prompt log")]
     LogOnly,
+    /// The session is a subagent's, which is restored with its parent.
     #[error("it is a subagent's, which comes back with its parent `{0}`")]
     Subagent(String),
     #[error("the agent finds nothing to resume in it, and would delete it again")]
@@ -291,13 +319,15 @@ pub enum Refusal {
     Registry(#[source] io::Error),
 }
 
-/// How to continue a session.
+/// The command that continues a session.
 #[derive(Debug, Clone)]
 pub struct ResumeCommand {
+    /// The program to run.
     pub program: &'static str,
+    /// Its arguments.
     pub arguments: Vec<String>,
-    /// Variables that the agent needs to find the session.
+    /// Environment variables that the agent needs to find the session.
     pub variables: Vec<(&'static str, PathBuf)>,
-    /// How to install the program.
+    /// The command that installs the program.
     pub install: &'static str,
 }

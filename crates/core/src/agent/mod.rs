@@ -1,8 +1,8 @@
-//! The agents whose sessions can be read, one folder per agent.
+//! Reads the sessions of coding agents, with one folder per agent.
 //!
-//! An agent finds its files, scans them into [`facts`](crate::facts), and reads the text of messages
-//! again from where the scan found them. Everything else works on facts: nothing outside this
-//! module names an agent.
+//! An agent finds its files, scans them into [`facts`](crate::facts), and later reads the text of
+//! messages from the positions that the scan recorded. Everything else works on facts: nothing
+//! outside this module names an agent.
 
 mod attached;
 pub mod backstory;
@@ -33,7 +33,7 @@ pub trait Agent: Sync + Debug {
     /// Returns the name that the archive and the command line use, such as `gemini`.
     fn id(&self) -> AgentId;
 
-    /// Returns the name that people know it by, such as `Gemini CLI`.
+    /// Returns the name that people use, such as `Gemini CLI`.
     fn name(&self) -> &'static str;
 
     /// Returns a number that changes when stored facts must be read again.
@@ -45,12 +45,12 @@ pub trait Agent: Sync + Debug {
     /// Finds its files at or below a path that the user named.
     fn discover_at(&self, path: &Path) -> Discovery;
 
-    /// Scans a source from its beginning. An error means that the file could not be read; whatever
-    /// is wrong with its content is a fault among the facts.
+    /// Scans a source from its beginning. An error means that the file could not be read; problems
+    /// of its content are faults among the facts.
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan>;
 
-    /// Scans a source that has only grown from where an earlier scan ended; none when it must be
-    /// read from its beginning.
+    /// Scans a source that has only grown from the end of an earlier scan. Returns `None` if it
+    /// must be read from its beginning.
     fn resume(
         &self,
         _source: &Source,
@@ -61,13 +61,13 @@ pub trait Agent: Sync + Debug {
         None
     }
 
-    /// Adds to a message what one of its records says; called for each record in order.
+    /// Adds the content of one record to a message. Called for each of its records, in order.
     fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str);
 
-    /// Completes messages with what only their session reveals.
+    /// Completes messages with information from the whole session.
     fn complete(&self, _session: &SessionFacts, _messages: &mut [Message]) {}
 
-    /// Adds the full text of tool outputs that are kept in files of their own.
+    /// Adds the full text of tool outputs that are stored in separate files.
     fn follow_outputs(
         &self,
         _session: &SessionFacts,
@@ -76,23 +76,23 @@ pub trait Agent: Sync + Debug {
     ) {
     }
 
-    /// Returns the session that a file belongs to by its place, where its content does not name it.
+    /// Returns the session that a file belongs to by its path, if its content does not name it.
     fn owner<'a>(&self, _source: &'a Source) -> Option<&'a str> {
         None
     }
 
-    /// Gives parts of a group sessions of their own by rules that only this agent has.
+    /// Splits parts of a group off as sessions of their own, by rules specific to this agent.
     fn refine(&self, _group: &str, _parts: &mut [Part<'_>]) {}
 
     /// Learns which projects the agent's folders belong to.
     fn learn_folder(&self, _folder: &Path, _projects: &mut Projects) {}
 
-    /// Returns the agent's own form of a session, where another installation of it can import one.
+    /// Returns the agent's own session format, if another installation of it can import one.
     fn native_format(&self) -> Option<&dyn NativeFormat> {
         None
     }
 
-    /// Returns what the agent does with its files later; none if it leaves them alone.
+    /// Returns the agent's handling of existing files, or `None` if it leaves them alone.
     fn lifecycle(&self) -> Option<&dyn Lifecycle> {
         None
     }
@@ -103,29 +103,30 @@ pub trait Agent: Sync + Debug {
     }
 }
 
-/// How much of a source is wanted.
+/// The amount of detail to read from a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// All facts.
     Full,
-    /// The calls that were made, and the faults.
+    /// Only the calls, and the faults.
     Calls,
 }
 
-/// What a scan gives.
+/// The result of a scan.
 #[derive(Debug)]
 pub struct Scan {
+    /// The facts of the source.
     pub facts: SourceFacts,
-    /// What it takes to continue when the source has grown.
+    /// The state needed to continue when the source has grown.
     pub resume: Option<Resume>,
 }
 
-/// The end of a scan.
+/// The state at the end of a scan.
 #[derive(Debug)]
 pub struct Resume {
-    /// The end of the last whole record.
+    /// The end of the last complete record.
     pub offset: u64,
-    /// What the agent must remember beyond the facts.
+    /// The data that the agent needs beyond the facts.
     pub state: Vec<u8>,
 }
 

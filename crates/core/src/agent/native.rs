@@ -1,4 +1,5 @@
-//! A session in its agent's own form, such as another installation of the agent can import.
+//! Writes a session in its agent's own format, so that another installation of the agent can import
+//! it.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -8,9 +9,9 @@ use crate::fault::Faults;
 use crate::read::bytes::ReadSeek;
 use crate::redact::Redactor;
 
-/// An agent's own form of a session.
+/// An agent's own session format.
 pub trait NativeFormat: Sync {
-    /// Loads a session file as the agent does; `path` is where it is.
+    /// Loads a session file as the agent does. `path` is its location.
     fn load<'a>(
         &self,
         path: &Path,
@@ -18,24 +19,26 @@ pub trait NativeFormat: Sync {
     ) -> Result<Box<dyn NativeSession + 'a>, NativeError>;
 }
 
-/// A session that can be written in its agent's own form.
+/// A session that can be written in its agent's own format.
 pub trait NativeSession {
-    /// Writes it, without secrets if there is a redactor.
+    /// Writes the session, without secrets if a redactor is given.
     fn write(&mut self, redactor: Option<&mut Redactor<'_>>, out: &mut dyn Write)
     -> io::Result<()>;
 
-    /// Returns what was wrong with the file.
+    /// Returns the problems of the file.
     fn faults(&self) -> &Faults;
 
-    /// Returns how many messages there are.
+    /// Returns the number of messages.
     fn message_count(&self) -> usize;
 }
 
-/// Why a file has no form of its agent's own.
+/// The reason why a file cannot be written in its agent's own format.
 #[derive(Debug, thiserror::Error)]
 pub enum NativeError {
+    /// The file could not be read.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// The file is a document of backstory.
     #[error("it is a document of backstory")]
     Ours,
     #[error("the file is: {0}")]

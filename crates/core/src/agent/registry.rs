@@ -1,4 +1,4 @@
-//! The agents that a program can read.
+//! Lists the agents whose files can be read.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ impl Default for Agents {
 }
 
 impl Agents {
-    /// Returns a list of other agents than those of this library.
+    /// Returns a list of agents other than those of this library.
     pub const fn of(agents: &'static [&'static dyn Agent]) -> Self {
         Self(agents)
     }
@@ -32,12 +32,12 @@ impl Agents {
         self.0.iter().copied()
     }
 
-    /// Returns the agent of a name; none for one that this program cannot read.
+    /// Returns the agent with an id, or `None` if this program cannot read it.
     pub fn get(self, id: &AgentId) -> Option<&'static dyn Agent> {
         self.iter().find(|agent| agent.id() == *id)
     }
 
-    /// Gives parts of a group sessions of their own, by the rules of their agent.
+    /// Splits parts of a group off as sessions of their own, by the rules of their agent.
     pub fn refine(self, group: &str, parts: &mut [Part<'_>]) {
         let agent = parts.first().and_then(|part| self.get(&part.source.agent));
         if let Some(agent) = agent {
@@ -65,7 +65,7 @@ impl Agents {
         all
     }
 
-    /// Finds files in the given places, or, without any, in the usual ones and in `roots`.
+    /// Finds files in the given places, or, if there are none, in the usual ones and in `roots`.
     pub fn discover_in(self, env: &Env, given: &[PathBuf], roots: &[PathBuf]) -> Discovery {
         let mut all = Discovery::default();
         if given.is_empty() {
@@ -88,7 +88,7 @@ impl Agents {
         all
     }
 
-    /// Returns the revisions of all agents, by which stored facts are known to be outdated.
+    /// Returns the revisions of all agents, which determine whether stored facts are outdated.
     pub fn revisions(self) -> String {
         let revision = |agent: &dyn Agent| format!("{}={}", agent.id(), agent.revision());
         self.iter().map(revision).collect::<Vec<_>>().join(",")

@@ -1,7 +1,8 @@
-//! Our own documents (`backstory.session/1`), read back: what `export` wrote as `json` or `jsonl`.
+//! Reads backstory's own documents (`backstory.session/1`), as `export` writes them with `json` or
+//! `jsonl`.
 //!
-//! They state outright what is derived from an agent's files: kinds, fates, which messages are
-//! current, whose session it is. So nothing is derived again.
+//! They record explicitly what is otherwise derived from an agent's files: kinds, fates, the
+//! current messages and the agent. Nothing is derived again.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -26,16 +27,16 @@ use crate::project::{Project, Proof};
 use crate::read::{decode, json};
 use crate::tools::{self, tool_name};
 
-/// What every such document begins with, white space aside.
+/// The beginning of every such document, ignoring white space.
 const BEGINNING: &[u8] = b"{\"schema\":\"backstory.session/1\"";
 
-/// Returns whether a file that begins with `head` is one of ours.
+/// Returns whether a file that begins with `head` is one of these documents.
 pub(crate) fn is_ours(head: &[u8]) -> bool {
     let mut visible = head.iter().filter(|byte| !byte.is_ascii_whitespace());
     BEGINNING.iter().all(|byte| visible.next() == Some(byte))
 }
 
-/// Reads a file of ours: one document, or lines of which each `schema` begins a session.
+/// Reads such a file: one document, or lines in which each `schema` begins a session.
 pub(crate) fn scan(input: &mut (impl Read + Seek)) -> io::Result<SourceFacts> {
     input.seek(SeekFrom::Start(0))?;
     let mut bytes = Vec::new();
@@ -56,7 +57,7 @@ pub(crate) fn scan(input: &mut (impl Read + Seek)) -> io::Result<SourceFacts> {
 struct Reader<'a> {
     base: Base<'a>,
     parts: Vec<PartFacts>,
-    /// Every file it was made of was a whole document, as far as its name tells.
+    /// Whether every file it was made from was a rewritten document, judging by its name.
     documents: bool,
     faults: Faults,
 }
@@ -136,7 +137,7 @@ impl Reader<'_> {
 
 #[derive(Deserialize)]
 struct Head {
-    /// Messages have none.
+    /// Messages do not have this field.
     #[serde(rename = "schema")]
     _schema: String,
     id: String,
@@ -198,7 +199,7 @@ impl Head {
     }
 }
 
-/// A message as documents have it.
+/// A message as written in documents.
 #[derive(Deserialize)]
 struct Row {
     id: String,
@@ -327,7 +328,7 @@ impl Row {
     }
 }
 
-/// Fills a message with what a document says of it. False when `text` is none of ours.
+/// Fills a message from a document. Returns false if `text` is not one of its messages.
 pub(crate) fn fill(message: &mut Message, text: &str) -> bool {
     let Ok(row) = serde_json::from_str::<Row>(text) else { return false };
     message.text = row.text;
@@ -339,7 +340,7 @@ pub(crate) fn fill(message: &mut Message, text: &str) -> bool {
         mime: a.mime,
         bytes: a.bytes,
         name: a.name,
-        // What it held is not exported.
+        // The content of attachments is not exported.
         raw: None,
     };
     message.attachments = row.attachments.into_iter().map(attachment).collect();
@@ -354,7 +355,7 @@ const FATES: [Fate; 4] = [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Fai
 const STATUSES: [ToolStatus; 4] =
     [ToolStatus::Success, ToolStatus::Error, ToolStatus::Cancelled, ToolStatus::Unfinished];
 
-/// The one that is called so.
+/// Returns the value with a name.
 fn named<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str, wanted: &str) -> Option<T> {
     all.iter().copied().find(|one| name(*one) == wanted)
 }
