@@ -1,4 +1,4 @@
-//! What a session is called: one id, the same wherever its files are copied.
+//! Determines the id of a session, which is the same wherever its files are copied.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::facts::SessionRef;
 use crate::id::is_uuid;
 use crate::model::SessionKind;
 
-/// Whose part a file, or a piece of one, is.
+/// The session that a file, or a part of one, belongs to.
 pub(crate) struct Identity {
     pub(crate) session: SessionRef,
     pub(crate) kind: SessionKind,
@@ -21,7 +21,7 @@ impl Identity {
         Self { session, kind: SessionKind::Main, parent: None }
     }
 
-    /// A subagent that shares its parent's id.
+    /// Returns the identity of a subagent that shares its parent's id.
     fn child_of(parent: &str, stem: &str) -> Self {
         let id = format!("{parent}/{stem}");
         Self::subagent(id, parent.to_owned())
@@ -37,7 +37,7 @@ impl Identity {
     }
 }
 
-/// Names what a segment of a source is; `several` is its number in a file with more than one session.
+/// Identifies a segment of a source; `several` is its number in a file with more than one session.
 pub(crate) fn of(source: &Source, segment: &Segment, several: Option<usize>) -> Identity {
     let stem = source.stem();
     let inside = source.path.parent().and_then(|folder| folder.file_name());
@@ -60,7 +60,7 @@ pub(crate) fn of(source: &Source, segment: &Segment, several: Option<usize>) -> 
             if segment.session_id.is_some() {
                 return Identity::main(SessionRef::InProject { scope: session, name });
             }
-            // A log that lost its header still has the beginning of the id in its name.
+            // A log without its header still has the beginning of the id in its name.
             let file_name = source.path.file_name().unwrap_or_default().to_string_lossy();
             Identity::main(match short_id(&file_name) {
                 Some(beginning) => {
@@ -73,7 +73,7 @@ pub(crate) fn of(source: &Source, segment: &Segment, several: Option<usize>) -> 
     }
 }
 
-/// Names what a history is: a session if its file is called like one, else something that repeats one.
+/// Identifies a history: a session if its file is named like one, otherwise a copy of one.
 pub(crate) fn of_history(source: &Source) -> Identity {
     let stem = source.stem();
     let name = match source.kind {
@@ -87,14 +87,14 @@ pub(crate) fn of_history(source: &Source) -> Identity {
     Identity { session, kind: SessionKind::Checkpoint, parent: None }
 }
 
-/// The time that the name of a session file or a restore point holds: `2026-03-01T10-00`, with seconds
-/// and milliseconds or without. Gemini CLI writes it in UTC.
+/// Returns the time in the name of a session file or a restore point: `2026-03-01T10-00`,
+/// optionally with seconds and milliseconds. Gemini CLI writes it in UTC.
 pub(crate) fn time_in_name(name: &str) -> Option<Timestamp> {
     let start =
         name.as_bytes().windows(11).position(|w| w[4] == b'-' && w[7] == b'-' && w[10] == b'T')?;
     let (date, time) = name.get(start..)?.split_once('T')?;
     let mut parts = time.split(['-', '_', '.']).map(|part| part.strip_suffix('Z').unwrap_or(part));
-    // What follows may be the id of the session: a number of another length.
+    // A number of another length may be the id of the session.
     let mut number = |digits: usize| {
         let is_number =
             |part: &&str| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit());
@@ -107,7 +107,7 @@ pub(crate) fn time_in_name(name: &str) -> Option<Timestamp> {
     format!("{date}T{hour}:{minute}:{second}.{millisecond}Z").parse().ok()
 }
 
-/// Tags are percent-encoded since 0.1.22.
+/// Decodes a tag, which is percent-encoded since 0.1.22.
 fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

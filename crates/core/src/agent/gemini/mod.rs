@@ -1,4 +1,4 @@
-//! Gemini CLI: what it writes, and what its own loader makes of it.
+//! Reads the sessions of Gemini CLI as its own loader does, and everything else in its files.
 
 mod format;
 mod identity;

@@ -1,7 +1,8 @@
-//! Gemini CLI's own form: the document `/export-session` writes and `--session-file` reads.
+//! Writes Gemini CLI's own format: the document that `/export-session` writes and `--session-file`
+//! reads.
 //!
-//! The metadata and messages are exactly those its loader holds. Messages are copied byte for byte
-//! from the source, so a session of any size goes through without being held in memory.
+//! The metadata and messages are exactly those of its loader. Messages are copied byte for byte
+//! from the source, so a session of any size is written without being loaded into memory.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -15,10 +16,12 @@ use crate::read::bytes::ReadSeek;
 use crate::read::json::{Raw, is_truthy};
 use crate::redact::Redactor;
 
-/// What to put where a file that the loader refuses does not say.
+/// The values to use if a file that the loader rejects does not contain them.
 #[derive(Debug, Default)]
 pub struct Fallback {
+    /// The id of the session.
     pub session_id: String,
+    /// The hash of its project.
     pub project_hash: Option<String>,
 }
 
@@ -66,7 +69,7 @@ impl NativeSession for Session<'_> {
 }
 
 impl Fallback {
-    /// Returns what the place of a file says.
+    /// Derives the values from the path of a file.
     fn of(path: &Path) -> Self {
         let found = paths::discover_at(path);
         let folder = found.sources.first().and_then(|source| source.folder());
@@ -91,7 +94,7 @@ const KEYS: [&str; 8] = [
 
 const TIMES: [&str; 2] = ["startTime", "lastUpdated"];
 
-/// Writes what was loaded from `source`.
+/// Writes the session that was loaded from `source`.
 pub fn write_native(
     loaded: &Loaded,
     fallback: &Fallback,
@@ -101,7 +104,7 @@ pub fn write_native(
     write_redacted(loaded, fallback, source, None, out)
 }
 
-/// Writes what was loaded, without secrets: then one message at a time is in memory.
+/// Writes the session. If secrets are removed, one message at a time is in memory.
 fn write_redacted(
     loaded: &Loaded,
     fallback: &Fallback,
@@ -135,7 +138,8 @@ fn write_redacted(
     object.out.write_all(b"\n}\n")
 }
 
-/// Keys and values. A log gives the keys the loader names; a document goes through as it is.
+/// Returns keys and values. A log yields the keys that the loader names; a document is copied
+/// unchanged.
 fn metadata(loaded: &Loaded, fallback: &Fallback) -> io::Result<Vec<(String, String)>> {
     let mut out = Vec::new();
     let is_log = loaded.form == Form::Log;
@@ -146,7 +150,7 @@ fn metadata(loaded: &Loaded, fallback: &Fallback) -> io::Result<Vec<(String, Str
     };
     for key in keys {
         let value = match loaded.fields.get(key) {
-            // An empty time is none to the loader, which then puts the moment of loading.
+            // The loader treats an empty time as missing and uses the time of loading.
             Some(value) if is_log && TIMES.contains(&key) && !is_truthy(Raw::of(value)) => continue,
             Some(value) => value.get().to_owned(),
             None if loaded.accepted => continue,

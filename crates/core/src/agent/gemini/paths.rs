@@ -1,4 +1,4 @@
-//! Where Gemini CLI keeps its files, and what each of them is by its place.
+//! Finds Gemini CLI's files and determines the kind of each from its path.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -14,13 +14,13 @@ use crate::env::Env;
 use crate::metadata;
 use crate::model::AgentId;
 
-/// How deep to look below a folder that the user named for what Gemini CLI left there.
+/// The depth to which a folder named by the user is searched for Gemini CLI's files.
 const DEPTH: usize = 6;
 
-/// How deep to look below the folder of a project: plans may be in folders of any depth.
+/// The depth to which a project's folder is searched; plans may be in deeply nested folders.
 const PROJECT_DEPTH: usize = 32;
 
-/// Looks in all the places where Gemini CLI may have left sessions.
+/// Searches all places where Gemini CLI may have stored sessions.
 pub(super) fn discover(env: &Env) -> Discovery {
     let mut found = Discovery::default();
     for Place { path, why, is_tmp } in places(env) {
@@ -36,7 +36,7 @@ pub(super) fn discover(env: &Env) -> Discovery {
     found
 }
 
-/// Takes a path that the user named: a file, or any folder from a home to a `chats` folder.
+/// Searches a path that the user named: a file, or any folder from a home to a `chats` folder.
 pub(super) fn discover_at(path: &Path) -> Discovery {
     let mut found = Discovery::default();
     let why = "given".to_owned();
@@ -50,7 +50,7 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
     found
 }
 
-/// The agent's folder that new sessions go to.
+/// Returns the agent's folder for new sessions.
 pub(super) fn usual_root(env: &Env) -> Option<PathBuf> {
     let Place { path, is_tmp, .. } = places(env).into_iter().next()?;
     if is_tmp { path.parent().map(Path::to_owned) } else { Some(path) }
@@ -65,11 +65,11 @@ pub(super) fn project_parents(env: &Env) -> Vec<PathBuf> {
 struct Place {
     path: PathBuf,
     why: String,
-    /// The place is the `tmp` folder itself, not the folder that holds it.
+    /// Whether the place is the `tmp` folder itself, not the folder that contains it.
     is_tmp: bool,
 }
 
-/// The first rule that applies names the places.
+/// Returns the places of the first rule that applies.
 fn places(env: &Env) -> Vec<Place> {
     let place = |path: PathBuf, why: &str| Place { path, why: why.to_owned(), is_tmp: false };
     if let Some(tmp) = env.var("GEMINI_SESSIONS_DIR") {
@@ -79,7 +79,8 @@ fn places(env: &Env) -> Vec<Place> {
         return vec![place(root.into(), "GEMINI_DIR")];
     }
     if let Some(home) = env.var("GEMINI_CLI_HOME") {
-        // Gemini CLI takes it as the home folder; an older reading takes it as the folder itself.
+        // Gemini CLI treats it as the home folder; an older interpretation treats it as the folder
+        // itself.
         let home = PathBuf::from(home);
         let inside = home.join(".gemini");
         if !inside.is_dir() && home.join("tmp").is_dir() {
@@ -94,7 +95,7 @@ fn places(env: &Env) -> Vec<Place> {
     ]
 }
 
-/// A `.gemini` folder; `linked` when a link led there.
+/// Searches a `.gemini` folder; `linked` if a link led there.
 fn root(path: &Path, linked: bool, found: &mut Discovery) {
     found.roots.push(path.to_owned());
     let tmp = path.join("tmp");
@@ -110,13 +111,13 @@ fn root(path: &Path, linked: bool, found: &mut Discovery) {
     }
 }
 
-/// Looks for files below some folders, and nowhere else: a link that leads out of them is not followed.
+/// Searches for files below some folders only; a link that leads out of them is not followed.
 struct Finder<'a> {
     agent: AgentId,
     found: &'a mut Discovery,
-    /// The folders, without links.
+    /// The folders, with links resolved.
     bounds: Vec<PathBuf>,
-    /// Where links have led.
+    /// The targets of links that were followed.
     followed: HashSet<PathBuf>,
 }
 
@@ -126,13 +127,14 @@ struct Entry {
     is_dir: bool,
     /// Whether a link led there.
     linked: bool,
-    /// What the system lists it as.
+    /// The folder's entry for it.
     listed: DirEntry,
 }
 
 impl Entry {
-    /// Looks at the file. One that no link led to is found in its open folder, which is faster than by its
-    /// path. Windows would return what the folder knows of it, which may be out of date.
+    /// Returns the metadata of the file. Unless a link led to it, it is looked up in its open
+    /// folder, which is faster than by its path. Windows would return the folder's copy of the
+    /// metadata, which may be outdated.
     fn metadata(&self) -> io::Result<Metadata> {
         let by_path = self.linked || cfg!(windows);
         if by_path { fs::metadata(&self.path) } else { self.listed.metadata() }
@@ -140,19 +142,19 @@ impl Entry {
 }
 
 impl<'a> Finder<'a> {
-    /// Looks below `roots`. They may be links themselves: people move `~/.gemini`, or `tmp` in it, to
-    /// another disk.
+    /// Searches below `roots`. They may be links themselves, because people move `~/.gemini`, or
+    /// `tmp` in it, to another disk.
     fn new(found: &'a mut Discovery, roots: &[&Path]) -> Self {
         let bounds = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
         Self { agent: Gemini.id(), found, bounds, followed: HashSet::new() }
     }
 
-    /// A `tmp` folder: one folder a project, and a few that are none.
+    /// Searches a `tmp` folder: one folder per project, and a few others.
     fn projects(&mut self, tmp: &Path, linked: bool) {
         for Entry { path, is_dir, linked, .. } in self.entries(tmp, linked) {
             match path.file_name().and_then(OsStr::to_str) {
                 _ if !is_dir => {}
-                // A project may be called like that too.
+                // A project may have that name as well.
                 Some("bin") if !is_project(&path) => {
                     self.skip(path, "programs Gemini CLI downloaded");
                 }
@@ -164,18 +166,18 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A project's folder.
+    /// Searches a project's folder.
     fn project(&mut self, folder: &Path, linked: bool) {
         self.walk(folder, PROJECT_DEPTH, linked, &folder.into(), Path::new(""));
     }
 
-    /// A `chats` folder alone.
+    /// Searches a `chats` folder alone.
     fn chats(&mut self, path: &Path, linked: bool) {
         let folder = path.parent().unwrap_or(path);
         self.walk(path, PROJECT_DEPTH, linked, &folder.into(), Path::new("chats"));
     }
 
-    /// Takes the files in `path`, which is called `below` in the folder of its project.
+    /// Adds the files in `path`, which is called `below` in the folder of its project.
     fn walk(&mut self, path: &Path, depth: usize, linked: bool, folder: &Arc<Path>, below: &Path) {
         for entry in self.entries(path, linked) {
             let below = below.join(entry.path.file_name().unwrap_or_default());
@@ -196,7 +198,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A folder that the user named, or one in it: what is in it tells what it is.
+    /// Searches a folder that the user named, or one in it; its contents determine what it is.
     fn anything(&mut self, path: &Path, depth: usize, linked: bool) {
         let has = |name: &str| path.join(name).is_dir();
         if has(".gemini") || has(".cache/.gemini") {
@@ -222,7 +224,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// A file by itself: its place tells what it is, if it stands where Gemini CLI would put it.
+    /// Adds a single file; its path determines its kind if Gemini CLI would have put it there.
     fn file(&mut self, path: &Path, linked: bool) {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let folder = absolute.ancestors().skip(1).find(|folder| {
@@ -275,7 +277,7 @@ impl<'a> Finder<'a> {
         self.found.problems.push(Problem { path: path.to_owned(), what: error.to_string() });
     }
 
-    /// Lists a folder, to which a link led if `linked`.
+    /// Lists a folder; `linked` if a link led there.
     fn entries(&mut self, folder: &Path, linked: bool) -> Vec<Entry> {
         let mut all = Vec::new();
         match fs::read_dir(folder) {
@@ -289,9 +291,10 @@ impl<'a> Finder<'a> {
             }
             Err(error) => self.problem(folder, &error),
         }
-        // Links come last: what they lead to may be found by its own name.
+        // Links come last, because their targets may be found under their own names.
         all.sort_by(|(a, a_kind, _), (b, b_kind, _)| {
-            // All are in one folder, so their names decide, which needs no look at single components.
+            // All are in one folder, so comparing the whole paths is enough and avoids splitting
+            // them.
             (a_kind.is_symlink(), a.as_os_str()).cmp(&(b_kind.is_symlink(), b.as_os_str()))
         });
         let entry = |(path, kind, listed)| self.entry(path, kind, listed, linked);
@@ -314,8 +317,8 @@ impl<'a> Finder<'a> {
         None
     }
 
-    /// The kind of what a link leads to; none when the link must not be followed, or another one has
-    /// led there before.
+    /// Returns the type of a link's target, or `None` if the link must not be followed or another
+    /// one has led there before.
     fn follow(&mut self, link: &Path) -> Option<FileType> {
         let target =
             link.canonicalize().and_then(|path| Ok((fs::metadata(&path)?.file_type(), path)));
@@ -343,7 +346,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Returns whether a folder has what only the folder of a project has.
+/// Returns whether a folder contains files that only a project's folder has.
 fn is_project(folder: &Path) -> bool {
     folder.join("chats").is_dir()
         || [".project_root", "logs.json"].iter().any(|name| folder.join(name).is_file())
@@ -351,16 +354,16 @@ fn is_project(folder: &Path) -> bool {
 
 const NOT_REGULAR: &str = "not a regular file";
 
-/// What a path below a project folder is.
+/// The meaning of a path below a project folder.
 enum ByPlace {
     Is(SourceKind),
     Skip(&'static str),
-    /// Of no interest by itself, and not worth a word.
+    /// Of no interest by itself, and not worth reporting.
     Known,
 }
 
 fn classify(below: &Path) -> ByPlace {
-    // All that names are told by is ASCII, which bytes that are not UTF-8 do not change.
+    // All relevant names are ASCII, so replacing invalid UTF-8 does not change the result.
     let parts: Vec<_> = below.iter().map(OsStr::to_string_lossy).collect();
     let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
     let Some((&name, folders)) = parts.split_last() else { return ByPlace::Known };

@@ -1,5 +1,7 @@
-//! Histories: `/chat save`, `/chat share`, restore points and the oldest session files hold the model's
-//! own `Content` list, `{role, parts}` each, without ids, times or tokens.
+//! Converts histories to messages.
+//!
+//! `/chat save`, `/chat share`, restore points and the oldest session files contain the model's own
+//! `Content` list: entries of `{role, parts}` without ids, times or tokens.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,7 +13,7 @@ use crate::agent::gemini::text::tool_call;
 use crate::model::{ToolCall, ToolStatus};
 use crate::read::json::{self, Raw};
 
-/// Returns the turns of a history in the form of session messages; what is not a turn is passed over.
+/// Returns the turns of a history as session messages, skipping everything that is not a turn.
 pub(crate) fn as_messages(turns: &[Raw<'_>]) -> Vec<String> {
     let mut messages: Vec<Turn<'_>> = Vec::new();
     for turn in turns {
@@ -25,7 +27,7 @@ pub(crate) fn as_messages(turns: &[Raw<'_>]) -> Vec<String> {
         let is_user = role == "user";
         let list = parts.filter(|parts| parts.get().starts_with('['));
         let mut parts = list.map(|list| json::elements(list.get())).unwrap_or_default();
-        // The history joins what was put in with what was typed after it.
+        // The history merges injected context with the prompt that follows it.
         if is_user && parts.len() > 1 && is_context(parts[0]) {
             let context = parts.remove(0);
             messages.push(Turn { is_user, parts: vec![context], functions: Vec::new() });
@@ -41,7 +43,7 @@ pub(crate) fn as_messages(turns: &[Raw<'_>]) -> Vec<String> {
 struct Turn<'a> {
     is_user: bool,
     parts: Vec<Raw<'a>>,
-    /// The tool calls that the model requests in it, or their answers.
+    /// The tool calls that the model requests in it, or the answers to them.
     functions: Vec<ToolCall>,
 }
 
@@ -60,7 +62,7 @@ impl Turn<'_> {
     }
 }
 
-/// Gives each call the status that its answer in a later turn has.
+/// Gives each call the status of its answer in a later turn.
 fn finish_calls(turns: &mut [Turn<'_>]) {
     let mut open: HashMap<String, VecDeque<(usize, usize)>> = HashMap::new();
     for at in 0..turns.len() {
@@ -80,7 +82,7 @@ fn finish_calls(turns: &mut [Turn<'_>]) {
     }
 }
 
-/// A call as session files record it; its outcome is in a message of its own.
+/// A call as recorded in session files; its outcome is in a separate message.
 #[derive(Serialize)]
 struct Recorded<'a> {
     name: &'a str,

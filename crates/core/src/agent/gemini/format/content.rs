@@ -1,9 +1,10 @@
-//! What Gemini CLI's loader makes of a message's `content`, its exceptions included.
+//! Converts a message's `content` as Gemini CLI's loader does, including its exceptions.
 //!
-//! Before it stores a message the loader turns the content into a string to see whether there is
-//! anything worth resuming. For odd content that conversion throws, and the message is dropped. To
-//! hold the same list we must throw at the same places; so this follows JavaScript's rules for
-//! turning values into strings (upstream: `partToString` in `utils/partUtils.ts`, verbose, 0.61).
+//! Before the loader stores a message, it converts the content to a string to check whether there
+//! is anything worth resuming. For odd content that conversion throws, and the message is dropped.
+//! To get the same list, this code must throw in the same places, so it follows JavaScript's rules
+//! for converting values to strings (upstream: `partToString` in `utils/partUtils.ts`, verbose,
+//! 0.61).
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -15,52 +16,53 @@ use crate::read::scanner::{Invalid, Scanner};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Throws;
 
-/// Arrays nested deeper than this overflow the real loader's stack (the exact depth depends on the
-/// moment its functions are compiled; below this it never did).
+/// Arrays nested deeper than this overflow the real loader's stack. The exact depth depends on when
+/// its functions are compiled; below this it never did.
 const DEEPEST: usize = 2000;
 
 /// The outcome of the conversion.
 enum Shown<'a> {
     /// A JSON string.
     Text(Raw<'a>),
-    /// Upstream's words for a part that is no text (their beginning, nobody looks further).
+    /// Upstream's label for a part that is not text. Only its beginning, because nothing reads
+    /// further.
     Label(&'static str),
-    /// A bare part whose `text` is not a string is returned as it is.
+    /// A bare part whose `text` is not a string, which is returned unchanged.
     Other(Raw<'a>),
 }
 
-/// What tells one part of a content from another, whatever record holds it.
+/// Identifies a part of a content, whatever record contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) enum Key {
-    /// A hash of the first words of a text, white space aside.
+    /// A hash of the beginning of a text, ignoring white space.
     Text(u64),
-    /// A function call: its id, or its name where it has none.
+    /// A function call: its id, or its name if it has none.
     Call(Box<str>),
     /// The id of the call that a function response answers.
     Response(Box<str>),
-    /// The function of a response that has no such id: it answers some call of it.
+    /// The function of a response without such an id, which answers some call of it.
     ResponseOf(Box<str>),
 }
 
-/// What there is to know of a content at a glance.
+/// The data needed from a content without reading all of it.
 #[derive(Debug, Default)]
 pub(crate) struct Glance {
-    /// What the loader makes of it, from the first character that is not white space; only as much
-    /// as it takes to tell the kinds of content apart.
+    /// The beginning of the loader's string, from the first character that is not white space; just
+    /// enough to distinguish the kinds of content.
     pub(crate) lead: String,
     pub(crate) keys: Vec<Key>,
 }
 
-/// The first character of a text that is not white space.
+/// Returns the first character of a text that is not white space.
 pub(crate) fn first_letter(text: Raw<'_>) -> Option<char> {
     json::chars(text)?.find(|c| !is_js_space(*c))
 }
 
-/// What the loader asks of a content: `content ? partToString(content) : ''`, then trimmed.
+/// Evaluates a content as the loader does: `content ? partToString(content) : ''`, then trimmed.
 ///
-/// `trims` is whether the caller goes on to trim the result, which only a string survives.
+/// `trims` is whether the caller goes on to trim the result, which throws unless it is a string.
 ///
-/// `parts` are the content's, where they are known already.
+/// `parts` are the content's parts, if they are already known.
 pub(crate) fn glance(
     content: Option<Raw<'_>>,
     parts: Option<&[Part<'_>]>,
@@ -99,7 +101,7 @@ fn look(
 }
 
 fn text_key(raw: Raw<'_>) -> Option<Key> {
-    // FNV-1a: made for every text of every file, of a handful of characters.
+    // FNV-1a, because this runs for every text of every file, on a handful of characters.
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     let add = |hash: u64, c: char| (hash ^ u64::from(c)).wrapping_mul(0x0100_0000_01b3);
     let mut words = json::chars(raw)?.filter(|c| !is_js_space(*c)).take(Prefix::LENGTH);
@@ -120,11 +122,11 @@ fn response_key(function: Raw<'_>) -> Key {
     }
 }
 
-/// The beginning of a text from its first character that is not white space.
+/// The beginning of a text, from its first character that is not white space.
 struct Prefix<'a>(&'a mut String);
 
 impl Prefix<'_> {
-    /// Enough to know a text again.
+    /// Enough to recognize a text.
     const LENGTH: usize = 64;
 
     fn show_part(&mut self, part: &Part<'_>, keys: &mut Vec<Key>) -> Result<(), Throws> {
@@ -155,19 +157,19 @@ impl Prefix<'_> {
     }
 }
 
-/// The characters `String.prototype.trim` removes.
+/// Returns whether `String.prototype.trim` removes a character.
 pub(crate) fn is_js_space(c: char) -> bool {
     c == '\u{FEFF}' || (c.is_whitespace() && c != '\u{85}')
 }
 
-/// One value of a part list, its fields not looked into.
+/// One value of a list of parts, with its fields unparsed.
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
     Object(PartFields<'a>),
     Other(Raw<'a>),
 }
 
-/// The fields of a part that the loader asks for.
+/// The fields of a part that the loader reads.
 #[derive(Debug, Default)]
 pub(crate) struct PartFields<'a> {
     video: Option<Raw<'a>>,
@@ -210,8 +212,8 @@ impl<'a> Part<'a> {
         Ok(Self::Object(part))
     }
 
-    /// The parts of a content that is a list of them, taken apart in the pass over its record: a
-    /// text can be long. None for any other content, and for a list within a list.
+    /// Scans a content that is a list of parts during the pass over its record, because a text can
+    /// be long. Returns `None` for any other content, and for a list within a list.
     pub(crate) fn scan_list(scanner: &mut Scanner<'a>) -> Result<Option<Vec<Self>>, Invalid> {
         if scanner.peek() != Some(b'[') {
             scanner.value()?;
@@ -226,7 +228,7 @@ impl<'a> Part<'a> {
         Ok(is_flat.then_some(parts))
     }
 
-    /// A string, if it is text: thoughts are not.
+    /// Returns the text of the part if it is a string and not a thought.
     pub(crate) fn text(&self) -> Option<Raw<'a>> {
         let text = match self {
             Self::Object(part) if part.thought.is_some_and(json::is_truthy) => None,
@@ -243,8 +245,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// What the loader turns it into; and what tells it from others goes to `known`. `undefined` is
-    /// what JSON cannot hold, so a key with null is present.
+    /// Converts the part as the loader does, and adds its identity to `known`. JSON cannot contain
+    /// `undefined`, so a key with null is present.
     fn shown(&self, known: &mut Vec<Key>) -> Result<Shown<'a>, Throws> {
         let part = match self {
             Self::Object(part) => part,
@@ -296,13 +298,13 @@ impl<'a> Part<'a> {
     }
 }
 
-/// `value.key`: throws for null; `None` where JavaScript has `undefined`.
+/// Evaluates `value.key`: throws for null, and returns `None` where JavaScript has `undefined`.
 fn member<'a>(value: Raw<'a>, key: &[u8]) -> Result<Option<Raw<'a>>, Throws> {
     match value.get() {
         "null" => Err(Throws),
         text if text.starts_with('{') => {
             let mut found = None;
-            // The value was taken out of valid JSON, so reading it again cannot fail.
+            // The value comes from valid JSON, so scanning it again cannot fail.
             let _ = json::each_field(text, |name, field| {
                 if *name == *key {
                     found = Some(field);
@@ -337,8 +339,8 @@ enum Step<'a> {
     Leaf(Raw<'a>),
 }
 
-/// Walks the leaves of a nested array. Iterative: arrays nest as deep as the file likes. The text is
-/// known to be valid JSON.
+/// Visits the leaves of a nested array, which must be valid JSON. It is iterative because a file
+/// may nest arrays to any depth.
 fn walk<'a>(
     text: &'a str,
     mut sink: impl FnMut(Step<'a>) -> Result<(), Throws>,
@@ -367,7 +369,7 @@ fn walk<'a>(
     Ok(())
 }
 
-/// `String(value)`. Only its beginning is ever looked at, so an object is not spelled out.
+/// Evaluates `String(value)`. Only its beginning is ever used, so objects are not spelled out.
 fn to_string(raw: Raw<'_>) -> Result<Cow<'_, str>, Throws> {
     if let Some(text) = json::string(raw) {
         return Ok(text);
@@ -397,7 +399,7 @@ fn to_string(raw: Raw<'_>) -> Result<Cow<'_, str>, Throws> {
     }
 }
 
-/// `Number(value)`.
+/// Evaluates `Number(value)`.
 fn to_number(raw: Raw<'_>) -> Result<f64, Throws> {
     let text = raw.get();
     match text.as_bytes().first() {
@@ -413,7 +415,7 @@ fn to_number(raw: Raw<'_>) -> Result<f64, Throws> {
 }
 
 fn string_to_number(text: &str) -> f64 {
-    // Only its sign is asked for, so digits beyond the mantissa do not matter.
+    // Only the sign is used, so digits beyond the mantissa do not matter.
     #[expect(clippy::cast_precision_loss, reason = "only compared with zero")]
     let radix =
         |digits: &str, radix| u64::from_str_radix(digits, radix).map_or(f64::NAN, |n| n as f64);
@@ -424,7 +426,7 @@ fn string_to_number(text: &str) -> f64 {
             [b'0', b'x' | b'X', ..] => radix(&text[2..], 16),
             [b'0', b'o' | b'O', ..] => radix(&text[2..], 8),
             [b'0', b'b' | b'B', ..] => radix(&text[2..], 2),
-            // Rust also reads "inf" and "nan", JavaScript does not.
+            // Unlike JavaScript, Rust also parses "inf" and "nan".
             bytes if bytes.iter().all(|b| b.is_ascii_digit() || b".eE+-".contains(b)) => {
                 text.parse().unwrap_or(f64::NAN)
             }
@@ -433,7 +435,7 @@ fn string_to_number(text: &str) -> f64 {
     }
 }
 
-/// `(value?.length ?? 0) > 0`, as the loader asks of `toolCalls` and `thoughts`.
+/// Evaluates `(value?.length ?? 0) > 0`, as the loader does for `toolCalls` and `thoughts`.
 pub(crate) fn has_length(value: Option<Raw<'_>>) -> Result<bool, Throws> {
     let Some(value) = value.filter(|raw| raw.get() != "null") else {
         return Ok(false);
@@ -449,8 +451,8 @@ pub(crate) fn has_length(value: Option<Raw<'_>>) -> Result<bool, Throws> {
     }
 }
 
-/// The loader's first user message: the text parts of an array, or the string itself. As a JSON
-/// string, for JavaScript strings can hold what Rust's cannot.
+/// Returns the loader's first user message: the text parts of an array, or the string itself. It is
+/// a JSON string, because JavaScript strings can contain values that Rust's cannot.
 pub(crate) fn first_message(content: Raw<'_>) -> Option<String> {
     let inner = |text: &'_ str| text.starts_with('"').then(|| text[1..text.len() - 1].to_owned());
     if let Some(text) = inner(content.get()) {

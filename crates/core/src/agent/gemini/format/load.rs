@@ -1,4 +1,4 @@
-//! One session file to what Gemini CLI would load from it, and more leniently where it loads nothing.
+//! Loads a session file as Gemini CLI does, and more leniently if it would load nothing.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -26,35 +26,39 @@ use crate::read::{decode, document};
 pub struct Loaded {
     /// Whether Gemini CLI's own loader accepts the file.
     pub accepted: bool,
+    /// The form in which the file is written.
     pub form: Form,
-    /// Every metadata key of the file, in the agent's own JSON; unknown ones are kept.
+    /// Every metadata key of the file, as the agent's own JSON, including unknown keys.
     pub fields: IndexMap<String, Box<RawValue>>,
+    /// The places of the messages in Gemini CLI's list.
     pub messages: Vec<Span>,
-    /// The ids of those messages; empty where one has none.
+    /// The ids of those messages; empty for a message without one.
     pub ids: Vec<String>,
+    /// The number of user messages among them.
     pub user_messages: usize,
-    /// What Gemini CLI would show as the session's first prompt, as a JSON string.
+    /// The first prompt of the session as Gemini CLI would show it, as a JSON string.
     pub first_user_message: Option<String>,
-    /// Whether a message came after the last memory scratchpad; none when there is no scratchpad.
+    /// Whether a message came after the last memory scratchpad; none if there is no scratchpad.
     pub scratchpad_is_stale: Option<bool>,
-    /// Whether there is anything in it that Gemini CLI would resume.
+    /// Whether it contains anything that Gemini CLI would resume.
     pub resumable: bool,
-    /// The full view: what the file holds of each session.
+    /// The full view, with one segment per session.
     pub segments: Vec<Segment>,
+    /// The problems found while reading.
     pub faults: Faults,
 }
 
-/// As much of the beginning of a file as tells what it is.
+/// The number of bytes at the beginning of a file that determine its type.
 const HEAD: usize = 1024;
 
-/// What is wanted of a file.
+/// The data to read from a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// What Gemini CLI would load.
+    /// The messages that Gemini CLI would load.
     Current,
     /// Both views.
     Full,
-    /// The calls that were made, and the faults.
+    /// Only the calls, and the faults.
     Calls,
 }
 
@@ -65,7 +69,7 @@ impl Want {
 }
 
 impl Loaded {
-    /// A metadata value that is a string.
+    /// Returns a metadata value that is a string.
     pub fn text(&self, key: &str) -> Option<String> {
         self.fields.get(key).and_then(|raw| json::string(Raw::of(raw))).map(Cow::into_owned)
     }
@@ -89,11 +93,11 @@ impl Loaded {
     }
 }
 
-/// A log read so far, ready to be continued when it has grown.
+/// A log that was read up to some point and can be continued when it has grown.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LogReader {
     replay: Replay,
-    /// None when only the current view is wanted.
+    /// None if only the current view is needed.
     segments: Option<Segments>,
     position: Position,
     #[serde(skip)]
@@ -101,6 +105,7 @@ pub struct LogReader {
 }
 
 impl LogReader {
+    /// Returns a reader for both views, at the beginning of a log.
     pub fn new(mode: Mode) -> Self {
         Self::with(mode, Want::Full)
     }
@@ -115,22 +120,23 @@ impl LogReader {
         }
     }
 
-    /// Behind the last whole line that was read.
+    /// Returns the end of the last complete line that was read.
     pub fn offset(&self) -> u64 {
         self.position.offset
     }
 
-    /// Takes the messages back that an earlier scan found; false if they are others.
+    /// Restores the messages of an earlier scan. Returns false if they do not match.
     pub(crate) fn restore(&mut self, parts: Vec<Vec<MessageFacts>>) -> bool {
         self.segments.as_mut().is_some_and(|segments| segments.restore(parts))
     }
 
-    /// Returns whether Gemini CLI's own loader takes the log so far.
+    /// Returns whether Gemini CLI's own loader accepts the log so far.
     pub(crate) fn is_accepted(&self) -> bool {
         self.replay.has_header()
     }
 
-    /// Reads on; `input` must stand at [`Self::offset`]. Gives the unfinished last line.
+    /// Continues reading; `input` must be positioned at [`Self::offset`]. Returns the unfinished
+    /// last line.
     pub fn feed(&mut self, input: impl Read) -> io::Result<Option<Tail>> {
         let Self { replay, segments, position, depth } = self;
         log::read(input, position, *depth, |entry| {
@@ -141,7 +147,7 @@ impl LogReader {
         })
     }
 
-    /// Returns the view, with an unfinished last line that happens to be a whole record.
+    /// Returns the view, including an unfinished last line that happens to be a complete record.
     pub fn finish(mut self, tail: Option<&Tail>) -> Loaded {
         if let Some(tail) = tail {
             self.take(tail);
@@ -151,7 +157,7 @@ impl LogReader {
         Loaded::new(Form::Log, accepted, self.replay.finish(), segments)
     }
 
-    /// Reads the unfinished last line; returns whether it is a whole record.
+    /// Reads the unfinished last line. Returns whether it is a complete record.
     fn take(&mut self, tail: &Tail) -> bool {
         let Self { replay, segments, depth, .. } = self;
         let mut is_record = false;
@@ -170,8 +176,8 @@ impl LogReader {
         is_record
     }
 
-    /// Finishes a log that may grow, and returns what it takes to continue it. An unfinished last line
-    /// that was used would be read twice: then there is nothing to continue.
+    /// Finishes a log that may grow, and returns the state needed to continue it. If the unfinished
+    /// last line was used, it would be read twice, so there is no such state.
     pub(crate) fn finish_for_now(self, tail: Option<&Tail>) -> (Loaded, Option<Resume>) {
         let offset = self.offset();
         // Plain data in memory always serializes.
@@ -184,19 +190,20 @@ impl LogReader {
     }
 }
 
-/// Loads a session file as Gemini CLI does; where it would load nothing, as far as it can be read.
+/// Loads a session file as Gemini CLI does, or, where it would load nothing, as much as can be
+/// read.
 pub fn load(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
     let head = head(input)?;
     Ok(load_as(input, &head, Want::Full)?.0)
 }
 
-/// The same without the full view, for those who only want what Gemini CLI would load.
+/// Loads only the messages that Gemini CLI would load, without the full view.
 pub fn load_current(input: &mut (impl Read + Seek)) -> io::Result<Loaded> {
     let head = head(input)?;
     Ok(load_as(input, &head, Want::Current)?.0)
 }
 
-/// The first bytes of a file.
+/// Reads the first bytes of a file.
 pub(crate) fn head(input: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     input.seek(SeekFrom::Start(0))?;
     let mut head = Vec::with_capacity(HEAD);
@@ -204,7 +211,8 @@ pub(crate) fn head(input: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Loads what is wanted of a file that begins with `head`, and what it takes to continue a log.
+/// Loads the wanted data of a file that begins with `head`, and returns the state to continue a
+/// log.
 pub(crate) fn load_as(
     input: &mut (impl Read + Seek),
     head: &[u8],
@@ -227,7 +235,7 @@ pub(crate) fn load_as(
     Ok((load_refused(input, want)?, None))
 }
 
-/// Loads a file that is not a log to Gemini CLI's loader.
+/// Loads a file that Gemini CLI's loader does not accept as a log.
 fn load_refused(input: &mut (impl Read + Seek), want: Want) -> io::Result<Loaded> {
     let mut document = None;
     if could_be_document(input)? {
@@ -237,7 +245,7 @@ fn load_refused(input: &mut (impl Read + Seek), want: Want) -> io::Result<Loaded
         }
         document = Some(text);
     }
-    // What the loader does not take deserves a closer look than a count does.
+    // A file that the loader rejects is read completely, even if only calls are counted.
     let want = if want == Want::Calls { Want::Full } else { want };
     let (log, tail) = read_log(input, Mode::Lenient, want)?;
     let log = log.finish(tail.as_ref());
@@ -269,8 +277,8 @@ fn read_log(
     Ok((reader, tail))
 }
 
-/// Returns whether the file begins like pretty-printed JSON: a brace or bracket alone on its line. Only a
-/// short cut: it saves parsing each line of a document as a record.
+/// Returns whether the file begins like pretty-printed JSON, with a brace or bracket alone on its
+/// line. It is only a shortcut that avoids parsing each line of a document as a record.
 fn is_pretty(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let Some((b'{' | b'[', rest)) = head.split_first() else {
@@ -280,8 +288,8 @@ fn is_pretty(head: &[u8]) -> bool {
     matches!(rest, Some(b'\n' | b'\r'))
 }
 
-/// False when the first line is a JSON value and another line follows: then the file as a whole is
-/// none, and a log of a gigabyte need not be read into memory to see that.
+/// Returns whether the file may be a JSON document. It is not if the first line is a JSON value and
+/// another line follows, so that a huge log need not be read into memory to find out.
 fn could_be_document(input: &mut (impl Read + Seek)) -> io::Result<bool> {
     input.seek(SeekFrom::Start(0))?;
     let mut lines = Lines::new(input, Position::default());
@@ -316,8 +324,9 @@ impl Document {
         Ok(Self { bytes })
     }
 
-    /// Returns whether lines that are objects by themselves make a log of it. Hand-formatted JSON can hold a
-    /// line that is a header; the loader then takes the file for a log, and so must we.
+    /// Returns whether lines that are objects by themselves make it a log. Hand-formatted JSON can
+    /// contain a line that is a header; the loader then treats the file as a log, and so must this
+    /// code.
     fn has_header_line(&self) -> bool {
         let mut replay = Replay::new(Mode::Strict, Depth::Calls);
         for at in memchr::memchr_iter(b'{', &self.bytes) {
@@ -338,7 +347,7 @@ impl Document {
         replay.has_header()
     }
 
-    /// The loader's last resort: one JSON object with a `sessionId`, taken as it is.
+    /// Loads one JSON object with a `sessionId` unchanged, which is the loader's last resort.
     fn strict(&self, want: Want) -> Result<Loaded, Malformed> {
         let none = |reason: &str| Malformed { column: 0, reason: reason.to_owned() };
         let text = decode(&self.bytes);
@@ -360,7 +369,7 @@ impl Document {
         }
         let mut asked =
             messages.iter().filter_map(|element| Some(element.message.as_ref()?.resumable));
-        // Upstream asks until one says yes; an exception before that ends it all.
+        // Upstream stops at the first resumable message; an exception before it rejects the file.
         let Ok(resumable) = asked.find(|answer| *answer != Ok(false)).unwrap_or(Ok(false)) else {
             return Err(none("odd content in a message"));
         };
@@ -370,12 +379,13 @@ impl Document {
             assemble(set, want, |element| base.place(element.raw.get()), Faults::default());
         loaded.accepted = true;
         loaded.resumable = resumable;
-        // The loader takes the document as it is and adds only what it counts itself.
+        // The loader keeps the document unchanged and adds only its own counts.
         loaded.first_user_message = None;
         Ok(loaded)
     }
 
-    /// What is whole in a damaged document, and histories, which the loader does not know.
+    /// Loads the intact parts of a damaged document, and histories, which the loader does not
+    /// support.
     fn leniently(&self) -> Loaded {
         let whole_text = decode(&self.bytes);
         let text = whole_text.trim_start_matches('\u{FEFF}');
@@ -385,7 +395,7 @@ impl Document {
         }
         let recovered = document::recover(text).unwrap_or_default();
         let is_list = |key: &[u8]| matches!(key, b"messages" | b"history" | b"clientHistory");
-        // A restore point has the model's history, and beside it what stood on the screen.
+        // A restore point contains the model's history, and next to it the contents of the screen.
         let field = |name: &[u8]| recovered.fields.iter().rfind(|(key, _)| **key == *name);
         let whole = field(b"messages").or_else(|| field(b"clientHistory"));
         let whole = whole.or_else(|| field(b"history"));
@@ -399,7 +409,7 @@ impl Document {
             (Some((_, list)), None) if list.get().starts_with('[') => json::elements(list.get()),
             _ => Vec::new(),
         };
-        // A history is put into words by us; what is no history goes through as it is.
+        // A history is converted to messages; anything else is used unchanged.
         let turns = checkpoint::as_messages(&messages);
         let is_history = !turns.is_empty();
         let elements: Vec<Element<'_>> = if is_history {
@@ -415,7 +425,7 @@ impl Document {
         let base = Base { text: &whole_text, offset };
         let closed = cut.and_then(|cut| cut.last.as_deref());
         let place = |element: &Element<'_>| {
-            // What we put into words, or closed, stands nowhere in the file.
+            // Messages that were converted or closed are not in the file verbatim.
             if is_history || closed.is_some_and(|last| std::ptr::eq(last, element.raw.get())) {
                 Span::Inline(element.raw.get().into())
             } else {
@@ -467,7 +477,7 @@ fn assemble(
     }
 }
 
-/// A session that no file holds in this form, such as a capture of the program's output.
+/// Returns a session that is not in any file in this form, such as the program's captured output.
 pub(crate) fn of_messages(
     header: &serde_json::Map<String, serde_json::Value>,
     messages: &[serde_json::Value],

@@ -1,4 +1,4 @@
-//! A session log, record by record, with repairs for lines that are not JSON as they stand.
+//! Reads a session log record by record, and repairs lines that are not valid JSON.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -18,13 +18,13 @@ use crate::read::lines::{LONGEST, Line, Lines, Position};
 pub(crate) struct Entry<'a> {
     pub(crate) line: u64,
     pub(crate) record: Result<Record<'a>, Malformed>,
-    /// Set when only a repair made the line readable; the loader does not see such a record.
+    /// Set if the line could only be parsed after a repair; the loader does not see such a record.
     pub(crate) repair: Option<Repair>,
     pub(crate) base: Base<'a>,
 }
 
-/// The unfinished last line of a log. It is used when it happens to be whole, but the log can only
-/// be continued from its beginning.
+/// The unfinished last line of a log. It is used if it happens to be complete, but a continued read
+/// must begin before it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tail {
     line: u64,
@@ -39,7 +39,7 @@ impl Tail {
     }
 }
 
-/// Reads the whole lines of a log from `position` on, which it moves behind them.
+/// Reads the complete lines of a log from `position` on, and moves `position` past them.
 pub(crate) fn read(
     input: impl Read,
     position: &mut Position,
@@ -89,7 +89,7 @@ pub(crate) fn entry(line: Line<'_>, depth: Depth, sink: &mut impl FnMut(&mut Ent
     sink(&mut Entry { line: line.number, record, repair: None, base });
 }
 
-/// Makes JSON of a line that is none, where the damage is of a known kind.
+/// Repairs a line that is not valid JSON, if the damage is of a known kind.
 fn repair(text: &str) -> Option<(Repair, String)> {
     let mut kind = Repair::Padding;
     if text.starts_with('\u{FEFF}') {
@@ -107,7 +107,7 @@ fn repair(text: &str) -> Option<(Repair, String)> {
     Some((kind, better))
 }
 
-/// Writes the control characters inside strings as JSON wants them.
+/// Escapes the control characters inside strings as JSON requires.
 fn escape_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -128,12 +128,12 @@ fn escape_controls(text: &str) -> String {
     out
 }
 
-/// The whole record at the end of a line that begins with a torn one: the agent died in the middle
-/// of a write, and the next start appended to the same line.
+/// Returns the complete record at the end of a line that begins with a torn one: the agent was
+/// killed in the middle of a write, and the next start appended to the same line.
 fn after_torn(text: &str) -> Option<&str> {
     const STARTS: [&str; 4] =
         [r#"{"id":""#, r#"{"$set":{"#, r#"{"sessionId":""#, r#"{"$rewindTo":""#];
-    // The innermost such place would do; a bound keeps a hostile line from costing its square.
+    // The innermost match would do; the limit prevents quadratic time on a hostile line.
     const TRIES: usize = 16;
     let mut starts: Vec<usize> =
         STARTS.iter().flat_map(|start| text.match_indices(start).map(|(at, _)| at)).collect();

@@ -1,4 +1,5 @@
-//! The files of Gemini CLI: from bytes to records, and what its loader takes of them.
+//! Reads the files of Gemini CLI: parses bytes into records, and selects those that its loader
+//! accepts.
 
 pub(super) mod checkpoint;
 pub(super) mod content;

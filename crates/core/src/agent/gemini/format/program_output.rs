@@ -1,13 +1,13 @@
-//! What `--output-format json` and `stream-json` printed, put into the form of a session.
+//! Converts the output of `--output-format json` and `stream-json` to a session.
 //!
-//! Both tell less than a session file: no message ids, no thoughts, and tokens only as sums by
-//! model. The sums become one call a model.
+//! Both contain less than a session file: no message ids, no thoughts, and tokens only as sums per
+//! model. Each sum becomes one call of its model.
 
 use serde_json::{Map, Value, json};
 
 use super::load::{Loaded, of_messages};
 
-/// A capture of `--output-format json`.
+/// Converts the output of `--output-format json`.
 pub(crate) fn json_output(text: &str) -> Option<Loaded> {
     let capture: Value = serde_json::from_str(text).ok()?;
     let mut messages = Vec::new();
@@ -19,7 +19,7 @@ pub(crate) fn json_output(text: &str) -> Option<Loaded> {
     Some(of_messages(&header(&capture["session_id"], None), &messages))
 }
 
-/// A capture of `--output-format stream-json`, one event a line.
+/// Converts the output of `--output-format stream-json`, one event per line.
 pub(crate) fn stream_json(text: &str) -> Option<Loaded> {
     let mut session = Value::Null;
     let mut started = None;
@@ -37,7 +37,7 @@ pub(crate) fn stream_json(text: &str) -> Option<Loaded> {
                 json!({ "id": id, "timestamp": at, "type": "user", "content": event["content"] }),
             ),
             "message" => {
-                // Replies come in pieces.
+                // Replies arrive in pieces.
                 let piece = event["content"].as_str().unwrap_or_default();
                 match messages.last_mut() {
                     Some(last) if last["type"] == "gemini" && event["delta"] == true => {
@@ -104,8 +104,8 @@ fn finish_call(messages: &mut [Value], event: &Value) {
     }
 }
 
-/// One call a model. `prompt` is the whole prompt here, `input` what was fresh of it; `stream-json`
-/// calls the whole `input_tokens`.
+/// Returns one call per model. Here `prompt` is the whole prompt and `input` the uncached part of
+/// it; `stream-json` calls the whole `input_tokens`.
 fn calls(models: &Value, at: Option<&Value>) -> Vec<Value> {
     let Some(models) = models.as_object() else { return Vec::new() };
     let call = |(model, stats): (&String, &Value)| {

@@ -1,4 +1,5 @@
-//! `logs.json`: every line typed in the interactive program, also of sessions that are gone.
+//! Reads `logs.json`: every line typed in the interactive program, including those of deleted
+//! sessions.
 
 use std::io::{self, Read};
 
@@ -8,7 +9,7 @@ use crate::read::bytes::read_whole;
 use crate::read::json::{self, Raw};
 use crate::read::{decode, document};
 
-/// Reads a prompt log; what is whole of a damaged one.
+/// Reads a prompt log, or the intact part of a damaged one.
 pub fn read_prompt_log(input: impl Read) -> io::Result<Vec<PromptLine>> {
     let mut bytes = Vec::new();
     read_whole(input, &mut bytes)?;

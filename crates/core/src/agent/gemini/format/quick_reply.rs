@@ -1,5 +1,7 @@
-//! A reply as most lines of a log are, and what a count needs of it. Nothing else is looked at, not even
-//! whether it is text: these lines are most of all bytes.
+//! Parses the usual form of a reply for counting calls.
+//!
+//! Nothing else is parsed, not even to check that the line is text, because these lines are most of
+//! all bytes.
 
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use crate::read::scanner::{Invalid, Scanner};
 
 #[derive(Debug, Default)]
 pub(crate) struct Reply<'a> {
-    /// Its quotes are around it.
+    /// Includes its quotes.
     id: Option<Raw<'a>>,
     timestamp: Option<Raw<'a>>,
     tokens: Option<Raw<'a>>,
@@ -20,8 +22,8 @@ pub(crate) struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// None for any other line, and for one that is unusual in any way: then the whole record must be
-    /// looked at.
+    /// Parses a line. Returns `None` if it is not a reply or is unusual in any way; the whole
+    /// record must then be parsed.
     pub(crate) fn new(line: &'a [u8]) -> Option<Self> {
         let mut scanner = Scanner::of_bytes(line);
         let mut reply = Self::default();
@@ -42,7 +44,7 @@ impl<'a> Reply<'a> {
             b"type" if scanner.value()?.get() == "\"gemini\"" => self.is_gemini = true,
             b"content" if scanner.peek() == Some(b'"') => scanner.pass()?,
             b"thoughts" | b"toolCalls" if scanner.peek() == Some(b'[') => scanner.pass()?,
-            // Another kind of record, or a content that the loader may stumble over.
+            // Another kind of record, or a content that may make the loader throw.
             b"type" | b"content" | b"thoughts" | b"toolCalls" | b"$rewindTo" | b"$set"
             | b"sessionId" | b"projectHash" => return Err(Invalid),
             _ => scanner.pass()?,

@@ -1,6 +1,6 @@
-//! One record of a session file, told apart as Gemini CLI's loader tells them apart.
+//! Classifies the records of a session file as Gemini CLI's loader does.
 //!
-//! The order of the questions matters: a record with a string `id` is a message even if it carries
+//! The order of the checks matters: a record with a string `id` is a message even if it contains
 //! `$set` or looks like a header.
 
 use super::content::{self, Glance, Part, Throws};
@@ -8,47 +8,47 @@ use super::quick_reply::Reply;
 use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::scanner::{Invalid, Scanner};
 
-/// How far records are looked into.
+/// The depth to which records are parsed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// As far as both views need.
     #[default]
     Whole,
-    /// Only far enough to count calls: what replies say and what tools did is passed over. It is
-    /// most of all bytes.
+    /// Only far enough to count calls. The text of replies and the tool calls, which are most of
+    /// all bytes, are skipped.
     Calls,
 }
 
-/// A record, its values still in the agent's own words.
+/// A record, with its values as raw JSON.
 #[derive(Debug)]
 pub(crate) enum Record<'a> {
     /// `{"$rewindTo": id}`: that message and all after it leave the list.
     Rewind(JsStr<'a>),
     Message(Message<'a>),
-    /// A message without an id, which the loader passes over.
+    /// A message without an id, which the loader skips.
     Nameless(Message<'a>),
-    /// A message of which only the call is wanted.
+    /// A message of which only the call is needed.
     Reply(Reply<'a>),
     /// `{"$set": {…}}`: new metadata, and perhaps a whole new list of messages.
     Set(Set<'a>),
     /// `{"sessionId", "projectHash", …}`.
     Header(Set<'a>),
-    /// Valid JSON that the loader passes over; the keys it has, for the fault.
+    /// Valid JSON that the loader skips; its keys, for the fault.
     Unknown(String),
 }
 
-/// A message, its fields not yet looked into.
+/// A message, with its fields unparsed.
 #[derive(Debug)]
 pub(crate) struct Message<'a> {
-    /// Empty when it has none, or one that is no string.
+    /// Empty if it has none, or one that is not a string.
     pub(crate) id: JsStr<'a>,
     pub(crate) has_id: bool,
     pub(crate) raw: &'a str,
     pub(crate) kind: Option<JsStr<'a>>,
     pub(crate) glance: Glance,
-    /// Whether there is anything to resume in it; an exception drops the message.
+    /// Whether it contains anything to resume; an exception drops the message.
     pub(crate) resumable: Result<bool, Throws>,
-    /// It is a header that has an `id`, and so a message to the loader.
+    /// Whether it is a header with an `id`, which the loader takes for a message.
     pub(crate) header: bool,
     pub(crate) fields: Fields<'a>,
 }
@@ -58,13 +58,13 @@ impl Message<'_> {
         self.kind.as_deref() == Some(b"user")
     }
 
-    /// What the loader would take as the session's first prompt.
+    /// Returns the text that the loader would take as the session's first prompt.
     pub(crate) fn first_text(&self) -> Option<String> {
         content::first_message(self.fields.content?)
     }
 }
 
-/// Metadata, and the list of messages that may come with it.
+/// Metadata, and the list of messages that it may contain.
 #[derive(Debug, Default)]
 pub(crate) struct Set<'a> {
     /// All keys but `messages`.
@@ -72,13 +72,13 @@ pub(crate) struct Set<'a> {
     pub(crate) messages: Listed<'a>,
 }
 
-/// What a record holds under `messages`.
+/// The value of `messages` in a record.
 #[derive(Debug, Default)]
 pub(crate) enum Listed<'a> {
     #[default]
     Nothing,
     Messages(Vec<Element<'a>>),
-    /// Something that is no list.
+    /// A value that is not a list.
     Other,
 }
 
@@ -86,12 +86,12 @@ pub(crate) enum Listed<'a> {
 #[derive(Debug)]
 pub(crate) struct Element<'a> {
     pub(crate) raw: Raw<'a>,
-    /// None when it is no object.
+    /// None if it is not an object.
     pub(crate) message: Option<Message<'a>>,
 }
 
 impl<'a> Element<'a> {
-    /// The one value that `text` is.
+    /// Parses `text`, which must be a single value.
     pub(crate) fn new(text: &'a str) -> Option<Self> {
         json::scan(text, |scanner| Self::scan(scanner, Depth::Whole)).ok()
     }
@@ -105,15 +105,15 @@ impl<'a> Element<'a> {
         Ok(Self { raw, message: Some(fields.into_message(raw.get(), depth)) })
     }
 
-    /// The message, if the loader would take it into its list.
+    /// Returns the message, if the loader would add it to its list.
     pub(crate) fn listed(&self) -> Option<&Message<'a>> {
         self.message.as_ref().filter(|message| message.has_id)
     }
 }
 
 impl<'a> Set<'a> {
-    /// `{"$set":{"lastUpdated":"…"}}`, to the letter: every other line of a log is one, and need not be
-    /// taken apart.
+    /// Recognizes exactly `{"$set":{"lastUpdated":"…"}}`, because every other line of a log is one
+    /// and need not be parsed.
     fn stamp(line: &'a str) -> Option<Self> {
         let time = line.strip_prefix(r#"{"$set":{"lastUpdated":"#)?.strip_suffix("}}")?;
         let time = Raw::new(time).filter(|time| time.get().starts_with('"'))?;
@@ -147,14 +147,14 @@ impl<'a> Set<'a> {
         Ok(set)
     }
 
-    /// The last value of a key.
+    /// Returns the last value of a key.
     pub(crate) fn get(&self, key: &str) -> Option<Raw<'a>> {
         let is_key = |(name, _): &&(JsStr<'a>, Raw<'a>)| **name == *key.as_bytes();
         self.fields.iter().rfind(is_key).map(|(_, value)| *value)
     }
 }
 
-/// The fields of a record that anybody asks for.
+/// The fields of a record that any reader uses.
 #[derive(Debug, Default)]
 pub(crate) struct Fields<'a> {
     rewind: Option<Raw<'a>>,
@@ -162,7 +162,7 @@ pub(crate) struct Fields<'a> {
     kind: Option<Raw<'a>>,
     pub(crate) timestamp: Option<Raw<'a>>,
     pub(crate) content: Option<Raw<'a>>,
-    /// The parts of the content, where it is a plain list of them.
+    /// The parts of the content, if it is a plain list of them.
     pub(crate) parts: Option<Vec<Part<'a>>>,
     pub(crate) display: Option<Raw<'a>>,
     pub(crate) tool_calls: ToolCalls<'a>,
@@ -172,18 +172,18 @@ pub(crate) struct Fields<'a> {
     set: Option<Raw<'a>>,
     session: Option<Raw<'a>>,
     project: Option<Raw<'a>>,
-    /// A key that nobody asks for.
+    /// A key that no reader uses.
     other: Option<JsStr<'a>>,
 }
 
-/// What stands under `toolCalls`. It is most of a session's bytes, so it is taken apart in the same
-/// pass as the record.
+/// The value of `toolCalls`. It is most of a session's bytes, so it is parsed in the same pass as
+/// the record.
 #[derive(Debug, Default)]
 pub(crate) enum ToolCalls<'a> {
     #[default]
     Absent,
     Calls(Vec<ToolCallFields<'a>>),
-    /// No list of objects.
+    /// A value that is not a list of objects.
     Other(Raw<'a>),
 }
 
@@ -228,7 +228,7 @@ impl<'a> ToolCallFields<'a> {
 }
 
 impl<'a> ToolCalls<'a> {
-    /// Takes apart what was passed over.
+    /// Parses a value that was skipped.
     pub(crate) fn of(raw: Raw<'a>) -> Self {
         json::scan(raw.get(), Self::scan).unwrap_or(Self::Other(raw))
     }
@@ -303,7 +303,7 @@ impl<'a> Fields<'a> {
         string(self.session) && string(self.project)
     }
 
-    /// Returns whether it has the type of a message, and anything to say.
+    /// Returns whether it has the type of a message, and any content.
     fn says_something(&self) -> bool {
         let kind = self.kind.and_then(json::js_string);
         matches!(kind.as_deref(), Some(b"user" | b"gemini"))
@@ -344,7 +344,7 @@ impl<'a> Fields<'a> {
         Ok(is_gemini && self.has_anything(!text.is_empty())?)
     }
 
-    /// Returns whether a reply says or does anything.
+    /// Returns whether a reply contains any text, tool calls or thoughts.
     fn has_anything(&self, has_text: bool) -> Result<bool, Throws> {
         Ok(has_text || self.tool_calls.has_length()? || content::has_length(self.thoughts)?)
     }
@@ -361,7 +361,7 @@ impl ToolCalls<'_> {
 }
 
 impl<'a> Record<'a> {
-    /// Reads one line as `JSON.parse` and the loader do.
+    /// Parses one line as `JSON.parse` and the loader do.
     pub(crate) fn new(text: &'a str, depth: Depth) -> Result<Self, Malformed> {
         let text = text.trim_matches([' ', '\t', '\n', '\r']);
         if !text.starts_with('{') {

@@ -1,4 +1,4 @@
-//! Scans one source, whatever its shape, into facts.
+//! Scans one source of any type into facts.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -15,17 +15,18 @@ use crate::projects::is_hash_folder;
 use crate::read::bytes::{Bytes, read_whole};
 use crate::read::decode;
 
-/// What a file turned out to be.
+/// The content of a file.
 #[derive(Debug)]
 pub enum Holds {
-    /// One conversation or several.
+    /// One or more conversations.
     Sessions(Box<Loaded>),
     /// A history saved by hand or as a restore point.
     History(Box<Loaded>),
+    /// The lines of a prompt log.
     Prompts(Vec<PromptLine>),
     /// A document of backstory.
     Ours(Box<SourceFacts>),
-    /// Nothing of interest; what it is instead.
+    /// Nothing usable, with the type of the content.
     Nothing(Shape),
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Re
     }
 }
 
-/// Continues a log where an earlier scan ended; none if it is not a log any more.
+/// Continues a log from the end of an earlier scan. Returns `None` if it is no longer a log.
 pub(crate) fn resume(
     source: &Source,
     bytes: &dyn Bytes,
@@ -75,7 +76,7 @@ pub(crate) fn resume(
     })
 }
 
-/// Reads a conversation; the content decides what it is.
+/// Reads a conversation, determining its type from the content.
 pub fn read_conversation(input: &mut (impl Read + Seek)) -> io::Result<Holds> {
     Ok(conversation(input, Want::Full)?.0)
 }
@@ -111,7 +112,7 @@ fn captured(loaded: Option<Loaded>, shape: Shape) -> Holds {
     loaded.map_or(Holds::Nothing(shape), |loaded| Holds::Sessions(Box::new(loaded)))
 }
 
-/// Puts what a file holds into the terms of all agents.
+/// Converts the content of a file to facts.
 fn facts(source: &Source, holds: Holds) -> SourceFacts {
     match holds {
         Holds::Sessions(mut loaded) => {
@@ -127,7 +128,7 @@ fn facts(source: &Source, holds: Holds) -> SourceFacts {
         }
         Holds::History(mut loaded) => {
             let mut faults = std::mem::take(&mut loaded.faults);
-            // That Gemini CLI does not load a saved history as a session is not a fault.
+            // Gemini CLI does not load a saved history as a session, but that is not a fault.
             faults.details.retain(|fault| !matches!(fault.what, FaultKind::Refused(_)));
             let parts = parts(source, *loaded, Some(Form::History));
             SourceFacts { contents: Contents::History, parts, faults, prompts: Vec::new() }
@@ -158,7 +159,8 @@ fn parts(source: &Source, loaded: Loaded, form: Option<Form>) -> Vec<PartFacts> 
         };
         let is_subagent = segment.kind.as_deref() == Some("subagent");
         let named_at = identity::time_in_name(&source.stem());
-        // Of a file with several sessions, the agent would load those of each among all.
+        // In a file with several sessions, the current messages of each are those among all current
+        // ones.
         let current = match several {
             None => ids.take().unwrap_or_default(),
             Some(_) => {

@@ -1,5 +1,5 @@
-//! What a file holds, by its content. Names lie: `[]` stands under a session's name, session logs
-//! are called `.json`, shared histories are called anything.
+//! Determines the type of a file from its content, because names are unreliable: a session's file
+//! may contain `[]`, session logs may be called `.json`, and shared histories anything.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,6 +10,7 @@ use crate::read::json::{self, Raw};
 use crate::read::lines::{Lines, Position};
 use crate::read::{decode, document};
 
+/// The type of a file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Shape {
     /// A session, as a log or as a document.
@@ -18,21 +19,24 @@ pub enum Shape {
     History,
     /// A `/restore` snapshot.
     RestorePoint,
-    /// `logs.json`: what was typed.
+    /// `logs.json`: the typed lines.
     PromptLog,
     /// The output of `--output-format json`.
     JsonOutput,
     /// The output of `--output-format stream-json`.
     StreamJson,
-    /// A Git LFS pointer: the content is elsewhere.
+    /// A Git LFS pointer; the content is elsewhere.
     LfsPointer,
+    /// An empty file.
     Empty,
-    /// JSON that is no session.
+    /// JSON that is not a session.
     OtherJson,
+    /// Anything but JSON.
     NotJson,
 }
 
 impl Shape {
+    /// Returns the name for output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -48,7 +52,7 @@ impl Shape {
         }
     }
 
-    /// Returns whether there is a conversation in it.
+    /// Returns whether it contains a conversation.
     pub fn is_conversation(self) -> bool {
         matches!(
             self,
@@ -60,7 +64,7 @@ impl Shape {
         )
     }
 
-    /// Looks at a file. Only a document is read whole.
+    /// Determines the type of a file. Only documents are read completely.
     pub fn of(input: &mut (impl Read + Seek)) -> io::Result<Self> {
         input.seek(SeekFrom::Start(0))?;
         let mut lines = Lines::new(&mut *input, Position::default());
@@ -80,7 +84,7 @@ impl Shape {
                 return Ok(shape);
             }
             looked += 1;
-            // A damaged first line does not make a log something else.
+            // A damaged first line does not change the type of a log.
             if looked == 3 {
                 break;
             }
@@ -96,12 +100,12 @@ impl Shape {
     }
 }
 
-/// Returns whether a file that begins so is a Git LFS pointer.
+/// Returns whether a file that begins with `head` is a Git LFS pointer.
 pub(crate) fn is_lfs_pointer(head: &[u8]) -> bool {
     head.starts_with(b"version https://git-lfs")
 }
 
-/// A line that tells what the file is; `None` when it does not.
+/// Returns the type of a file as far as one of its lines determines it.
 fn of_line(text: &str) -> Option<Shape> {
     match Record::new(text, Depth::Calls).ok()? {
         Record::Unknown(_) if text.starts_with('{') => {

@@ -1,19 +1,19 @@
-//! The token counts of a message, as Gemini CLI records them.
+//! Reads the token counts of a message as Gemini CLI records them.
 
 use crate::facts::CallFacts;
 use crate::model::Usage;
 use crate::read::json::{self, Raw};
 
-/// Reads the call that recorded token counts are those of.
+/// Parses recorded token counts into a call.
 pub(crate) fn call(raw: Raw<'_>) -> Option<CallFacts> {
     let tokens = Tokens::new(raw)?;
     Some(CallFacts::new(tokens.usage()).with_problems(tokens.problems()))
 }
 
-/// No prompt is that long.
+/// The largest plausible count; no prompt is that long.
 const ABSURD: f64 = 1e9;
 
-/// What is beyond this is cut to it: one damaged number must not spoil the sums of all others.
+/// The limit to which counts are cut, so that one damaged number does not spoil all sums.
 const MOST: f64 = 1e12;
 
 /// Tokens as recorded.
@@ -49,7 +49,7 @@ impl Tokens {
         Some(tokens)
     }
 
-    /// Returns whether nothing can be wrong with the numbers.
+    /// Returns whether the numbers are consistent.
     fn is_plausible(&self) -> bool {
         let named = [self.input, self.output, self.cached, self.thoughts, self.tool];
         let sum = self.input + self.output + self.thoughts + self.tool;
@@ -58,7 +58,7 @@ impl Tokens {
             && self.total.is_none_or(|total| total >= sum && total <= ABSURD)
     }
 
-    /// Returns what is wrong with the numbers.
+    /// Describes the problems of the numbers.
     fn problems(&self) -> Vec<String> {
         if self.is_plausible() {
             return Vec::new();
@@ -95,7 +95,8 @@ impl Tokens {
         out
     }
 
-    /// Our buckets: `cached` is a part of the recorded input, and never more than it.
+    /// Returns the usage in our buckets. `cached` is a part of the recorded input, and never
+    /// exceeds it.
     fn usage(&self) -> Usage {
         #[expect(
             clippy::cast_possible_truncation,
@@ -118,7 +119,7 @@ impl Tokens {
     }
 }
 
-/// A number, also one that was written as a string.
+/// Parses a number, which may be written as a string.
 fn count(raw: Raw<'_>) -> Option<f64> {
     let number = match json::string(raw) {
         Some(text) => text.trim().parse().ok(),

@@ -1,11 +1,11 @@
-//! What Gemini CLI runs by itself: the hooks in its settings files (0.61: `hooks.SessionEnd`, a list of
-//! groups, each with a list of commands; `hooksConfig` switches all or some of them off).
+//! Reads the hooks in Gemini CLI's settings files (0.61: `hooks.SessionEnd`, a list of groups, each
+//! with a list of commands; `hooksConfig` disables all or some of them).
 
 use serde_json::Value;
 
 use super::retention::{Settings, strip_comments};
 
-/// Whether the file has a command run at the end of a session that `is_wanted`.
+/// Returns whether the file configures a wanted command for the end of a session.
 pub(super) fn at_session_end(file: &Settings, is_wanted: impl Fn(&str) -> bool) -> bool {
     let Ok(value) = serde_json::from_str::<Value>(&strip_comments(&file.text)) else {
         return false;

@@ -1,4 +1,4 @@
-//! What Gemini CLI does with its files later: it deletes them, and resumes sessions that are there.
+//! Describes what Gemini CLI does with existing files: it deletes old ones and resumes sessions.
 
 mod hooks;
 pub(super) mod restore;
@@ -30,8 +30,8 @@ impl Lifecycle for Gemini {
             return Cleanup::default();
         };
         let (retention, policy) = settings::decide(env, root, folder.project);
-        // Only slug folders are ever cleaned up: Gemini CLI copies a hash folder to a slug folder once,
-        // and then leaves the old one alone for good.
+        // Only slug folders are ever cleaned up: Gemini CLI copies a hash folder to a slug folder
+        // once and never touches the old one again.
         if is_hash_folder(folder.folder) {
             return Cleanup { policy, deletions: Vec::new() };
         }
@@ -87,7 +87,7 @@ impl Lifecycle for Gemini {
         Some((file, done))
     }
 
-    /// The list is a convenience: Gemini CLI makes it again from the notes in the folders.
+    /// The list is optional: Gemini CLI rebuilds it from the markers in the folders.
     fn registry(&self, plan: &RestorePlan) -> Option<PathBuf> {
         let is_needed = plan.project.is_some() && plan.listed_as.is_some();
         plan.root.as_ref().filter(|_| is_needed).map(|root| root.join("projects.json"))
@@ -131,7 +131,8 @@ impl Lifecycle for Gemini {
     }
 }
 
-/// A time that is missing is the moment of loading to Gemini CLI.
+/// Returns the time since which a file is resumable. Gemini CLI uses the time of loading if it is
+/// missing.
 fn resumable_since(file: &CleanupFile<'_>, now: Timestamp) -> Option<Timestamp> {
     let session = file.session.filter(|session| session.is_offered);
     match session {

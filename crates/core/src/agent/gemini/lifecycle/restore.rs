@@ -1,9 +1,9 @@
-//! What Gemini CLI needs to list and resume a session again, as a plan: which files, where to.
+//! Plans the files that Gemini CLI needs to list and resume a session again.
 //!
-//! Less is more here. A file with nothing to resume in it counts as corrupt at the next start, and with
-//! it go all that share the 8 characters of its id: so no stubs, and no copies of what is written anyway.
-//! The hash of the project in a file's first line is never compared with anything, so files go into
-//! another project's folder as they are.
+//! The plan is minimal on purpose. At the next start, a file with nothing to resume counts as
+//! corrupt and is deleted together with all files that share the 8 characters of its id; so there
+//! are no stubs, and no copies of what is written anyway. The project hash in a file's first line
+//! is never compared with anything, so files can be written to another project's folder unchanged.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::model::{MessageKind, PartWhy, SessionKind, State};
 use crate::project::{Project, Proof};
 use crate::projects::{hash_of, is_hash};
 
-/// Decides what to write.
+/// Plans the files to write.
 pub(crate) fn plan(
     assembled: &SessionFacts,
     files: &[(&Source, &SourceSummary)],
@@ -83,7 +83,7 @@ pub(crate) fn plan(
     Ok(out)
 }
 
-/// The file that Gemini CLI loads; of two that are equally new, the one that is still there.
+/// Returns the file that Gemini CLI loads; of two equally new ones, the one that still exists.
 fn main_file(assembled: &SessionFacts, target: &RestoreTarget<'_>) -> Option<usize> {
     let main = assembled.resumable_file?;
     let parts = &assembled.session.parts;
@@ -105,25 +105,26 @@ fn in_hash_folder(source: &Source) -> bool {
     name.is_some_and(|name| is_hash(&name.to_string_lossy()))
 }
 
-/// Returns a file's path below the folder of its project. It is as it was recorded: an archive of
-/// somebody else can have anything in it.
+/// Returns a file's path below the folder of its project, as recorded. An archive of somebody else
+/// may contain any path.
 fn below(source: &Source) -> Option<&Path> {
     source.path.strip_prefix(source.folder()?).ok()
 }
 
-/// The project's path, unless it is a guess.
+/// Returns the project's path, unless it is a guess.
 fn proved(project: &Project) -> Option<String> {
     project.path.clone().filter(|_| !matches!(project.proof, Proof::ToolPaths | Proof::None))
 }
 
-/// The folder that the session goes to, and what tells whose it is.
+/// Returns the folder for the session, and the files that identify its project.
 fn place(
     assembled: &SessionFacts,
     source: &Source,
     target: &RestoreTarget<'_>,
 ) -> Result<RestorePlan, Refusal> {
     let from = source.folder();
-    // A session that was restored elsewhere has files of two projects: this file's own counts.
+    // A session that was restored elsewhere has files of two projects; the project of this file
+    // counts.
     let of_folder = from.map(|folder| target.projects.of_folder(folder));
     let project = target.project.clone().or_else(|| of_folder.as_ref().and_then(proved));
     let project = project.or_else(|| proved(&assembled.session.project));
@@ -144,7 +145,8 @@ fn place(
         listed_as: None,
         left: Vec::new(),
     };
-    // What is there stays where it is, unless another folder is asked for or Gemini CLI looks elsewhere.
+    // Existing files stay where they are, unless another folder is requested or Gemini CLI looks
+    // elsewhere.
     if is_here && source.is_live() && !in_hash_folder(source) && target.project.is_none() {
         out.project = from.and_then(marker).or(out.project);
         return Ok(out);
@@ -158,7 +160,8 @@ fn place(
     let tmp = root.join("tmp");
     let (slug, hash) = (tmp.join(&claim.slug), tmp.join(hash_of(project)));
     if hash.is_dir() && is_fresh(&slug) {
-        // At its next start Gemini CLI copies the old folder to the new one, but only while that is empty.
+        // At its next start Gemini CLI copies the old folder to the new one, but only while the
+        // latter is empty.
         out.folder = hash;
         return Ok(out);
     }
@@ -173,13 +176,13 @@ fn place(
     Ok(out)
 }
 
-/// Whether a folder holds nothing but the note of whose it is.
+/// Returns whether a folder contains nothing but its marker.
 fn is_fresh(folder: &Path) -> bool {
     let Ok(mut entries) = std::fs::read_dir(folder) else { return true };
     entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == registry::MARKER))
 }
 
-/// The files that hold messages which the main one lacks, and what is not written.
+/// Returns the files with messages that the main one lacks, and the files that are not written.
 fn parts(
     assembled: &SessionFacts,
     main: usize,
@@ -224,8 +227,8 @@ fn parts(
     (chosen, left)
 }
 
-/// Returns the id of the session that a subagent, a tool output, a plan or a task belongs to, by its place
-/// in the project's folder.
+/// Returns the id of the session that a subagent, a tool output, a plan or a task belongs to, by
+/// its path in the project's folder.
 pub(crate) fn owner(source: &Source) -> Option<&str> {
     let below: Vec<&str> = below(source)?.iter().map(|part| part.to_str().unwrap_or("")).collect();
     match (source.kind, &below[..]) {
@@ -238,12 +241,12 @@ pub(crate) fn owner(source: &Source) -> Option<&str> {
     }
 }
 
-/// The line that makes a session as new as `now` to Gemini CLI.
+/// Returns the line that updates a session to `now` for Gemini CLI.
 pub(crate) fn fresh_line(now: Timestamp) -> String {
     format!("{{\"$set\":{{\"lastUpdated\":\"{now:.3}\"}}}}\n")
 }
 
-/// Whether the session's file takes such a line: a log does, a document does not.
+/// Returns whether the session's file accepts such a line: a log does, a document does not.
 pub(crate) fn takes_line(assembled: &SessionFacts, source: &Source) -> bool {
     let at = assembled.files.iter().position(|file| file == source);
     let is_document = at.and_then(|at| assembled.documents.get(at)).copied().unwrap_or(true);

@@ -1,9 +1,10 @@
-//! What Gemini CLI is going to delete, and when.
+//! Predicts which files Gemini CLI is going to delete, and when.
 //!
-//! At each start it cleans up the chats of the project it is started in. By default sessions older
-//! than 30 days go (since 0.30). Worse, a file with nothing to resume in it counts as corrupt, and
-//! with a corrupt file go all that share the 8 characters of its id: resuming a session leaves such
-//! a file, so a resume followed by a new start deletes the session that was resumed.
+//! At each start it cleans up the chats of the current project. By default it deletes sessions
+//! older than 30 days (since 0.30). Worse, a file with nothing to resume counts as corrupt, and a
+//! corrupt file is deleted together with all files that share the 8 characters of its id. Resuming
+//! a session leaves such a file, so a resume followed by a new start deletes the session that was
+//! resumed.
 
 use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap as HashMap;
@@ -11,23 +12,29 @@ use serde_json::Value;
 
 use crate::agent::lifecycle::Early;
 
-/// `general.sessionRetention` as the settings files together decide it.
+/// The effective value of `general.sessionRetention` from all settings files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
+    /// Whether the clean-up is enabled.
     pub enabled: bool,
+    /// The age at which sessions are deleted.
     pub max_age: Option<String>,
+    /// The number of sessions to keep.
     pub max_count: Option<i64>,
+    /// The shortest time for which sessions are kept.
     pub min_retention: String,
-    /// The settings file that had the last word on any of it; none for Gemini CLI's own defaults.
+    /// The last settings file that set any of it; none for Gemini CLI's own defaults.
     pub from: Option<String>,
-    /// Why Gemini CLI does not clean up although it is enabled.
+    /// The reason why Gemini CLI does not clean up although it is enabled.
     pub invalid: Option<String>,
 }
 
-/// One settings file, the weakest first: system defaults, user, project, system.
+/// One settings file. In ascending order of precedence: system defaults, user, project, system.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// The name of the file.
     pub name: String,
+    /// Its content.
     pub text: String,
 }
 
@@ -69,7 +76,7 @@ impl Retention {
         }
     }
 
-    /// Gemini CLI's own checks: a bad setting switches the clean-up off.
+    /// Applies Gemini CLI's own checks; an invalid setting disables the clean-up.
     fn check(&self) -> Result<(), String> {
         if let Some(age) = &self.max_age {
             let max = period(age).ok_or_else(|| format!("`maxAge` is `{age}`, not like `30d`"))?;
@@ -88,13 +95,13 @@ impl Retention {
         }
     }
 
-    /// Whether anything will be deleted at all.
+    /// Returns whether anything will be deleted.
     pub fn is_active(&self) -> bool {
         self.enabled && self.invalid.is_none()
     }
 }
 
-/// `<number><h|d|w|m>`; a month has 30 days.
+/// Parses `<number><h|d|w|m>`; a month has 30 days.
 fn period(text: &str) -> Option<SignedDuration> {
     let unit = text.chars().last()?;
     let number: i64 = text.strip_suffix(unit)?.parse().ok().filter(|n| *n > 0)?;
@@ -111,12 +118,13 @@ fn period(text: &str) -> Option<SignedDuration> {
 /// One file directly in a `chats` folder, as the clean-up sees it.
 #[derive(Debug, Clone)]
 pub struct ChatFile {
+    /// The name of the file.
     pub name: String,
-    /// The last update, when there is something to resume in it and it is no subagent's.
+    /// The last update, if it contains something to resume and is not a subagent's.
     pub resumable_since: Option<Timestamp>,
 }
 
-/// Why a file will go.
+/// The reason why a file will be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// It is older than `maxAge`.
@@ -125,22 +133,26 @@ pub enum Why {
     Count,
     /// There is nothing to resume in it, which counts as corrupt.
     Corrupt,
-    /// Another file with the same 8 characters goes: the resume bug.
+    /// Another file with the same 8 characters is deleted: the resume bug.
     SharesId(String),
 }
 
+/// A file that will be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deletion {
+    /// The name of the file.
     pub name: String,
-    /// At the first start of Gemini CLI in that project after this moment; none for the next start.
+    /// The moment after which the next start of Gemini CLI in that project deletes it; none for the
+    /// next start.
     pub at: Option<Timestamp>,
+    /// The reason.
     pub why: Why,
-    /// Set when it goes before its time because another file shares its id.
+    /// Set if it is deleted before its time because another file shares its id.
     pub early: Option<Early>,
 }
 
-/// What the clean-up will delete from one `chats` folder, each file once, the soonest first. File
-/// names must be unique.
+/// Returns the files that the clean-up will delete from one `chats` folder, each once, the soonest
+/// first. File names must be unique.
 pub fn plan(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<Deletion> {
     if !retention.is_active() {
         return Vec::new();
@@ -155,7 +167,7 @@ pub fn plan(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<De
     };
     let mut going: Vec<usize> = (0..files.len()).filter(|at| causes[*at].is_some()).collect();
     going.sort_by_key(order);
-    // The first file of an id to go takes all others of that id along.
+    // The first file of an id to be deleted takes all others with that id along.
     let mut first: HashMap<&str, usize> = HashMap::default();
     for at in going {
         if let Some(id) = short_id(&files[at].name) {
@@ -186,14 +198,14 @@ pub fn plan(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<De
     out
 }
 
-/// Why and when a file goes by itself.
+/// The reason and time for which a file is deleted by itself.
 #[derive(Debug, Clone)]
 struct Cause {
     at: Option<Timestamp>,
     why: Why,
 }
 
-/// What the settings come to at one moment.
+/// The limits that the settings set at one moment.
 struct Limits {
     age: Option<SignedDuration>,
     count: Option<usize>,
@@ -207,7 +219,7 @@ impl Limits {
         Self { age, count, now }
     }
 
-    /// The cause for a file with so many newer ones beside it; none if it stays.
+    /// Returns why and when a file with `newer` newer ones is deleted, or `None` if it is kept.
     fn cause(&self, file: &ChatFile, newer: usize) -> Option<Cause> {
         let Some(updated) = file.resumable_since else {
             return Some(Cause { at: None, why: Why::Corrupt });
@@ -220,7 +232,7 @@ impl Limits {
     }
 }
 
-/// How many resumable files are newer than a file.
+/// The number of resumable files that are newer than a file.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rank {
     newer: usize,
@@ -244,7 +256,7 @@ fn ranks(files: &[ChatFile]) -> Vec<Rank> {
     out
 }
 
-/// The 8 characters at the end of a session file's name.
+/// Returns the 8 characters at the end of a session file's name.
 pub fn short_id(name: &str) -> Option<&str> {
     let stem = name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json"))?;
     let (rest, id) = stem.rsplit_once('-')?;
@@ -252,7 +264,7 @@ pub fn short_id(name: &str) -> Option<&str> {
     (is_id && rest.starts_with("session")).then_some(id)
 }
 
-/// Blanks out `//` and `/* */` comments, which settings files may hold.
+/// Blanks out `//` and `/* */` comments, which settings files may contain.
 pub(crate) fn strip_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.trim_start_matches('\u{FEFF}').chars().peekable();
@@ -373,7 +385,7 @@ mod tests {
         a != b && short_id(a).is_some() && short_id(a) == short_id(b)
     }
 
-    /// Applies the rules one after the other, file by file: each that goes takes others along.
+    /// Applies the rules one after the other, file by file: each deleted file takes others along.
     fn by_the_rules(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<Deletion> {
         let limits = Limits::new(retention, now);
         let mut newest: Vec<&ChatFile> =
@@ -399,7 +411,7 @@ mod tests {
         out
     }
 
-    /// Compares with what would happen if no other file shared its id.
+    /// Compares with the outcome if no other file shared its id.
     fn early(
         deletion: &Deletion,
         files: &[ChatFile],
@@ -430,7 +442,7 @@ mod tests {
         ) {
             let now: Timestamp = "2026-08-14T00:00:00Z".parse().unwrap();
             let file = |(n, (id, days)): (usize, (u8, Option<i64>))| ChatFile {
-                // An id of other than 8 characters is shared with nobody.
+                // An id that is not 8 characters long is not shared.
                 name: format!("session-{n:02}-{}.jsonl", if id == 0 { "short".to_owned() } else { format!("aaaaaaa{id}") }),
                 resumable_since: days.map(|days| now - SignedDuration::from_hours(24 * days)),
             };

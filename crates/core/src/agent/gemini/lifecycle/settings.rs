@@ -1,4 +1,4 @@
-//! The settings files of Gemini CLI that decide how long it keeps sessions.
+//! Reads the settings files of Gemini CLI that control how long it keeps sessions.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::agent::lifecycle::Policy;
 use crate::env::Env;
 use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 
-/// What Gemini CLI must be told to sync by itself.
+/// The settings that make Gemini CLI sync by itself.
 pub(super) const HOOK: &str = r#"{
   "hooks": {
     "SessionEnd": [
@@ -22,7 +22,7 @@ pub(super) const HOOK: &str = r#"{
   }
 }"#;
 
-/// Reads the files that Gemini CLI would read when started in the project.
+/// Reads the files that Gemini CLI would read if started in the project.
 pub(super) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> (Retention, Policy) {
     let (mut texts, mut files, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
     for file in candidates(env, root, project) {
@@ -38,7 +38,7 @@ pub(super) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> (Retenti
     }
     let (retention, broken) = Retention::decide(&texts);
     for what in broken {
-        // The library names the file in its text; here it has a place of its own.
+        // The text names the file; here it has a separate field.
         let named = texts.iter().find_map(|file| {
             let rest = what.strip_prefix(&format!("`{}` ", file.name))?;
             Some((file.name.clone(), rest.to_owned()))
@@ -66,7 +66,7 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The weakest first: system defaults, user, project, system.
+/// Returns the files in ascending order of precedence: system defaults, user, project, system.
 fn candidates(env: &Env, root: &Path, project: Option<&Path>) -> Vec<PathBuf> {
     let system = env
         .var("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
@@ -77,12 +77,12 @@ fn candidates(env: &Env, root: &Path, project: Option<&Path>) -> Vec<PathBuf> {
     );
     let user = users_own(env, root);
     let project = project.map(|path| path.join(".gemini/settings.json"));
-    // In the home folder the project's file is the user's own.
+    // In the home folder, the project's file is the user's own.
     let project = project.filter(|file| *file != user);
     [Some(defaults), Some(user), project, Some(system)].into_iter().flatten().collect()
 }
 
-/// The user's settings file. The macOS sandbox moves the sessions, not the settings.
+/// Returns the user's settings file. The macOS sandbox moves the sessions, but not the settings.
 pub(super) fn users_own(env: &Env, root: &Path) -> PathBuf {
     match (&env.home, root.ends_with(".cache/.gemini")) {
         (Some(home), true) if root.starts_with(home) => home.join(".gemini/settings.json"),

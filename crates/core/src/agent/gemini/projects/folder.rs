@@ -1,4 +1,5 @@
-//! Reads which project a folder of Gemini CLI belongs to: its own marker, and the registry beside it.
+//! Determines the project of a Gemini CLI folder from its own marker and from the registry next to
+//! it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -9,7 +10,7 @@ use crate::project::{Project, Proof};
 use crate::projects::Projects;
 use crate::read::bytes::{MARKER_LIMIT, SETTINGS_LIMIT, read_regular, read_text};
 
-/// Learns what a folder and the registry beside it say.
+/// Learns projects from a folder's marker and from the registry next to it.
 pub(in crate::agent::gemini) fn learn(folder: &Path, projects: &mut Projects) {
     let Some(tmp) = folder.parent() else { return };
     let Some(root) = tmp.parent() else { return };
@@ -26,23 +27,23 @@ pub(in crate::agent::gemini) fn learn(folder: &Path, projects: &mut Projects) {
     }
 }
 
-/// Returns the project of a folder as far as the folder alone shows it.
+/// Returns the project of a folder as far as the folder alone reveals it.
 pub fn folder_project(folder: &Path) -> Project {
     let mut projects = Projects::default();
     learn(folder, &mut projects);
     projects.of_folder(folder)
 }
 
-/// The path in the folder's `.project_root`.
+/// Returns the path in the folder's `.project_root`.
 pub(in crate::agent::gemini) fn marker(folder: &Path) -> Option<String> {
     let file = folder.join(".project_root");
-    // Gemini CLI writes it itself, so a link to another file is not its word.
+    // Gemini CLI writes a regular file, so a link is not to be trusted.
     let is_file = file.symlink_metadata().is_ok_and(|about| about.is_file());
     let text = is_file.then(|| read_text(&file, MARKER_LIMIT).ok()).flatten()?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned()).filter(|path| !path.is_empty())
 }
 
-/// Slug to path.
+/// Returns the registered paths by slug.
 fn read_registry(file: &Path) -> HashMap<String, String> {
     #[derive(Deserialize)]
     struct Registry {

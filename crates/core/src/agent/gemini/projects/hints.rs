@@ -11,10 +11,10 @@ use crate::projects::{SessionHints, is_absolute};
 use crate::read::bytes::{Bytes, ReadSeek};
 use crate::read::{decode, json};
 
-/// How many messages of a session are looked into.
+/// The number of messages of a session that are searched.
 const MESSAGES: usize = 200;
 
-/// Extracts hints from the text of a session; a file that cannot be read gives none.
+/// Extracts hints from the text of a session; a file that cannot be read yields none.
 pub(crate) fn hints(source: &Source, part: &PartFacts, bytes: &dyn Bytes) -> SessionHints {
     let mut hints = SessionHints::default();
     let Ok(mut file) = bytes.open(source) else { return hints };
@@ -56,7 +56,7 @@ fn read(mut file: &mut dyn ReadSeek, span: &Span) -> Option<String> {
     }
 }
 
-/// The list under "Workspace Directories", and the one line of older versions.
+/// Returns the list under "Workspace Directories", or the single directory of older versions.
 fn workspace(context: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut in_list = false;

@@ -1,4 +1,4 @@
-//! How Gemini CLI names the folders of projects, and what its files reveal about them.
+//! Maps Gemini CLI's folders to projects.
 
 mod folder;
 mod hints;

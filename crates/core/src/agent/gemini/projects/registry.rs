@@ -1,7 +1,8 @@
-//! Which folder Gemini CLI (0.29 and later) keeps for a project: a short name out of the path, the
-//! owner's path in a `.project_root` below `tmp` and `history`, and a list of all in `projects.json`.
+//! Finds and registers the folder that Gemini CLI (0.29 and later) uses for a project.
 //!
-//! A note in a folder wins over the list, and a lost list is made anew from the notes.
+//! The folder has a short name derived from the path. A `.project_root` below `tmp` and `history`
+//! contains the owner's path, and `projects.json` lists all projects. A marker in a folder takes
+//! precedence over the list, and a lost list is rebuilt from the markers.
 
 use std::fs;
 use std::io;
@@ -18,24 +19,24 @@ use crate::file::{self, Existing, Occupant};
 use crate::projects::base_name;
 use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 
-/// The note that names a folder's owner.
+/// The file that names a folder's owner.
 pub(crate) const MARKER: &str = ".project_root";
 
 /// The list of all projects.
 const LIST: &str = "projects.json";
 
-/// How often the list is asked for while somebody else writes to it, and how long between.
+/// The number of attempts to lock the list while another process writes to it.
 const TRIES: usize = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The age at which a lock counts as left behind; its holder renews it sooner.
+/// The age at which a lock counts as abandoned; its owner renews it more often.
 const STALE: Duration = Duration::from_secs(10);
 
-/// The name of a project's folder, and what is missing for it to be found by.
+/// The name of a project's folder, and the entries it still lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) slug: String,
-    /// Notes that are not there yet.
+    /// Markers that do not exist yet.
     pub(crate) markers: Vec<PathBuf>,
     pub(crate) is_listed: bool,
 }
@@ -47,7 +48,7 @@ struct Registry {
     rest: IndexMap<String, Value>,
 }
 
-/// Finds the folder that Gemini CLI would take when it is started in the project.
+/// Finds the folder that Gemini CLI would use if started in the project.
 pub(crate) fn claim(root: &Path, project: &str) -> io::Result<Claim> {
     let project = normal(project);
     let registry = read(root)?;
@@ -69,11 +70,12 @@ pub(crate) fn claim(root: &Path, project: &str) -> io::Result<Claim> {
     })
 }
 
-/// Adds a project to the list, as Gemini CLI does: alone, and all at once.
+/// Adds a project to the list as Gemini CLI does: under its lock, and atomically.
 pub(crate) fn enter(root: &Path, project: &str, slug: &str) -> io::Result<()> {
     let path = root.join(LIST);
     file::check_below(root, &path)?;
-    // A killed run can leave its draft and its lock; the draft does not have to wait.
+    // A killed run can leave its draft and its lock behind; the draft can be removed without
+    // waiting.
     file::remove_abandoned(root);
     let _lock = Lock::take(path.with_extension("json.lock"))?;
     let mut registry = read(root)?;
@@ -82,7 +84,7 @@ pub(crate) fn enter(root: &Path, project: &str, slug: &str) -> io::Result<()> {
     file::save(&path, Existing::Replace, |out| out.write_all(text.as_bytes()))
 }
 
-/// The lock of Gemini CLI: a folder beside the file.
+/// Gemini CLI's lock, which is a folder next to the file.
 struct Lock(PathBuf);
 
 impl Lock {
@@ -115,7 +117,7 @@ fn is_stale(lock: &Path) -> bool {
     modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > STALE))
 }
 
-/// A list that is broken counts as empty; one that cannot be read must not be replaced.
+/// Reads the list. A malformed list counts as empty; one that cannot be read must not be replaced.
 fn read(root: &Path) -> io::Result<Registry> {
     let bytes = match file::occupant(&root.join(LIST)) {
         Occupant::Nothing => return Ok(Registry::default()),
@@ -140,7 +142,7 @@ fn is_foreign(root: &Path, slug: &str, project: &str) -> bool {
     bases(root).into_iter().filter_map(owner).any(|owner| normal(&owner) != project)
 }
 
-/// The folder whose note names the project.
+/// Returns the folder whose marker names the project.
 fn owned(root: &Path, project: &str) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
     for base in bases(root) {
@@ -155,7 +157,7 @@ fn owned(root: &Path, project: &str) -> Option<String> {
     found.into_iter().min()
 }
 
-/// A path as Gemini CLI compares it.
+/// Normalizes a path as Gemini CLI does to compare it.
 pub(crate) fn normal(path: &str) -> String {
     let path = path.trim();
     let cut = path.trim_end_matches('/');
@@ -198,13 +200,13 @@ mod tests {
         let root = root.path();
         let slug = |project: &str| claim(root, project).unwrap().slug;
         assert_eq!(slug("/code/shop/"), "shop");
-        // Taken by a note, then by the list.
+        // Taken by a marker, then by the list.
         write(&root.join("tmp/shop/.project_root"), "/other/shop\n");
         assert_eq!(slug("/code/shop"), "shop-1");
         write(&root.join("projects.json"), r#"{"projects":{"/third/shop":"shop-1"},"x":1}"#);
         assert_eq!(slug("/code/shop"), "shop-2");
         assert_eq!(slug("/third/shop"), "shop-1");
-        // A note beats the list.
+        // A marker takes precedence over the list.
         write(&root.join("history/shop-1/.project_root"), "/code/shop");
         assert_eq!(slug("/code/shop"), "shop-1");
         assert_eq!(slug("/third/shop"), "shop-2");
@@ -230,7 +232,7 @@ mod tests {
         let text = fs::read_to_string(root.join("projects.json")).unwrap();
         assert_eq!(text, "{\n  \"projects\": {\n    \"/b\": \"b\",\n    \"/a\": \"a\"\n  }\n}");
         assert!(claim(root, "/a").unwrap().is_listed);
-        // A name that Gemini CLI does not take makes the list an empty one to it.
+        // Gemini CLI treats a list with an invalid name as empty.
         write(&root.join("projects.json"), r#"{"projects":{"/a":"A"}}"#);
         assert!(!claim(root, "/a").unwrap().is_listed);
         assert_eq!(fs::read_dir(root).unwrap().count(), 1);

@@ -1,4 +1,4 @@
-//! Reads what the records of a message say.
+//! Reads the content of messages from their records.
 
 use std::path::{Component, Path};
 
@@ -15,8 +15,8 @@ use crate::read::bytes::Bytes;
 use crate::read::decode;
 use crate::read::json::{self, Raw};
 
-/// Adds to a message what one of its records says. A file that changed since it was scanned may hold
-/// something else by now.
+/// Adds the content of one record to a message. A file that changed since it was scanned may
+/// contain something else by now.
 pub(crate) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
     if let Some(Element { message: Some(record), .. }) = Element::new(record) {
         take(message, &record);
@@ -26,7 +26,7 @@ pub(crate) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
     }
 }
 
-/// Marks commands as those of PowerShell, which Gemini CLI runs them with where paths have drives.
+/// Marks commands as PowerShell's, which Gemini CLI uses where paths have drive letters.
 pub(crate) fn complete(session: &SessionFacts, messages: &mut [Message]) {
     if session.session.project.path.as_deref().is_some_and(has_drive) {
         let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
@@ -34,7 +34,7 @@ pub(crate) fn complete(session: &SessionFacts, messages: &mut [Message]) {
     }
 }
 
-/// Takes one record over: it wins, but what it lacks stays.
+/// Merges one record: its values win, and values it lacks are kept.
 fn take(message: &mut Message, record: &Record<'_>) {
     let fields = &record.fields;
     if let Some(content) = fields.content.filter(|content| content.get() != "null") {
@@ -43,7 +43,7 @@ fn take(message: &mut Message, record: &Record<'_>) {
     }
     let thoughts = fields.thoughts.map(thoughts).unwrap_or_default();
     let thoughts = if thoughts.is_empty() { inner_thoughts(fields.content) } else { thoughts };
-    // A reply written again as the model's history has its thoughts only in the content, shortened.
+    // A reply rewritten as the model's history has its thoughts only in the content, shortened.
     if !thoughts.is_empty() && message.thoughts.is_empty() {
         message.thoughts = thoughts;
     }
@@ -81,7 +81,7 @@ fn thoughts(raw: Raw<'_>) -> Vec<Thought> {
     json::elements(raw.get()).into_iter().filter_map(thought).collect()
 }
 
-/// Thoughts that are parts of the content: `**subject** description`.
+/// Returns thoughts that are parts of the content: `**subject** description`.
 fn inner_thoughts(content: Option<Raw<'_>>) -> Vec<Thought> {
     let Some(content) = content.filter(|raw| raw.get().starts_with('[')) else { return Vec::new() };
     let mut out = Vec::new();
@@ -102,7 +102,7 @@ fn inner_thoughts(content: Option<Raw<'_>>) -> Vec<Thought> {
     out
 }
 
-/// The parts of a content that are no text.
+/// Returns the parts of a content that are not text.
 fn attachments(content: Raw<'_>) -> Vec<Attachment> {
     let parts = match content.get().as_bytes().first() {
         Some(b'[') => json::elements(content.get()),
@@ -142,18 +142,19 @@ fn base64_length(data: &[u8]) -> u64 {
     ((data.len() - padding) * 3 / 4) as u64
 }
 
-/// The full text of an output that was too long for the model stands in a file of its own. A session
-/// file must not choose what is read: only a file of that name in its own project's `tool-outputs`.
+/// Adds the full text of outputs that were too long for the model and are stored in separate files.
+/// A session file must not choose what is read: only a file of that name in its own project's
+/// `tool-outputs`.
 pub(crate) fn follow_outputs(session: &SessionFacts, bytes: &dyn Bytes, messages: &mut [Message]) {
-    // Larger than anything a person reads: such a file is left where it is.
+    // Larger than anything a person reads, so such a file is not loaded.
     const MOST: u64 = 64 * 1024 * 1024;
-    // Most files of a session have these in common.
+    // Most files of a session share these folders.
     let folders: IndexSet<&Path> =
         session.files.iter().flat_map(|file| file.path.ancestors().skip(1).take(3)).collect();
     let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
     for call in calls {
         let Some(path) = call.output.as_deref().and_then(tool_call::full_output) else { continue };
-        // The recorded path is that of the machine it ran on; the file moves with its project.
+        // The recorded path is that of the original machine; the file moves with its project.
         let path = path.replace('\\', "/");
         let Some((_, below)) = path.split_once("/tool-outputs/") else { continue };
         let below = Path::new("tool-outputs").join(below);

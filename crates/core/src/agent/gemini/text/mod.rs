@@ -1,4 +1,4 @@
-//! The text of messages: what was typed, said and done.
+//! Reads the text of messages: prompts, replies and tool calls.
 
 mod messages;
 pub(super) mod prompt;

@@ -1,17 +1,17 @@
-//! What a person typed, told apart from the files that Gemini CLI put behind it.
+//! Separates typed text from the files that Gemini CLI appended to it.
 
 use crate::agent::gemini::format::content::Part;
 use crate::agent::gemini::format::record::Fields;
 use crate::model::Reference;
 use crate::read::json::{self, Raw};
 
-/// Before 0.28 in the middle of the text, since then a part of its own.
+/// In the middle of the text before 0.28, and a separate part since then.
 const REFERENCES: &str = "--- Content from referenced files ---";
 const END: &str = "--- End of content ---";
 
-/// The typed text of a user record, and whether the record itself tells it apart.
+/// Returns the typed text of a user record, and whether the record itself separates it.
 pub(crate) fn typed(fields: &Fields<'_>) -> (String, bool) {
-    // `displayContent` has been seen to hold a function response beside a typed content.
+    // `displayContent` has been seen to contain a function response next to a typed content.
     if let Some(shown) = fields.display.map(text).filter(|text| !text.trim().is_empty()) {
         return (trimmed(shown), true);
     }
@@ -32,7 +32,7 @@ pub(crate) fn typed(fields: &Fields<'_>) -> (String, bool) {
     (trimmed(all), false)
 }
 
-/// Returns what was typed while the model worked: Gemini CLI wraps it into instructions.
+/// Returns text that was typed while the model worked, which Gemini CLI wraps in instructions.
 fn steering(text: &str) -> Option<&str> {
     let wrapped = text.trim_start().strip_prefix("User steering update:")?;
     let (_, inside) = wrapped.split_once("<user_input>")?;
@@ -40,7 +40,7 @@ fn steering(text: &str) -> Option<&str> {
     Some(inside[..end].trim())
 }
 
-/// The text without white space around it, in its own memory: prompts can be long.
+/// Trims the text and releases unused memory, because prompts can be long.
 fn trimmed(mut text: String) -> String {
     text.truncate(text.trim_end().len());
     text.drain(..text.len() - text.trim_start().len());
@@ -48,7 +48,8 @@ fn trimmed(mut text: String) -> String {
     text
 }
 
-/// All the text of a content: a string, a part or a list of them; thoughts are not text.
+/// Returns all text of a content, which is a string, a part or a list of parts; thoughts are not
+/// text.
 pub(crate) fn text(content: Raw<'_>) -> String {
     let mut out = String::new();
     push_text(content, &mut out);
@@ -83,7 +84,7 @@ fn push_text(content: Raw<'_>, out: &mut String) {
     }
 }
 
-/// The files whose content stands behind the prompt.
+/// Returns the files whose content follows the prompt.
 pub(crate) fn references(text: &str) -> Vec<Reference> {
     let Some((_, behind)) = text.split_once(REFERENCES) else { return Vec::new() };
     let behind = behind.rsplit_once(END).map_or(behind, |(inside, _)| inside);
@@ -107,7 +108,7 @@ fn next_start(text: &str) -> Option<usize> {
     })
 }
 
-/// The path of the next reference and what follows its line.
+/// Returns the path of the next reference and the text after its line.
 fn next_reference(text: &str) -> Option<(&str, &str)> {
     let from = next_start(text)?;
     let line = text[from..].lines().next()?;
@@ -124,7 +125,7 @@ mod tests {
         Raw::new(text).unwrap()
     }
 
-    /// Of a whole record, as it is read.
+    /// Returns the typed text of a complete record.
     fn typed_in(content: &str, display: &str) -> (String, bool) {
         let record = format!(r#"{{"content":{content},"displayContent":{display}}}"#);
         typed(&Element::new(&record).unwrap().message.unwrap().fields)
@@ -166,7 +167,7 @@ mod tests {
         assert_eq!(got, ("typed".to_owned(), true));
         assert!(typed_in(content, response).0.starts_with("typed\n<hook"));
         assert_eq!(typed_in("null", "null").0, "");
-        // However the content is read.
+        // In whatever form the content is read.
         for thinking in [
             r#"[{"text":"hm","thought":true},{"text":"yes"},7]"#,
             r#"[{"text":"hm","thought":true},{"text":"yes"},["no"]]"#,

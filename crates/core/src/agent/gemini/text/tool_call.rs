@@ -1,4 +1,4 @@
-//! Tool calls as Gemini CLI records them, in the words of the model.
+//! Reads tool calls as Gemini CLI records them.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use crate::model::{ToolCall, ToolStatus};
 use crate::read::json::{self, Raw};
 use crate::tools::{self, tool_name};
 
-/// A call with its outcome.
+/// Converts a recorded call with its outcome.
 pub(crate) fn recorded(call: &ToolCallFields<'_>) -> ToolCall {
     let text = |raw: Option<Raw<'_>>| raw.and_then(json::string).map(std::borrow::Cow::into_owned);
     let display_name = text(call.display_name);
@@ -42,7 +42,7 @@ pub(crate) fn recorded(call: &ToolCallFields<'_>) -> ToolCall {
     }
 }
 
-/// An object; some writers put it into a string.
+/// Returns the arguments as an object; some writers put it into a string.
 fn arguments(raw: Raw<'_>) -> Option<Box<RawValue>> {
     let inside = json::string(raw).filter(|text| text.trim_start().starts_with('{'));
     let inside = inside.and_then(|text| RawValue::from_string(text.trim().to_owned()).ok());
@@ -59,7 +59,7 @@ pub(crate) fn status(recorded: Option<&str>, has_error: bool) -> ToolStatus {
     }
 }
 
-/// The function calls in a content: all that a history keeps of them.
+/// Returns the function calls in a content, which are all that a history has of them.
 pub(crate) fn requested(content: Raw<'_>) -> Vec<ToolCall> {
     functions(content, b"functionCall", |call, function| {
         json::each_field(function, |key, value| {
@@ -71,7 +71,7 @@ pub(crate) fn requested(content: Raw<'_>) -> Vec<ToolCall> {
     })
 }
 
-/// The function responses in a content, as calls of which only the outcome is known.
+/// Returns the function responses in a content, as calls of which only the outcome is known.
 pub(crate) fn answers(content: Raw<'_>) -> Vec<ToolCall> {
     functions(content, b"functionResponse", |call, function| {
         let (output, error) = function_response(function);
@@ -114,8 +114,9 @@ fn functions(
     out
 }
 
-/// Output and error of a result: a list of parts, of which the function response counts. After a
-/// resume each call has the responses to all calls of its message; only its own is meant.
+/// Returns the output and error of a result, which is a list of parts that contains the function
+/// response. After a resume, each call has the responses to all calls of its message, so the
+/// response is selected by its id.
 fn response(result: Raw<'_>, id: &str) -> (Option<String>, Option<String>) {
     let mut parts = match result.get().as_bytes().first() {
         Some(b'[') => json::elements(result.get()),
@@ -145,7 +146,7 @@ fn response(result: Raw<'_>, id: &str) -> (Option<String>, Option<String>) {
     (output, error)
 }
 
-/// The id of the call that a part answers.
+/// Returns the id of the call that a part answers.
 fn answered(part: Raw<'_>) -> Option<String> {
     let mut id = None;
     let _ = json::each_field(part.get(), |key, value| {
@@ -171,7 +172,7 @@ fn append(so_far: &mut Option<String>, more: Option<String>) {
     }
 }
 
-/// `response.output`, `response.error`; older and other writers put either into `content`.
+/// Reads `response.output` and `response.error`; older and other writers put either into `content`.
 fn function_response(function: &str) -> (Option<String>, Option<String>) {
     let mut response = None;
     let _ = json::each_field(function, |key, value| {
@@ -205,7 +206,7 @@ fn function_response(function: &str) -> (Option<String>, Option<String>) {
     (output, error)
 }
 
-/// A string, or whatever else it is as JSON.
+/// Returns a string, or any other value as JSON.
 fn words(raw: Raw<'_>) -> Option<String> {
     match raw.get() {
         "null" => None,
@@ -215,10 +216,10 @@ fn words(raw: Raw<'_>) -> Option<String> {
     }
 }
 
-/// What a command's exit code follows in the output.
+/// The text that precedes a command's exit code in its output.
 const MARK: &str = "Exit Code: ";
 
-/// Returns the exit code that the record of a call has, reading the output only where there is one.
+/// Returns the exit code in the record of a call, decoding the output only if it contains one.
 pub(crate) fn recorded_exit_code(call: &ToolCallFields<'_>, name: &str) -> Option<i32> {
     let result = call.result.filter(|_| tools::runs_commands(name))?;
     memchr::memmem::find(result.get().as_bytes(), MARK.as_bytes())?;
@@ -227,23 +228,23 @@ pub(crate) fn recorded_exit_code(call: &ToolCallFields<'_>, name: &str) -> Optio
     output.as_deref().or(error.as_deref()).and_then(exit_code)
 }
 
-/// `Exit Code: 3`, where the output has it.
+/// Returns the code of `Exit Code: 3`, if the output contains it.
 fn exit_code(output: &str) -> Option<i32> {
-    // The last one that begins a line. Forwards, for that is many times faster.
+    // The last one that begins a line. Searching forwards is many times faster.
     let bytes = output.as_bytes();
     let places = memchr::memmem::find_iter(bytes, MARK);
     let at = places.filter(|at| *at == 0 || bytes[at - 1] == b'\n').last()?;
     output[at + MARK.len()..].lines().next()?.trim().parse().ok()
 }
 
-/// The path of the full text of an output that was cut.
+/// Returns the path of the full text of an output that was cut.
 pub(crate) fn full_output(output: &str) -> Option<&str> {
     let line = output.lines().next()?;
     let (_, path) = line.split_once("For full output see: ")?;
     Some(path.trim())
 }
 
-/// Lines added and removed: Gemini CLI's own count, else counted in the diff.
+/// Returns the lines added and removed: Gemini CLI's own count, or else a count of the diff.
 pub(crate) fn lines_changed(display: Raw<'_>) -> Option<(u64, u64)> {
     if !display.get().starts_with('{') {
         return None;

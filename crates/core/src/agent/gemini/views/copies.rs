@@ -1,5 +1,6 @@
-//! Which messages of a file only repeat others. After a cancel or a resume Gemini CLI records its
-//! whole history again under new ids.
+//! Finds messages of a file that only repeat others.
+//!
+//! After a cancel or a resume, Gemini CLI records its whole history again under new ids.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,14 +12,14 @@ use crate::agent::gemini::format::content::Key;
 use crate::facts::ToolFacts;
 use crate::model::MessageKind;
 
-/// A part of an original. A copy of a call may lack the id and have only the name.
+/// A part of an original. A copy of a call may have only the name instead of the id.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PartKey {
     key: Key,
     name: Option<Box<str>>,
 }
 
-/// The parts that are gone, in order, and where each stands among them.
+/// The removed parts in order, with indexes of their places.
 struct Gone {
     parts: Vec<(usize, PartKey)>,
     by_key: HashMap<(Side, Key), Vec<usize>>,
@@ -38,7 +39,8 @@ impl Gone {
         out
     }
 
-    /// Returns the first place from `from` on of a part that `key` repeats, of a message before `copy`.
+    /// Returns the first place from `from` on of a part that `key` repeats, in a message before
+    /// `copy`.
     fn find(&self, side: Side, key: &Key, from: usize, copy: usize) -> Option<usize> {
         let first = |places: Option<&Vec<usize>>| {
             let places = places?;
@@ -54,7 +56,7 @@ impl Gone {
     }
 }
 
-/// Who speaks: one does not repeat the other.
+/// The author of a message; a message never repeats one of another author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Side {
     User,
@@ -64,7 +66,7 @@ enum Side {
 
 impl History {
     /// Finds the messages of the new list that only repeat removed ones, part by part and in order.
-    /// A compression keeps the end of the history, so there the last one that fits is meant.
+    /// A compression keeps the end of the history, so there the last match is the original.
     pub(crate) fn match_copies(&mut self, removed: &[usize], first_new: usize, from_the_end: bool) {
         if removed.is_empty() {
             return;
@@ -105,14 +107,14 @@ impl History {
                 }
                 let draft = &mut self.drafts[copy];
                 draft.said.is_copy = true;
-                // Of a copy of this copy, the parts of the original tell more.
+                // For a copy of this copy, the parts of the original are more precise.
                 draft.repeats = found.iter().map(|place| gone.parts[*place].1.clone()).collect();
             }
         }
         self.follow_moved(removed);
     }
 
-    /// A call that was moved into the content of another message lives on there.
+    /// Links calls that were moved into the content of another message to that message.
     fn follow_moved(&mut self, removed: &[usize]) {
         let is_moved = |at: &usize| {
             let draft = &self.drafts[*at];
@@ -144,15 +146,15 @@ impl History {
         }
     }
 
-    /// The messages of the list that may be copies: those it brought itself, and those that were
-    /// recorded again line by line before it. A text that was typed again is no copy: the answers
-    /// around it have tokens.
+    /// Returns the messages of the list that may be copies: those that came with it, and those that
+    /// were recorded again line by line before it. A text that was typed again is not a copy,
+    /// because the answers around it have tokens.
     fn candidates(&self, first_new: usize) -> Vec<usize> {
         let is_made_up = |at: usize| {
             let said = &self.drafts[at].said;
             said.call.is_none() && said.model.is_none() && said.tools.is_empty()
         };
-        // Whether the reply that follows each message, or else the last one, is made up.
+        // Whether the reply that follows each message, or else the last reply, is made up.
         let mut near = vec![false; self.list.len()];
         let is_reply = |at: &&usize| self.drafts[**at].said.kind == MessageKind::Reply;
         let mut reply = self.list.iter().rfind(is_reply);
@@ -166,7 +168,7 @@ impl History {
                 return false;
             }
             if at >= first_new {
-                // Each compression is thanked for anew.
+                // Each compression gets a new acknowledgement.
                 let before = n.checked_sub(1).map(|before| &self.drafts[self.list[before]]);
                 return !before.is_some_and(|before| draft.is_thanks_after(before));
             }
@@ -180,8 +182,8 @@ impl History {
         self.list.iter().enumerate().filter(|(n, at)| fits(*n, **at)).map(|(_, at)| *at).collect()
     }
 
-    /// A resume adds `<id>_response` beside the tool result that is already there: a record of its
-    /// own, or what the calls of `<id>` hold.
+    /// Marks results that are repeated: a resume adds `<id>_response` next to the existing tool
+    /// result, which is a record of its own or part of the calls of `<id>`.
     pub(crate) fn mark_repeated_results(&mut self) {
         let mut answered: HashSet<Box<str>> = HashSet::new();
         for at in 0..self.drafts.len() {
@@ -209,7 +211,7 @@ impl History {
 }
 
 impl Draft {
-    /// Whether a later record of a copy says nothing that its originals do not.
+    /// Returns whether a later record of a copy adds nothing to its originals.
     pub(crate) fn still_repeats(&self, facts: &Facts) -> bool {
         let known = |tool: &ToolFacts| {
             let id = tool.id.as_deref();
@@ -231,7 +233,7 @@ impl Draft {
         }
     }
 
-    /// Its text and calls, in the order in which a copy holds them.
+    /// Returns its text and calls, in the order in which a copy contains them.
     fn parts(&self) -> Vec<PartKey> {
         if self.repeats.is_empty() { self.own_parts() } else { self.repeats.clone() }
     }

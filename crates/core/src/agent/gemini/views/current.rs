@@ -1,7 +1,8 @@
-//! The current view: the list of messages and the metadata that Gemini CLI's loader would hold.
+//! Computes the current view: the messages and metadata that Gemini CLI's loader would have.
 //!
-//! Equal to `loadConversationRecord` of 0.61, oddities included; `conformance/` proves it against
-//! the real thing. The full view must not be built from this: what left the list is gone here.
+//! It equals `loadConversationRecord` of 0.61, including its oddities; `conformance/` proves it
+//! against the real one. The full view must not be derived from this, because removed messages are
+//! lost here.
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -14,31 +15,31 @@ use crate::facts::Span;
 use crate::fault::{FaultKind, Faults};
 use crate::read::json::{self, JsStr, Raw};
 
-/// How to treat what the loader would not take.
+/// The treatment of records that the loader would not accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// As the loader does.
     Strict,
-    /// Keep all that can be read; for files that the loader refuses as a whole.
+    /// Keeps everything that can be read, for files that the loader rejects as a whole.
     Lenient,
 }
 
-/// Without these the loader takes no file.
+/// The keys without which the loader rejects a file.
 const HEADER: [&[u8]; 2] = [b"sessionId", b"projectHash"];
 
 /// The state after some records.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Replay {
     mode: Mode,
-    /// Where only calls are counted, there is no list: only whether the loader takes the file, and
-    /// what it stumbles over.
+    /// If only calls are counted, there is no list, only whether the loader accepts the file and
+    /// which faults it has.
     #[serde(skip)]
     depth: Depth,
     messages: IndexMap<Box<[u8]>, Live, FxBuildHasher>,
     #[serde(with = "crate::read::json::raw_map")]
     fields: IndexMap<Box<[u8]>, Box<RawValue>>,
     first_user_message: Option<String>,
-    /// Whether a memory scratchpad is being followed, and whether a message came after it.
+    /// Whether a message came after the memory scratchpad; none if there is no scratchpad.
     scratchpad_is_stale: Option<bool>,
     pub(crate) faults: Faults,
 }
@@ -50,11 +51,11 @@ struct Live {
     resumable: bool,
 }
 
-/// What a replay comes to.
+/// The result of a replay.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) fields: IndexMap<Box<[u8]>, Box<RawValue>>,
-    /// Ids and places.
+    /// Ids and positions.
     pub(crate) messages: Vec<(Box<[u8]>, Span)>,
     pub(crate) user_messages: usize,
     pub(crate) first_user_message: Option<String>,
@@ -76,7 +77,7 @@ impl Replay {
         }
     }
 
-    /// Returns whether the loader would take the file so far.
+    /// Returns whether the loader would accept the file so far.
     pub(crate) fn has_header(&self) -> bool {
         HEADER
             .iter()
@@ -126,14 +127,14 @@ impl Replay {
                     self.store_list(messages, entry);
                 }
             }
-            // What it says is not wanted, so there is no list to put it into.
+            // Only calls are counted, so there is no list to add the message to.
             Record::Reply(_) | Record::Nameless(_) | Record::Unknown(_) => {}
         }
     }
 
     fn rewind(&mut self, to: &JsStr<'_>) {
         self.touch_scratchpad();
-        // An id that is not in the list clears it: upstream's own rule.
+        // An id that is not in the list clears it, as upstream does.
         let keep = self.messages.get_index_of(&**to).unwrap_or(0);
         self.messages.truncate(keep);
     }
@@ -144,7 +145,7 @@ impl Replay {
         }
         if let Listed::Messages(messages) = &set.messages {
             self.messages.clear();
-            // An exception in the middle of the list ends the record: its other keys are lost.
+            // An exception in the middle of the list ends the record, and its other keys are lost.
             if !self.store_list(messages, entry) && self.mode == Mode::Strict {
                 return;
             }
@@ -158,7 +159,7 @@ impl Replay {
         }
     }
 
-    /// False when an exception cut the list short.
+    /// Stores a list of messages. Returns false if an exception cut it short.
     fn store_list(&mut self, messages: &[Element<'_>], entry: &Entry<'_>) -> bool {
         for element in messages {
             match element.listed() {
@@ -173,7 +174,8 @@ impl Replay {
         true
     }
 
-    /// Last record wins, first place is kept. False when the loader would throw.
+    /// Stores a message: the last record wins, and the first place is kept. Returns false if the
+    /// loader would throw.
     fn store(&mut self, message: &Message<'_>, entry: &Entry<'_>) -> bool {
         if message.resumable.is_err() {
             let id = String::from_utf8_lossy(&message.id).into_owned();
@@ -186,7 +188,7 @@ impl Replay {
             return message.resumable.is_ok();
         }
         let resumable = message.resumable == Ok(true);
-        // An empty text does not count, and a later one takes its place.
+        // An empty text does not count and is replaced by a later one.
         let is_first = matches!(self.first_user_message.as_deref(), None | Some("\"\""));
         if is_first
             && message.is_user()

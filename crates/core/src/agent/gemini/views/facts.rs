@@ -1,5 +1,7 @@
-//! What a message record says without its text: the light half of reading, done for every message
-//! of every file, so that lists and sums need not hold what was said.
+//! Extracts the facts of a message record without its text.
+//!
+//! This is the light half of reading. It runs for every message of every file, so that lists and
+//! sums do not need the text.
 
 use std::sync::Arc;
 
@@ -16,20 +18,21 @@ use crate::read::json::{self, Raw};
 use crate::time::iso;
 use crate::tools;
 
-/// How messages of type `user` begin that Gemini CLI wrote itself. A glance at a message has 64 characters.
+/// The beginnings of `user` messages that Gemini CLI wrote itself. The lead of a message has 64
+/// characters.
 const INJECTED: [&str; 10] = [
     "<session_context>",
     "<hook_context>",
     "User has manually exited Plan Mode",
-    // Saved histories hold the context of older versions, without a tag around it.
+    // Saved histories contain the context of older versions, without a tag around it.
     "This is the Gemini CLI. We are setting up the context",
-    // Files that were referred to with `@`.
+    // Files that were referenced with `@`.
     "[Function Response: ",
     // `/init`.
     "You are an AI agent that brings the power of Gemini directly",
     // The request for a compression.
     "First, reason in your scratchpad. Then, generate",
-    // After a stream that went wrong.
+    // After a failed stream.
     "System: Potential loop detected. Details:",
     "[System: You previously generated thoughts but failed",
     "[System: You previously returned an empty response",
@@ -49,7 +52,8 @@ fn tool_facts(call: &ToolCallFields<'_>) -> ToolFacts {
         id: text(call.id),
         server: server.map(Box::from),
         at: call.timestamp.and_then(time),
-        // Only edits have lines; what other tools show may be megabytes of something else.
+        // Only edits have line counts; the display of other tools may be megabytes of something
+        // else.
         lines: call
             .result_display
             .filter(|raw| raw.get().starts_with('{') && tools::edits(&name))
@@ -58,12 +62,12 @@ fn tool_facts(call: &ToolCallFields<'_>) -> ToolFacts {
     }
 }
 
-/// What one record says of a message.
+/// The facts about a message that one record contains.
 #[derive(Debug)]
 pub(crate) struct Facts {
     pub(crate) at: Option<Timestamp>,
     pub(crate) kind: MessageKind,
-    /// What was typed, for prompts and commands; and whether the record told it apart itself.
+    /// The typed text of prompts and commands, and whether the record itself separates it.
     pub(crate) typed: Option<(String, bool)>,
     pub(crate) call: Option<CallFacts>,
     pub(crate) model: Option<Arc<str>>,
@@ -73,14 +77,15 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// `models` has the names that are known: there may be a million calls, of a few models.
+    /// Extracts the facts of a record. `models` interns names, because there may be a million calls
+    /// of a few models.
     pub(crate) fn new(message: &mut Message<'_>, depth: Depth, models: &mut Vec<Arc<str>>) -> Self {
         let kind = kind(message);
         let fields = &message.fields;
         let is_typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash);
         let typed = (is_typed && depth == Depth::Whole).then(|| prompt::typed(fields));
         let call = fields.tokens.and_then(tokens::call);
-        // Without tokens, what it did is what makes it count.
+        // Without tokens, only its tool calls make it count.
         let passed_over = match &fields.tool_calls {
             ToolCalls::Other(raw) if depth == Depth::Calls && call.is_none() => {
                 Some(ToolCalls::of(*raw))
@@ -105,7 +110,7 @@ impl Facts {
 }
 
 impl Facts {
-    /// Begins a message with its first record. Its id is set when all is read.
+    /// Creates a message from its first record. Its id is set when everything is read.
     pub(crate) fn into_message(mut self, span: Option<Span>) -> MessageFacts {
         let mut message = MessageFacts::new(String::new(), self.kind, self.at);
         if let Some((typed, sure)) = self.typed.take() {
@@ -115,7 +120,7 @@ impl Facts {
         message
     }
 
-    /// Adds a later record to a message: it wins, except that what it lacks is kept.
+    /// Adds a later record to a message: its values win, and values it lacks are kept.
     pub(crate) fn merge_into(self, message: &mut MessageFacts, span: Option<Span>) {
         message.spans.extend(span);
         message.at = message.at.or(self.at);
@@ -139,7 +144,7 @@ impl Facts {
     }
 }
 
-/// The name of a model, if it is one.
+/// Returns the interned name of a model, if it has one.
 pub(crate) fn interned(model: Raw<'_>, models: &mut Vec<Arc<str>>) -> Option<Arc<str>> {
     let name = json::string(model).filter(|name| !name.is_empty())?;
     if let Some(known) = models.iter().find(|known| ***known == *name) {
@@ -149,12 +154,12 @@ pub(crate) fn interned(model: Raw<'_>, models: &mut Vec<Arc<str>>) -> Option<Arc
     models.last().cloned()
 }
 
-/// An ISO time.
+/// Parses an ISO time.
 pub(crate) fn time(raw: Raw<'_>) -> Option<Timestamp> {
     iso(&json::string(raw)?)
 }
 
-/// The kind that the record alone tells; its neighbours may know better.
+/// Returns the kind according to the record alone; its neighbours may change it.
 fn kind(message: &Message<'_>) -> MessageKind {
     let lead = message.glance.lead.as_str();
     match message.kind.as_deref().unwrap_or_default() {

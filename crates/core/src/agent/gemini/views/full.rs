@@ -1,4 +1,4 @@
-//! The full view of one file: every message it ever held, and what became of each.
+//! Computes the full view of one file: every message it ever contained, each with its fate.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::id::is_uuid;
 use crate::model::{Fate, MessageKind};
 use crate::tools;
 
-/// How the task of a subagent begins, in versions that do not mark it.
+/// The beginning of a subagent's task, in versions that do not mark it.
 const TASK: &str = "Your task is to";
 
 /// The messages of a file in the order of their first appearance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct History {
-    /// By their ids.
+    /// The messages by id.
     pub(crate) drafts: IndexMap<Box<[u8]>, Draft, FxBuildHasher>,
-    /// The list as the agent has it after the last record.
+    /// The agent's list after the last record.
     pub(crate) list: Vec<usize>,
     models: Vec<Arc<str>>,
     #[serde(skip)]
@@ -34,13 +34,13 @@ pub(crate) struct History {
 /// A message while its file is being read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Draft {
-    /// Its id is the key that it is found by, until all is read.
+    /// Its facts. The id is set when everything is read; until then it is only the key.
     #[serde(with = "unsettled")]
     pub(crate) said: MessageFacts,
     pub(crate) live: bool,
     pub(crate) lead: String,
     pub(crate) keys: Vec<Key>,
-    /// The later messages that repeat this one.
+    /// Later messages that repeat this one.
     pub(crate) copies: Vec<usize>,
     /// The parts of other messages that this one repeats.
     pub(crate) repeats: Vec<PartKey>,
@@ -55,14 +55,14 @@ impl History {
         self.depth
     }
 
-    /// A message record: inserted, or merged with what is known of its id.
+    /// Inserts a message record, or merges it with earlier records of the same id.
     pub(crate) fn store(&mut self, message: &mut Message<'_>, span: Span) {
         let key = std::mem::take(&mut message.id);
         self.store_as(&key, message, span);
     }
 
-    /// The same for the `n`-th message of a list that stands on `line`. What has no id there is called by
-    /// its place; a whole document has one list, so there the number is enough.
+    /// Inserts the `n`-th message of a list on `line`. A message without an id is named by its
+    /// place; a document has only one list, so there the number is enough.
     pub(crate) fn store_at(&mut self, line: u64, n: usize, message: &mut Message<'_>, span: Span) {
         if message.has_id {
             return self.store(message, span);
@@ -73,12 +73,12 @@ impl History {
 
     fn store_as(&mut self, key: &[u8], message: &mut Message<'_>, span: Span) {
         let facts = Facts::new(message, self.depth, &mut self.models);
-        // Nobody will look for the text of what is only counted.
+        // The text of messages that are only counted is never read.
         let span = (self.depth == Depth::Whole).then_some(span);
         self.store_facts(key, facts, span);
     }
 
-    /// A reply that is only counted.
+    /// Counts a reply.
     pub(crate) fn count(&mut self, reply: &Reply<'_>) {
         let facts = reply.facts(&mut self.models);
         self.store_facts(reply.id(), facts, None);
@@ -102,20 +102,20 @@ impl History {
 
     pub(crate) fn rewind(&mut self, to: &[u8]) {
         let to = self.drafts.get_index_of(to);
-        // From the end: what is passed over leaves the list.
+        // Searched from the end: all messages after it leave the list.
         let keep = self.list.iter().rposition(|at| Some(*at) == to).unwrap_or(0);
         for at in self.list.split_off(keep) {
             self.drafts[at].remove(Fate::Rewound, false);
         }
     }
 
-    /// A whole new list.
+    /// Replaces the list.
     pub(crate) fn replace<'e, 'a: 'e>(
         &mut self,
         messages: impl Iterator<Item = (&'e mut Message<'a>, Span)>,
     ) {
         if self.depth == Depth::Calls {
-            // What becomes of a call does not change what it cost.
+            // The fate of a call does not change its cost.
             return messages.for_each(|(message, span)| self.store(message, span));
         }
         let before = std::mem::take(&mut self.list);
@@ -152,15 +152,16 @@ impl History {
         }
     }
 
-    /// The last prompt, if the new list ends before it or before its answer: a prompt that failed or
-    /// was cancelled, or a refused tool call, is rolled back with all that followed it.
+    /// Returns the last prompt if the new list ends before it or before its answer: a prompt that
+    /// failed or was cancelled, or a refused tool call, is rolled back with everything that
+    /// followed it.
     fn failed_from(&self, before: &[usize], removed: &[usize], place: &[usize]) -> Option<usize> {
         let prompt = before.iter().rposition(|at| self.drafts[*at].said.kind.is_typed())?;
         let mut lost = removed.iter().filter(|at| self.drafts[**at].is_missed()).peekable();
         (lost.peek().is_some() && lost.all(|at| place[*at] >= prompt)).then_some(prompt)
     }
 
-    /// Takes the messages back that an earlier scan made of the drafts; false if they are others.
+    /// Restores the facts of an earlier scan into the drafts. Returns false if they do not match.
     pub(crate) fn restore(&mut self, messages: Vec<MessageFacts>) -> bool {
         let is_same = messages.len() == self.drafts.len();
         for (draft, message) in self.drafts.values_mut().zip(messages) {
@@ -170,7 +171,7 @@ impl History {
         is_same
     }
 
-    /// The messages with their last fates.
+    /// Returns the messages with their final fates.
     pub(crate) fn finish(mut self) -> Vec<MessageFacts> {
         if self.depth == Depth::Whole {
             self.mark_repeated_results();
@@ -191,9 +192,9 @@ impl History {
         self.drafts.into_iter().map(said).collect()
     }
 
-    /// An original shares the fate of its copies.
+    /// Gives originals the fate of their copies.
     fn settle_fates(&mut self) {
-        // A copy is later than its original, so going backwards each one's fate is settled first.
+        // A copy is later than its original, so the reverse order settles copies first.
         for at in (0..self.drafts.len()).rev() {
             let draft = &self.drafts[at];
             if !draft.live && !draft.copies.is_empty() {
@@ -206,8 +207,8 @@ impl History {
         }
     }
 
-    /// What only the neighbours of a message tell: the acknowledgement after a summary, and the task
-    /// of a subagent that wrote into its parent's file (0.20).
+    /// Sets the kinds that only the neighbours of a message reveal: the acknowledgement after a
+    /// summary, and the task of a subagent that wrote into its parent's file (0.20).
     fn settle_kinds(&mut self) {
         let starts_agent =
             |draft: &Draft| draft.said.tools.iter().any(|tool| tools::is_agent(&tool.name));
@@ -228,7 +229,8 @@ impl History {
     }
 }
 
-/// Stores of a message what finishing the view may change; the rest is among the facts of the source.
+/// Stores the fields of a message that finishing may change; the others are among the facts of the
+/// source.
 mod unsettled {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -278,7 +280,7 @@ impl Draft {
         (self.said.fate, self.said.unexplained) = (fate, unexplained);
     }
 
-    /// Whether it is the model's word of thanks for a summary.
+    /// Returns whether it is the model's acknowledgement of a summary.
     pub(crate) fn is_thanks_after(&self, before: &Self) -> bool {
         before.said.kind == MessageKind::CompressSummary
             && self.said.kind == MessageKind::Reply
@@ -286,7 +288,7 @@ impl Draft {
             && self.lead.starts_with("Got it. Thanks for the additional context!")
     }
 
-    /// Whether its absence from the model's history means anything.
+    /// Returns whether its absence from the model's history is significant.
     fn is_missed(&self) -> bool {
         let kind = self.said.kind;
         self.copies.is_empty() && !kind.is_notice() && kind != MessageKind::Injected

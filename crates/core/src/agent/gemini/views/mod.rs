@@ -1,4 +1,5 @@
-//! Both views of a file: the current one as Gemini CLI would load it, and the full one with fates.
+//! Computes both views of a file: the current one as Gemini CLI would load it, and the full one
+//! with fates.
 
 mod copies;
 pub(super) mod current;

@@ -1,5 +1,7 @@
-//! A file cut into sessions: two starts in one minute share a file, and each header with an id of
-//! its own begins anew.
+//! Splits a file into sessions.
+//!
+//! Two starts within one minute share a file, and each header with a different id begins a new
+//! session.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,22 +14,26 @@ use crate::facts::{Base, MessageFacts, Span};
 use crate::id::is_uuid;
 use crate::read::json;
 
-/// What one file holds of one session.
+/// The part of a file that belongs to one session.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Segment {
-    /// None when no record names it.
+    /// None if no record names it.
     pub session_id: Option<String>,
+    /// The hash of its project.
     pub project_hash: Option<String>,
     /// `main` or `subagent`, since 0.31.
     pub kind: Option<String>,
-    /// The first header's.
+    /// From the first header.
     #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
+    /// The recorded time of the last update.
     #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
+    /// The recorded summary.
     pub summary: Option<String>,
+    /// Other folders that the session worked in.
     pub directories: Vec<String>,
-    /// Stored among the facts of the source.
+    /// The messages, which are stored among the facts of the source.
     #[serde(skip)]
     pub said: Vec<MessageFacts>,
 }
@@ -84,7 +90,7 @@ impl Segments {
         }
     }
 
-    /// A header continues the session it names, if its id can name only one.
+    /// Applies a header. It continues the open session if the id is the same and unique.
     fn header(&mut self, set: &Set<'_>) {
         let id = set.get("sessionId").and_then(json::string);
         let known = self.open.session_id.as_deref();
@@ -102,7 +108,8 @@ impl Segments {
         self.done.push(segment);
     }
 
-    /// Takes the messages of each session back that an earlier scan found; false if they are others.
+    /// Restores the messages of each session from an earlier scan. Returns false if they do not
+    /// match.
     pub(crate) fn restore(&mut self, parts: Vec<Vec<MessageFacts>>) -> bool {
         let is_same = parts.len() == self.done.len() + 1;
         let mut parts = parts.into_iter();
@@ -118,7 +125,7 @@ impl Segments {
     }
 }
 
-/// The messages of a list that have an id, and their places.
+/// Returns the messages of a list that have an id, with their positions.
 fn listed<'e, 'a: 'e>(
     messages: &'e mut [Element<'a>],
     base: &Base<'_>,
@@ -131,7 +138,7 @@ fn listed<'e, 'a: 'e>(
 }
 
 impl Segment {
-    /// Takes metadata over; what it does not say stays.
+    /// Merges metadata; values that it lacks are kept.
     fn take(&mut self, set: &Set<'_>) {
         let text = |key: &str| set.get(key).and_then(json::string);
         let owned =
@@ -153,7 +160,7 @@ impl Segment {
         }
     }
 
-    /// A whole document: what is in it is what the agent has.
+    /// Returns the segment of a complete document, whose messages are the agent's current ones.
     pub(crate) fn of_document<'a>(
         set: &Set<'_>,
         messages: impl Iterator<Item = (Element<'a>, Span)>,

@@ -9,16 +9,16 @@ use crate::assemble::Part;
 use crate::facts::PartFacts;
 use crate::model::{Role, SessionKind};
 
-/// Makes sessions of their own of files that have their parent's id, no message in common with it, their
-/// time within the parent's, and a first text that is a task.
+/// Splits off subagents: files with their parent's id that share no message with it, lie within its
+/// time, and begin with a task.
 pub(crate) fn refine(group: &str, parts: &mut [Part<'_>]) {
     for child in children(parts) {
         parts[child].set_parent(group);
     }
 }
 
-/// Returns the parts that another one started. They are visited by their start, and those that may have
-/// started them by their end, so that few are compared however many there are.
+/// Returns the parts that another one started. Parts are visited by their start, and possible
+/// parents by their end, so that few are compared however many there are.
 fn children(parts: &[Part<'_>]) -> Vec<usize> {
     let is_task: Vec<bool> = parts.iter().map(|part| begins_with_task(&part.facts)).collect();
     let starts: Vec<Option<Timestamp>> = parts.iter().map(Part::first_at).collect();
