@@ -1,4 +1,4 @@
-//! Calls one by one, with the columns of seed 000.
+//! Lists single calls for `export --format calls`.
 
 use std::io;
 
@@ -14,25 +14,41 @@ use crate::pricing::Table;
 /// One row of `export --format calls`.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallRow {
+    /// Identifies the call; equal keys are the same call.
     pub dedup_key: String,
+    /// The agent.
     pub agent: AgentId,
+    /// The id of the session.
     pub session: String,
+    /// The key of the project.
     pub project: String,
+    /// The time of the call, or the start of its session.
     pub timestamp: Option<String>,
+    /// The model.
     pub model: Option<String>,
+    /// The input tokens that were not cached.
     pub input_tokens: u64,
+    /// The output tokens, including thoughts.
     pub output_tokens: u64,
+    /// The cached input tokens.
     pub cached_input_tokens: u64,
+    /// The cached input tokens again, under the name that other programs use.
     pub cache_read_input_tokens: u64,
+    /// The tokens written to a cache.
     pub cache_creation_input_tokens: u64,
+    /// The tokens of thoughts.
     pub reasoning_tokens: u64,
+    /// The tools that the reply used.
     pub tools: Vec<String>,
+    /// The simple commands that its shell calls ran.
     pub bash_commands: Vec<String>,
+    /// The beginning of the prompt that led to the call.
     pub user_message: String,
+    /// The cost in US dollars, if the model has a price.
     pub cost_usd: Option<String>,
 }
 
-/// Gives each call of a session to `sink`; `messages` are those of its full view.
+/// Passes each call of a session to `sink`; `messages` are those of its full view.
 pub fn calls(
     assembled: &SessionFacts,
     messages: &[Message],
@@ -80,7 +96,8 @@ pub fn calls(
     Ok(())
 }
 
-/// Returns what a call is known by: the id of its message, or all that tells calls without an id apart.
+/// Returns the key of a call: the id of its message, or all values that distinguish calls without
+/// an id.
 fn dedup_key(session: &Session, message: &Message, at: Option<&str>, usage: &Usage) -> String {
     let agent = &session.agent;
     let session = &session.id;

@@ -1,4 +1,4 @@
-//! Which programs the shell tool ran.
+//! Counts the programs that shell tools ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,16 +16,20 @@ use crate::shell::{self, SimpleCommand};
 use crate::time::Period;
 use crate::tools::tool_name;
 
+/// The runs of one program.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// The program, or the whole simple command.
     pub program: String,
+    /// The number of runs.
     pub runs: u64,
     /// Runs in a call that failed, or that ended with an exit code other than 0.
     pub failures: u64,
+    /// The number of sessions with a run.
     pub sessions: u64,
+    /// The time of the last run.
     pub last: Option<Timestamp>,
-    /// A command line it was run in.
+    /// A command line that contains it.
     pub example: String,
 }
 
@@ -39,7 +43,7 @@ struct Sum {
 }
 
 /// Counts the simple commands of sessions, by program or (`full`) by the whole command. The text is
-/// read and split only now.
+/// read and split only here.
 pub struct Commands {
     period: Period,
     full: bool,
@@ -47,10 +51,12 @@ pub struct Commands {
 }
 
 impl Commands {
+    /// Returns an empty count.
     pub fn new(period: Period, full: bool) -> Self {
         Self { period, full, sums: BTreeMap::new() }
     }
 
+    /// Adds the commands of a session.
     pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
         let is_shell = |tool: &ToolFacts| is_shell(&tool.name);
         tool_calls(assembled, reader, &self.period, is_shell, |call, at| {
@@ -69,7 +75,7 @@ impl Commands {
         })
     }
 
-    /// The most runs first.
+    /// Returns the rows, most runs first.
     pub fn rows(self) -> Vec<Row> {
         let row = |(program, sum): (String, Sum)| Row {
             program,
@@ -96,7 +102,8 @@ pub fn simple_commands(call: &ToolCall) -> Vec<SimpleCommand> {
     if call.is_powershell { shell::split_powershell(&text) } else { shell::split(&text) }
 }
 
-/// The command line of a shell call: `command` or `cmd`, in an object or in a string that is one.
+/// Returns the command line of a shell call: `command` or `cmd`, in an object or in a string that
+/// encodes one.
 fn command_text(call: &ToolCall) -> Option<String> {
     if !is_shell(&call.name.name) {
         return None;

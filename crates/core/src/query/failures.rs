@@ -1,4 +1,5 @@
-//! Why tool calls failed: error texts that differ only in numbers and paths are one.
+//! Groups failed tool calls by error. Texts that differ only in numbers and paths are the same
+//! error.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,30 +14,36 @@ use crate::facts::ToolFacts;
 use crate::model::{ToolCall, ToolStatus};
 use crate::time::Period;
 
-/// One way to fail.
+/// One kind of failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
+    /// The tool.
     pub tool: String,
-    /// The first line of the error, numbers and paths taken out.
+    /// The first line of the error, with numbers and paths replaced.
     pub text: String,
+    /// The number of failures.
     pub count: u64,
+    /// The time of the last one.
     pub last: Option<Timestamp>,
-    /// The session of the last one, and its error as it was.
+    /// The session of the last one.
     pub session: String,
+    /// Its original error.
     pub example: String,
 }
 
-/// The failed tool calls of sessions by tool and error. The text is read only now, and only theirs.
+/// Collects the failed tool calls of sessions by tool and error. Only their text is read.
 pub struct Failures {
     period: Period,
     rows: BTreeMap<(String, String), Row>,
 }
 
 impl Failures {
+    /// Returns an empty collection.
     pub fn new(period: Period) -> Self {
         Self { period, rows: BTreeMap::new() }
     }
 
+    /// Adds the failures of a session.
     pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
         let session = &assembled.session.id;
         let has_failed = |tool: &ToolFacts| tool.status == ToolStatus::Error;
@@ -61,7 +68,7 @@ impl Failures {
         })
     }
 
-    /// The most frequent first.
+    /// Returns the rows, the most frequent first.
     pub fn rows(self) -> Vec<Row> {
         let mut rows: Vec<Row> = self.rows.into_values().collect();
         rows.sort_by_key(|row| (Reverse(row.count), Reverse(row.last)));
@@ -69,7 +76,7 @@ impl Failures {
     }
 }
 
-/// The first line of an error that says anything, and not more of it than a screen is wide.
+/// Returns the first line of an error that is not empty, cut to a readable length.
 fn first_line(call: &ToolCall) -> String {
     const LONGEST: usize = 200;
     if let Some(code) = call.exit_code.filter(|_| call.status != ToolStatus::Error) {
@@ -80,7 +87,7 @@ fn first_line(call: &ToolCall) -> String {
     line.unwrap_or("no text").chars().take(LONGEST).collect()
 }
 
-/// A text without what changes from one time to the next: paths become `…`, numbers `N`.
+/// Replaces the variable parts of a text: paths become `…`, numbers `N`.
 fn fold(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(' ') {

@@ -1,4 +1,4 @@
-//! Which sessions are meant.
+//! Selects sessions.
 
 use jiff::Timestamp;
 
@@ -6,25 +6,29 @@ use crate::model::{Session, SessionKind};
 use crate::project::Project;
 use crate::time::Period;
 
-/// Every condition must hold; an empty one always does.
+/// Conditions on sessions. All of them must hold; an empty one always does.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Names, path parts or beginnings of hashes; one must fit.
+    /// Names, parts of paths or beginnings of hashes; one must match.
     pub projects: Vec<String>,
+    /// Names of agents; one must match.
     pub agents: Vec<String>,
-    /// Parts of model names; one must fit.
+    /// Parts of model names; one must match.
     pub models: Vec<String>,
-    /// The user's tags, and names of machines; one of each must fit.
+    /// The user's tags; one must match.
     pub tags: Vec<String>,
+    /// Names of machines; one must match.
     pub machines: Vec<String>,
+    /// The period that sessions must overlap.
     pub period: Period,
-    /// None for conversations in which something was said.
+    /// The kinds to include; if empty, conversations with any content.
     pub kinds: Vec<SessionKind>,
-    /// Everything, also what holds no turn and what only a log of prompts knows.
+    /// Includes everything, even sessions without a turn and those known only from a prompt log.
     pub all: bool,
 }
 
 impl Filter {
+    /// Returns whether a session is selected.
     pub fn takes(&self, session: &Session) -> bool {
         self.takes_kind(session)
             && self.takes_owner(session)
@@ -32,13 +36,14 @@ impl Filter {
             && self.takes_time(session)
     }
 
-    /// Whether only some projects, agents, tags or machines are meant.
+    /// Returns whether it selects only some projects, agents, tags or machines.
     pub fn narrows(&self) -> bool {
         let Self { projects, agents, tags, machines, .. } = self;
         [projects, agents, tags, machines].iter().any(|wanted| !wanted.is_empty())
     }
 
-    /// Whether what the session belongs to is meant, whatever happened in it.
+    /// Returns whether the session's project, agent, tags and machine match, regardless of its
+    /// content.
     pub fn takes_owner(&self, session: &Session) -> bool {
         let any = |wanted: &[String], has: &dyn Fn(&str) -> bool| {
             wanted.is_empty() || wanted.iter().any(|wanted| has(wanted))
@@ -57,7 +62,7 @@ impl Filter {
             && (self.all || session.turns > 0 || session.kind != SessionKind::Main)
     }
 
-    /// Whether a call of that time and model is meant.
+    /// Returns whether a call of that time and model is selected.
     pub fn takes_call(&self, at: Option<Timestamp>, model: Option<&str>) -> bool {
         let model = model.unwrap_or("unknown").to_lowercase();
         let fits = |wanted: &String| model.contains(&wanted.to_lowercase());
@@ -65,6 +70,7 @@ impl Filter {
             && at.map_or(self.period.is_everything(), |at| self.period.contains(at))
     }
 
+    /// Returns whether a project is selected.
     pub fn takes_project(&self, project: &Project) -> bool {
         self.projects.is_empty() || self.projects.iter().any(|wanted| project.matches(wanted))
     }

@@ -1,4 +1,4 @@
-//! Questions and their answers as plain data, one question a file.
+//! Answers questions with plain data, one question per file.
 
 pub mod calls;
 pub mod commands;

@@ -1,4 +1,4 @@
-//! What went on lately.
+//! Summarizes recent activity.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,27 @@ use crate::collection::Collection;
 use crate::pricing::Table;
 use crate::time::Period;
 
+/// A summary of the last days.
 #[derive(Debug, Clone)]
 pub struct Overview {
+    /// The period as times.
     pub period: Period,
+    /// The first day.
     pub from: Date,
+    /// The last day.
     pub to: Date,
-    /// Every day of the period, also those without a call.
+    /// Every day of the period, including those without a call.
     pub days: Vec<(Date, Sum)>,
+    /// The sum of all days.
     pub total: Sum,
-    /// By model, the most tokens first; `unknown` where a call names none.
+    /// Sums by model, the most tokens first; `unknown` for calls that name none.
     pub models: Vec<(String, Sum)>,
-    /// Conversations that went on in the period.
+    /// The number of conversations that were active in the period.
     pub conversations: usize,
 }
 
-/// The last `days` days, today included, in the zone of `now`; none beyond the calendar.
+/// Returns an overview of the last `days` days, including today, in the zone of `now`; `None` if
+/// they exceed the calendar.
 pub(super) fn overview(
     archive: &Archive,
     all: &Collection,

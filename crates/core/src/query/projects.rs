@@ -1,4 +1,4 @@
-//! The projects of a collection.
+//! Summarizes the projects of a collection.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,21 +15,27 @@ use crate::query::usage::Costs;
 
 use super::Filter;
 
+/// A project and the sum of its sessions.
 #[derive(Debug, Clone)]
 pub struct ProjectAnswer {
+    /// The project.
     pub project: Project,
     /// The agent's folders for it.
     pub dirs: Vec<String>,
-    /// Sessions in which something was said.
+    /// The number of sessions with any content.
     pub sessions: usize,
+    /// The time of the last update.
     pub updated: Option<Timestamp>,
+    /// The size of its files.
     pub bytes: u64,
+    /// The tokens used.
     pub usage: Usage,
+    /// The costs.
     pub cost: Bill,
 }
 
-/// The projects that have any session, the most recent first. `sizes` are those of files by path,
-/// `costs` those of sessions.
+/// Returns the projects with at least one session, the most recent first. `sizes` are those of
+/// files by path, `costs` those of sessions.
 pub fn projects(
     all: &Collection,
     mut sizes: Sizes,
@@ -55,11 +61,11 @@ pub fn projects(
             answer.project = (*session.project).clone();
         }
         answer.sessions += usize::from(session.is_listed());
-        // A saved chat has the time of its file, and a session in which nothing was said is none.
+        // A saved chat has the time of its file, and an empty session does not count as an update.
         if session.is_listed() && session.kind != SessionKind::Checkpoint {
             answer.updated = answer.updated.max(session.updated);
         }
-        // Saved chats repeat what a session did.
+        // Saved chats repeat calls of a session.
         if session.kind != SessionKind::Checkpoint {
             answer.usage += session.usage;
             answer.cost.add(&costs.of(&session.id));
@@ -80,13 +86,13 @@ pub fn projects(
     out
 }
 
-/// The name of the agent's folder that a chat file stands in.
+/// Returns the name of the agent's folder that contains a chat file.
 fn folder_of(file: &Path) -> Option<Cow<'_, str>> {
     let chats = file.ancestors().find(|path| path.file_name().is_some_and(|n| n == "chats"))?;
     Some(chats.parent()?.file_name()?.to_string_lossy())
 }
 
-/// The hashes of projects whose path is not known, or only guessed.
+/// Returns the hashes of projects whose path is unknown or only guessed.
 pub fn unresolved(all: &Collection) -> Vec<String> {
     let open = all.sessions.iter().filter(|s| s.project.proof >= Proof::ToolPaths);
     let hashes: BTreeSet<String> = open.filter_map(|s| s.project.hash.clone()).collect();

@@ -1,4 +1,4 @@
-//! Everything a person typed, wherever it was left: sessions, prompt logs, shell histories.
+//! Collects everything a person typed, from sessions, prompt logs and shell histories.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -17,29 +17,38 @@ use crate::projects::ProjectHints;
 use crate::read::bytes::{Bytes, read_whole};
 use crate::read::decode;
 
-/// One thing that was typed.
+/// One typed text.
 #[derive(Debug, Clone)]
 pub struct Prompt {
+    /// The time it was typed.
     pub at: Option<Timestamp>,
-    /// A shell history does not know its session.
+    /// The id of its session; a shell history does not record it.
     pub session: Option<String>,
-    /// Nothing but prompts is left of its session.
+    /// Whether nothing but prompts is left of its session.
     pub log_only: bool,
+    /// The project it was typed in.
     pub project: Arc<Project>,
+    /// The typed text.
     pub text: String,
+    /// The place where it was found.
     pub from: From,
-    /// The time it is sorted by: its own, or that of its session or file.
+    /// The time by which it is sorted: its own, or that of its session or file.
     order: Option<Timestamp>,
 }
 
+/// The place where a prompt was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
+    /// A session.
     Session,
+    /// A prompt log.
     Logs,
+    /// A shell history.
     ShellHistory,
 }
 
 impl From {
+    /// Returns the name for output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -49,12 +58,12 @@ impl From {
     }
 }
 
-/// Returns all of them, each once, the newest last. What has no time of its own comes first, because
-/// the time of a file says only when its last line was written. What cannot be read is counted in
-/// [`Archive::unread`].
+/// Returns all prompts, each once, the newest last. Prompts without a time of their own come first,
+/// because the time of a file is only that of its last line. Texts that cannot be read are counted
+/// in [`Archive::unread`].
 pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
     let mut typed = Typed::default();
-    // Saved chats come last: what they repeat is known by then.
+    // Saved chats come last, when the prompts they repeat are already known.
     let mut sessions: Vec<&Session> =
         all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
     sessions.sort_by_key(|session| (session.kind == SessionKind::Checkpoint, session.started));
@@ -72,7 +81,7 @@ pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, Archi
     Ok(out)
 }
 
-/// In other sessions a program asks.
+/// Only main sessions and saved chats contain prompts typed by a person.
 fn is_typed(kind: SessionKind) -> bool {
     matches!(kind, SessionKind::Main | SessionKind::Checkpoint)
 }
@@ -80,11 +89,11 @@ fn is_typed(kind: SessionKind) -> bool {
 #[derive(Default)]
 struct Typed {
     out: Vec<Prompt>,
-    /// Ids that are their own anywhere.
+    /// Ids that are unique everywhere.
     ids: HashSet<String>,
-    /// How often a session holds a text that its log may hold too.
+    /// The number of times that a session contains a text, which its log may contain too.
     told: HashMap<(String, String), usize>,
-    /// What was typed in a project at all.
+    /// Everything that was typed in a project.
     known: HashSet<(String, String)>,
 }
 
@@ -125,7 +134,8 @@ impl Typed {
         }
     }
 
-    /// Lines of prompt logs that no session holds: prompts that failed, commands that left no trace.
+    /// Adds lines of prompt logs that no session contains: failed prompts, and commands that left
+    /// no trace.
     fn logs(&mut self, archive: &Archive, all: &Collection) -> Result<(), ArchiveError> {
         let mut find = archive.db.prepare(
             "SELECT DISTINCT session, number, at, text FROM typed ORDER BY session, at, number",
@@ -166,7 +176,7 @@ impl Typed {
                 continue;
             }
             let Ok(text) = read(archive, source) else {
-                // What is gone and was not captured is gone.
+                // A file that is gone and was never captured does not count as unread.
                 if file.captured > 0 {
                     archive.pass_over();
                 }
@@ -200,7 +210,7 @@ fn read(archive: &Archive, source: &crate::discover::Source) -> io::Result<Strin
     Ok(decode(&bytes).into_owned())
 }
 
-/// A line is a command; an odd number of backslashes at its end joins it with the next.
+/// Splits a history into commands. An odd number of backslashes at the end of a line continues it.
 fn lines(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     let mut command = String::new();
@@ -220,7 +230,7 @@ fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The commands typed with `!`, by message; only the text of the message holds them.
+/// Returns the commands typed with `!`, by message; only the text of the message contains them.
 fn commands(archive: &Archive, assembled: &SessionFacts) -> HashMap<String, String> {
     let shell: Vec<&MessageEntry> =
         assembled.listed().filter(|placed| placed.facts.kind == MessageKind::Shell).collect();
@@ -237,7 +247,7 @@ fn commands(archive: &Archive, assembled: &SessionFacts) -> HashMap<String, Stri
         .collect()
 }
 
-/// What stands in the first fence of the message.
+/// Returns the content of the first fence in the message.
 fn command(text: &str) -> Option<&str> {
     let (_, fenced) = text.split_once("```")?;
     let (_, inside) = fenced.split_once('\n')?;

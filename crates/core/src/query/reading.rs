@@ -1,4 +1,5 @@
-//! Tool calls with their text, for the reports that need it: read again, only where one is wanted.
+//! Reads the text of tool calls for the reports that need it, and only of sessions with a wanted
+//! call.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,7 +12,7 @@ use crate::facts::ToolFacts;
 use crate::model::ToolCall;
 use crate::time::Period;
 
-/// Gives each call of a session that is wanted to `sink`, once, however often it was recorded.
+/// Passes each wanted call of a session to `sink`, once, however often it was recorded.
 pub(super) fn tool_calls(
     assembled: &SessionFacts,
     reader: Reader<'_>,
@@ -34,7 +35,7 @@ pub(super) fn tool_calls(
                 if call.id.is_empty() { format!("{}#{n}", message.id) } else { call.id.clone() };
             let at = call.at.or(message.at);
             let is_inside = at.map_or(period.is_everything(), |at| period.contains(at));
-            // The facts are of the same list, unless the file changed in between.
+            // The facts describe the same list, unless the file has changed in the meantime.
             let is_wanted = placed.facts.tools.get(n).is_some_and(&is_wanted);
             if is_wanted && is_inside && seen.insert(key) {
                 sink(call, at);

@@ -1,4 +1,4 @@
-//! Questions that need prices and a time zone.
+//! Answers queries that need prices and a time zone.
 
 use jiff::Zoned;
 use jiff::tz::TimeZone;
@@ -9,8 +9,8 @@ use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
 use crate::pricing::Table;
 
-/// Answers questions about what an archive contains, with costs by a table of prices and days of a time
-/// zone.
+/// Answers queries about the contents of an archive, with costs from a price table and days in a
+/// time zone.
 ///
 /// ```
 /// use backstory_core::agent::Agents;
@@ -38,7 +38,7 @@ pub struct Reports<'a> {
 }
 
 impl<'a> Reports<'a> {
-    /// Prepares an archive for questions.
+    /// Prepares an archive for queries.
     pub fn new(
         archive: &'a Archive,
         zone: &TimeZone,
@@ -53,13 +53,13 @@ impl<'a> Reports<'a> {
         usage::usage(self.archive, question, self.prices)
     }
 
-    /// Returns what each session cost.
+    /// Returns the cost of each session.
     pub fn session_costs(&self) -> Result<Costs, ArchiveError> {
         usage::session_costs(self.archive)
     }
 
-    /// Returns what happened in the last `days` days, today included, in the zone of `now`; none beyond
-    /// the calendar.
+    /// Returns an overview of the last `days` days, including today, in the zone of `now`; `None`
+    /// if they exceed the calendar.
     pub fn overview(
         &self,
         all: &Collection,

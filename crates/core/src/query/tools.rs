@@ -1,4 +1,4 @@
-//! Which tools ran, how often, and how they ended.
+//! Counts tool calls and their outcomes.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,39 +9,56 @@ use crate::model::ToolName;
 use crate::time::Period;
 use crate::tools::tool_name;
 
+/// The calls to count.
 #[derive(Debug, Clone)]
 pub struct Question {
+    /// The grouping.
     pub group: Group,
+    /// The period to count.
     pub period: Period,
+    /// The ids of the sessions to count; none for all.
     pub sessions: Option<BTreeSet<String>>,
-    /// Saved chats and restore points repeat what a session did: they count only on request.
+    /// Whether saved chats and restore points count, which repeat calls of a session.
     pub checkpoints: bool,
 }
 
+/// The grouping of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
+    /// By tool.
     Tool,
+    /// By the name shown to people.
     Label,
+    /// By category.
     Category,
+    /// By MCP server.
     Server,
 }
 
+/// The calls of one group.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The tool, or for other groups the first one of the group.
+    /// The tool; for other groups, the first one of the group.
     pub name: ToolName,
-    /// What the row is called in its group.
+    /// The key of the group.
     pub key: String,
+    /// The number of calls.
     pub calls: u64,
+    /// The calls that succeeded.
     pub success: u64,
+    /// The calls that failed.
     pub error: u64,
+    /// The calls that were cancelled.
     pub cancelled: u64,
+    /// The calls without an outcome.
     pub unfinished: u64,
+    /// The lines added by edits.
     pub lines_added: u64,
+    /// The lines removed by edits.
     pub lines_removed: u64,
 }
 
-/// Asks the archive; the most calls first.
+/// Returns the rows, most calls first.
 pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, ArchiveError> {
     archive.spread_tools()?;
     let mut statement = archive.db.prepare(
@@ -67,7 +84,7 @@ pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, Archive
         let recorded: String = row.get(0)?;
         let mut name = tool_name(&recorded, None);
         if let Some(server) = row.get::<_, Option<String>>(1)? {
-            // An older MCP tool tells its server only in the name it was shown by.
+            // An older MCP tool names its server only in its display name.
             name = tool_name(&recorded, Some(&format!("({server} MCP Server)")));
         }
         let key = match question.group {

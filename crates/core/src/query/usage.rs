@@ -1,4 +1,4 @@
-//! What was used, and what it cost, by day, session, project, model and more.
+//! Adds up usage and costs by day, session, project, model and more.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,23 +10,35 @@ use crate::model::{Bucket, Usage};
 use crate::pricing::{Bill, Table};
 use crate::time::Period;
 
-/// How calls are put together.
+/// The grouping of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
+    /// By day.
     Daily,
+    /// By week.
     Weekly,
+    /// By month.
     Monthly,
+    /// By hour.
     Hourly,
+    /// By session.
     Session,
+    /// By the prompt that led to the call.
     Prompt,
+    /// By project.
     Project,
+    /// By model.
     Model,
+    /// By kind of session.
     Kind,
+    /// By agent.
     Agent,
+    /// By machine.
     Machine,
 }
 
 impl Group {
+    /// All groupings.
     pub const ALL: [Self; 11] = [
         Self::Daily,
         Self::Weekly,
@@ -41,6 +53,7 @@ impl Group {
         Self::Machine,
     ];
 
+    /// Returns the name for the command line and output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Daily => "daily",
@@ -57,11 +70,12 @@ impl Group {
         }
     }
 
+    /// Returns the grouping with a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|group| group.name() == name)
     }
 
-    /// Returns whether its keys are stretches of time.
+    /// Returns whether its keys are periods of time.
     pub fn is_time(self) -> bool {
         matches!(self, Self::Daily | Self::Weekly | Self::Monthly | Self::Hourly)
     }
@@ -84,27 +98,29 @@ impl Group {
     }
 }
 
-/// What is asked.
+/// The calls to add up.
 #[derive(Debug, Clone)]
 pub struct Question {
+    /// The grouping.
     pub group: Group,
+    /// The period to count.
     pub period: Period,
-    /// The ids of the sessions that count; none for all.
+    /// The ids of the sessions to count; none for all.
     pub sessions: Option<BTreeSet<String>>,
-    /// Parts of model names; one must fit.
+    /// Parts of model names; one must match.
     pub models: Vec<String>,
-    /// Rows by model inside each row.
+    /// Whether each row contains rows by model.
     pub breakdown: bool,
-    /// Adds what subagents used to the session that started them.
+    /// Whether the usage of subagents counts for the session that started them.
     pub rollup: bool,
-    /// Only what the agent would still load.
+    /// Whether only calls count that the agent would still load.
     pub current: bool,
-    /// Saved chats and restore points repeat what a session did: they count only on request.
+    /// Whether saved chats and restore points count, which repeat calls of a session.
     pub checkpoints: bool,
 }
 
 impl Question {
-    /// Asks for everything but saved chats, grouped.
+    /// Selects everything but saved chats, grouped.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -119,17 +135,23 @@ impl Question {
     }
 }
 
+/// A sum of calls.
 #[derive(Debug, Clone, Default)]
 pub struct Sum {
+    /// The number of calls.
     pub calls: u64,
+    /// The number of sessions.
     pub sessions: u64,
+    /// The tokens.
     pub usage: Usage,
+    /// The costs.
     pub bill: Bill,
+    /// The calls without a time of their own.
     pub undated: u64,
 }
 
 impl Sum {
-    /// Both together; sessions are counted elsewhere.
+    /// Adds another sum, except for sessions, which are counted separately.
     fn plus(mut self, other: &Self) -> Self {
         self.calls += other.calls;
         self.usage += other.usage;
@@ -139,18 +161,25 @@ impl Sum {
     }
 }
 
+/// One row of an answer.
 #[derive(Debug, Clone)]
 pub struct Row {
+    /// The key of the group.
     pub key: String,
-    /// What was typed, for a prompt.
+    /// The typed text of a prompt.
     pub text: Option<String>,
+    /// The sum of its calls.
     pub sum: Sum,
+    /// The rows by model, if requested.
     pub models: Vec<Row>,
 }
 
+/// The answer to a question.
 #[derive(Debug, Clone)]
 pub struct Answer {
+    /// The rows.
     pub rows: Vec<Row>,
+    /// The sum of all rows.
     pub total: Sum,
     /// Models of the counted calls that have no price.
     pub unpriced_models: Vec<String>,
@@ -162,7 +191,7 @@ fn columns() -> String {
     format!("sum(calls), count(DISTINCT session), sum(undated), {}{buckets}", bill_column())
 }
 
-/// Returns the column that the cost of calls is read from.
+/// Returns the column that contains the cost of calls.
 fn bill_column() -> String {
     format!("bill(model, at, prompt, calls, caching, at_least, {BUCKETS})")
 }
@@ -170,14 +199,14 @@ fn bill_column() -> String {
 /// The number of columns of a sum.
 const WIDTH: usize = 4 + Bucket::ALL.len();
 
-/// Asks the archive.
+/// Answers a question.
 pub(super) fn usage(
     archive: &Archive,
     question: &Question,
     prices: &Table,
 ) -> Result<Answer, ArchiveError> {
     let is_prompt = question.group == Group::Prompt;
-    // Most questions need no single calls; what leads to them and what is still loaded does.
+    // Most questions need only sums. Prompts and the current view need single calls.
     let by_call = is_prompt || question.current || !sums_suffice(&question.period, prices);
     if by_call {
         archive.spread_calls(&question.period)?;
@@ -211,7 +240,7 @@ pub(super) fn usage(
             row.key = labels.get(&row.key).cloned().unwrap_or_else(|| std::mem::take(&mut row.key));
         }
     }
-    // The rows add up to the total, but a session may stand in several of them.
+    // The rows add up to the total, but a session may be in several of them.
     let mut total = rows.iter().fold(Sum::default(), |total, row| total.plus(&row.sum));
     let sessions = format!("SELECT count(DISTINCT session) {from}");
     total.sessions =
@@ -219,7 +248,7 @@ pub(super) fn usage(
     Ok(Answer { rows, total, unpriced_models: unpriced(archive, &from, prices)? })
 }
 
-/// The condition that chooses the calls that count.
+/// Returns the condition that selects the calls to count.
 fn choose(archive: &Archive, question: &Question) -> Result<String, ArchiveError> {
     let mut conditions = vec!["1".to_owned()];
     if !question.checkpoints {
@@ -236,7 +265,7 @@ fn choose(archive: &Archive, question: &Question) -> Result<String, ArchiveError
         }
         conditions.push("sessions.id IN chosen".to_owned());
     }
-    // Part of the name, case aside; `%` and `_` in it mean themselves.
+    // Part of the name, ignoring case; `%` and `_` in it are literal.
     let like = |model: &String| {
         let model = model.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
         let quoted = format!("%{model}%").replace('\'', "''");
@@ -320,7 +349,7 @@ impl Costs {
     }
 }
 
-/// Returns what each session cost.
+/// Returns the cost of each session.
 pub(super) fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
     let mut statement = archive.db.prepare(&format!(
         "SELECT id, {} FROM rollup JOIN sessions ON number = session GROUP BY session",
@@ -330,7 +359,7 @@ pub(super) fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
     Ok(Costs(rows.collect::<Result<_, _>>()?))
 }
 
-/// The models that calls name, `unknown` for those that name none.
+/// Returns the models that calls name, with `unknown` for calls that name none.
 pub fn models(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
     let mut statement = archive.db.prepare(
         "SELECT DISTINCT coalesce(model, 'unknown') FROM rollup JOIN sessions ON number = session

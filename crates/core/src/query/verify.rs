@@ -1,4 +1,4 @@
-//! Checks the numbers against the files, and lists every case that speaks against them.
+//! Cross-checks token counts against the totals recorded in the files.
 
 use crate::archive::{Detail, TokenProblem, token_problems};
 use crate::assemble::SessionFacts;
@@ -6,18 +6,20 @@ use crate::model::{Call, PartWhy, SessionKind};
 use crate::number::{count, plural};
 use crate::pricing::Table;
 
-/// One thing that was checked.
+/// The result of one check.
 #[derive(Debug, Clone)]
 pub struct Check {
+    /// The name of the check.
     pub name: &'static str,
-    /// Whether nothing speaks against the numbers.
+    /// Whether no case contradicts the numbers.
     pub ok: bool,
+    /// The result in words.
     pub detail: String,
-    /// Each case.
+    /// The cases, one per entry.
     pub items: Vec<String>,
 }
 
-/// Looks at sessions one by one and sums up.
+/// Examines sessions one by one and sums up the results.
 pub struct Verify<'a> {
     prices: &'a Table,
     cases: Cases,
@@ -42,10 +44,12 @@ struct Cases {
 }
 
 impl<'a> Verify<'a> {
+    /// Returns a check without sessions.
     pub fn new(prices: &'a Table) -> Self {
         Self { prices, cases: Cases::default() }
     }
 
+    /// Examines a session.
     pub fn add(&mut self, assembled: &SessionFacts) {
         let id = &assembled.session.id;
         if assembled.session.kind == SessionKind::Checkpoint {
@@ -97,12 +101,13 @@ impl<'a> Verify<'a> {
         }
     }
 
+    /// Returns the results.
     pub fn checks(self) -> Vec<Check> {
         self.cases.checks()
     }
 }
 
-/// Describes what the files of a session repeat.
+/// Describes the content that the files of a session repeat.
 fn copies(assembled: &SessionFacts) -> Option<String> {
     let repeated = assembled.messages.iter().filter(|placed| placed.facts.is_copy).count();
     let parts = &assembled.session.parts;
@@ -120,7 +125,7 @@ fn copies(assembled: &SessionFacts) -> Option<String> {
 }
 
 impl Cases {
-    /// Notes what the cost of a call lacks.
+    /// Records the reason if a call has no exact cost.
     fn price(&mut self, prices: &Table, session: &str, call: &Call, model: Option<&str>) {
         let bill = prices.bill(model, call.at, &call.usage);
         let name = model.unwrap_or("unknown");
@@ -138,7 +143,7 @@ impl Cases {
     }
 
     fn checks(self) -> Vec<Check> {
-        // `none` is said when there are no cases, `some` follows their number.
+        // `none` is the text for no cases; `some` follows their number.
         let check = |name, must: bool, items: Vec<String>, none: &str, some: [&str; 3]| {
             let [one, many, rest] = some;
             let detail = match items.len() as u64 {
@@ -150,7 +155,7 @@ impl Cases {
         let calls = plural(self.calls as u64, "call", "calls");
         let (current, full) = (count(self.current), count(self.full));
         vec![
-            // Every call's buckets against the file's own total.
+            // Compares the buckets of every call with the total in the file.
             check(
                 "totals",
                 true,
@@ -173,7 +178,7 @@ impl Cases {
                     "negative, absurd or contradictory; see how each counts",
                 ],
             ),
-            // What the agent would load against all that happened.
+            // Compares the messages that the agent would load with everything that happened.
             Check {
                 name: "views",
                 ok: true,
@@ -213,7 +218,7 @@ impl Cases {
                     "removed without a recorded rewind or compression; their calls count",
                 ],
             ),
-            // Whole documents: before 0.32 tool-only replies lost their tokens, and a rewind erased
+            // In documents before 0.32, tool-only replies lost their tokens, and a rewind erased
             // them until sessions became logs.
             check(
                 "at_least",
