@@ -1,4 +1,4 @@
-//! What a readable export is made of, whatever its form.
+//! Defines the input of a readable export, whatever its format.
 
 use std::io;
 
@@ -11,25 +11,31 @@ use crate::number::date;
 use crate::pricing::{Bill, Table};
 use crate::transcript;
 
-/// One session to write, and all that is needed for it.
+/// One session to write, and everything needed to write it.
 #[derive(Clone, Copy)]
 pub struct Document<'a> {
+    /// The session.
     pub session: &'a Session,
+    /// Its messages.
     pub messages: &'a [Message],
-    /// What its calls cost.
+    /// The cost of its calls.
     pub cost: Bill,
+    /// The parts to include.
     pub options: &'a Options,
+    /// The price table.
     pub prices: &'a Table,
-    /// The zone in which times are told.
+    /// The time zone for times.
     pub zone: &'a TimeZone,
+    /// Finds the sessions of agents that tool calls started.
     pub agents: &'a Agents<'a>,
 }
 
-/// What to write besides words, tools and errors.
+/// The parts to include besides text, tools and errors.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
+    /// The model's thoughts.
     pub thoughts: bool,
-    /// What tools were given and gave back in full, however long it is.
+    /// The complete arguments and results of tools, however long they are.
     pub tool_output: bool,
     /// Notices, injected context and summaries.
     pub info: bool,
@@ -43,20 +49,20 @@ pub type Agents<'a> = dyn Fn(&str) -> io::Result<Option<Agent>> + 'a;
 /// The session of an agent.
 #[derive(Debug)]
 pub enum Agent {
-    /// To be told where it was started.
+    /// To be written where it was started.
     Here(Box<(Session, Vec<Message>)>),
-    /// In a file of its own, beside this one.
+    /// In a separate file next to this one; its name.
     Elsewhere(String),
 }
 
-/// Whether a line end in a paragraph is one to see: people who type mean it so.
+/// Whether line ends within a paragraph are kept, as people who type expect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
     Kept,
     Joined,
 }
 
-/// No agent starts agents that start agents for ever; a damaged file may say so.
+/// A limit on nested agents, because a damaged file may contain a cycle.
 const DEEPEST: usize = 6;
 
 impl Document<'_> {
@@ -64,7 +70,7 @@ impl Document<'_> {
         date(at, self.zone)
     }
 
-    /// `2026-08-14 16:30 to 17:05`; the second date only when it is another day.
+    /// Formats `2026-08-14 16:30 to 17:05`; the second date only if it is another day.
     pub(super) fn span(&self) -> String {
         match (self.session.started, self.session.updated) {
             (Some(from), Some(to)) => {
@@ -85,13 +91,13 @@ impl Document<'_> {
         transcript::Options { thoughts, tool_output: true, info, only: Vec::new() }
     }
 
-    /// Formats the cost of a call; `no price` where it has none.
+    /// Formats the cost of a call, with `no price` if it has none.
     pub(super) fn cost_of(&self, message: &Message) -> Option<String> {
         let at = message.at.or(self.session.started);
         self.prices.bill(message.model.as_deref(), at, message.usage.as_ref()?).short()
     }
 
-    /// The agent that a call started, `depth` agents below this session.
+    /// Returns the agent that a call started, `depth` agents below this session.
     pub(super) fn agent(&self, id: Option<&str>, depth: usize) -> io::Result<Option<Agent>> {
         match id {
             Some(id) if depth < DEEPEST => (self.agents)(id),
@@ -100,7 +106,7 @@ impl Document<'_> {
     }
 }
 
-/// `12,345 tokens: 10,000 fresh, …`: the buckets that hold anything.
+/// Returns the names and counts of all buckets that are not empty.
 pub(super) fn buckets(usage: &Usage) -> Vec<(&'static str, u64)> {
     let all = [
         ("fresh input", usage.input),
@@ -113,7 +119,7 @@ pub(super) fn buckets(usage: &Usage) -> Vec<(&'static str, u64)> {
     all.into_iter().filter(|(_, tokens)| *tokens > 0).collect()
 }
 
-/// What was typed, in a line: of a shell escape its command.
+/// Returns the typed text on one line; for a shell escape, its command.
 pub(super) fn typed(message: &Message, most: usize) -> String {
     let words = message.words();
     if message.kind != MessageKind::Shell {

@@ -1,8 +1,8 @@
-//! Text that HTML cannot mistake for anything else.
+//! Escapes text for HTML.
 
 use std::borrow::Cow;
 
-/// Text for an element or a quoted attribute.
+/// Escapes text for an element or a quoted attribute.
 pub(super) fn html(text: &str) -> Cow<'_, str> {
     if !text.contains(['&', '<', '>', '"', '\'']) {
         return Cow::Borrowed(text);

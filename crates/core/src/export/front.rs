@@ -1,7 +1,7 @@
-//! The front matter of a Markdown file: what it is, for programs that collect such files.
+//! Writes the front matter of a Markdown file, for programs that collect such files.
 //!
-//! A renderer that does not know front matter takes it for text. What could be a tag, a link or an image there is
-//! written as an escape, which YAML reads back and Markdown shows as it is.
+//! A renderer without support for front matter treats it as text. Anything that could be a tag, a
+//! link or an image there is written as an escape, which YAML decodes and Markdown shows verbatim.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::document::Document;
 use super::json::Time;
 use crate::clean;
 
-/// Writes it. Each value is JSON, which YAML reads as it is.
+/// Writes the front matter. Each value is JSON, which is valid YAML.
 pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     let session = document.session;
     let text = |text: &str| clean::line(text).into_owned();
@@ -55,7 +55,7 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
     writeln!(out, "---")
 }
 
-/// Escapes what Markdown gives a meaning, inside the strings of a JSON value.
+/// Escapes characters with a meaning in Markdown inside the strings of a JSON value.
 fn inert(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     let (mut is_text, mut is_escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! A page that leads to many sessions, each in a file of its own beside it.
+//! Writes a page that links to many sessions, each in a separate file next to it.
 
 use std::io::{self, Write};
 
@@ -14,9 +14,11 @@ use crate::pricing::Bill;
 /// One session of the list.
 #[derive(Debug)]
 pub struct Entry<'a> {
+    /// The session.
     pub session: &'a Session,
     /// The name of its file.
     pub file: &'a str,
+    /// The cost of its calls.
     pub cost: Bill,
 }
 
@@ -38,7 +40,7 @@ impl Entry<'_> {
     }
 }
 
-/// What they come to together.
+/// Summarizes all entries.
 fn sum(entries: &[Entry<'_>]) -> String {
     let tokens: u64 = entries.iter().map(|entry| entry.session.usage.total()).sum();
     let cost: Bill = entries.iter().map(|entry| &entry.cost).collect();
@@ -48,6 +50,7 @@ fn sum(entries: &[Entry<'_>]) -> String {
     facts.join(" · ")
 }
 
+/// Writes the list as HTML.
 pub fn html(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     head("Sessions", out)?;
     writeln!(out, "<main class=\"index\">\n<header>\n<h1>Sessions</h1>")?;
@@ -78,6 +81,7 @@ pub fn html(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> io::
     foot(out)
 }
 
+/// Writes the list as Markdown.
 pub fn markdown(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# Sessions\n\n{}\n", sum(entries))?;
     writeln!(out, "| started | project | session | prompts | tokens | cost at list price |")?;
@@ -100,7 +104,8 @@ pub fn markdown(entries: &[Entry<'_>], zone: &TimeZone, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// Text for a link, without brackets: not every renderer knows that an escaped one cannot begin another link.
+/// Escapes the text of a link without brackets, because not every renderer accepts that an escaped
+/// one cannot begin another link.
 fn link_text(text: &str) -> String {
     let text = super::markdown::inline(text);
     [

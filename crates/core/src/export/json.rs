@@ -1,6 +1,8 @@
-//! Sessions as JSON: the rows of `backstory.sessions/1` and the document `backstory.session/1`.
+//! Writes sessions as JSON: the rows of `backstory.sessions/1` and the document
+//! `backstory.session/1`.
 //!
-//! What scripts rely on: fields are only added, times are UTC with milliseconds, unknown is null.
+//! Scripts rely on these guarantees: fields are only added, times are UTC with milliseconds, and
+//! unknown values are null.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -25,39 +27,65 @@ fn time(at: Option<Timestamp>) -> Option<Time> {
 /// A session's row.
 #[derive(Debug, Serialize)]
 pub struct SessionRow<'a> {
+    /// The id.
     pub id: &'a str,
+    /// The agent.
     pub agent: &'a str,
+    /// The kind: `main`, `subagent`, `background` or `checkpoint`.
     pub kind: &'static str,
+    /// The session that started it.
     pub parent: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub forked_from: Option<&'a str>,
+    /// Its project.
     pub project: ProjectRow<'a>,
+    /// The time of its start.
     pub started: Option<Time>,
+    /// The time of its last update.
     pub updated: Option<Time>,
+    /// The title shown to people.
     pub title: String,
+    /// The source of the title.
     pub title_from: &'static str,
+    /// The user's own name for it.
     pub name: Option<&'a str>,
+    /// The user's own tags.
     pub tags: Vec<&'a str>,
+    /// The agent's summary.
     pub summary: Option<&'a str>,
+    /// The first prompt.
     pub first_prompt: Option<&'a str>,
+    /// The last prompt.
     pub last_prompt: Option<&'a str>,
+    /// The number of prompts.
     pub prompts: usize,
+    /// The number of messages that the agent would load.
     pub messages_current: usize,
+    /// The number of all messages.
     pub messages_full: usize,
+    /// The number of model calls.
     pub calls: usize,
+    /// The number of tool calls.
     pub tool_calls: usize,
+    /// The number of subagents.
     pub subagents: usize,
+    /// The models that were called.
     pub models: &'a [String],
+    /// The tokens used.
     pub usage: UsageRow,
+    /// The cost of its calls.
     #[serde(flatten)]
     pub cost: Bill,
+    /// The files that contain it.
     pub parts: Vec<PartRow<'a>>,
+    /// The state of its files.
     pub state: &'static str,
+    /// Whether all its files are captured completely.
     pub captured: bool,
+    /// The number of faults in its files.
     pub faults: usize,
 }
 
 impl<'a> SessionRow<'a> {
+    /// Creates the row of a session.
     pub fn new(session: &'a Session, cost: Bill) -> Self {
         let (title, title_from) = session.title();
         Self {
@@ -93,16 +121,23 @@ impl<'a> SessionRow<'a> {
     }
 }
 
+/// The project in a row.
 #[derive(Debug, Serialize)]
 pub struct ProjectRow<'a> {
+    /// The name shown to people.
     pub name: &'a str,
+    /// The path, if it is known.
     pub path: Option<&'a str>,
+    /// The kind of evidence for the path.
     pub proof: &'static str,
+    /// The agent's hash of the path.
     pub hash: Option<&'a str>,
+    /// The agent's folder for it.
     pub dir: Option<&'a str>,
 }
 
 impl<'a> ProjectRow<'a> {
+    /// Creates the row of a project.
     pub fn new(project: &'a Project) -> Self {
         Self {
             name: &project.name,
@@ -114,6 +149,7 @@ impl<'a> ProjectRow<'a> {
     }
 }
 
+/// A file of a session.
 #[derive(Debug, Serialize)]
 pub struct PartRow<'a> {
     file: Cow<'a, str>,
@@ -129,6 +165,7 @@ impl<'a> PartRow<'a> {
     }
 }
 
+/// A message of a session.
 #[derive(Debug, Serialize)]
 pub struct MessageRow<'a> {
     id: &'a str,
@@ -149,6 +186,7 @@ pub struct MessageRow<'a> {
 }
 
 impl<'a> MessageRow<'a> {
+    /// Creates the row of a message.
     pub fn new(message: &'a Message, prices: &Table) -> Self {
         let bill = |usage| prices.bill(message.model.as_deref(), message.at, usage);
         Self {
@@ -222,7 +260,7 @@ struct ToolCallRow<'a> {
     description: Option<&'a str>,
     args: Option<&'a RawValue>,
     status: &'static str,
-    /// The call or the command it ran has failed.
+    /// Whether the call or the command it ran has failed.
     failed: bool,
     recorded: bool,
     at: Option<Time>,
@@ -290,7 +328,7 @@ pub fn write(
     out.write_all(b"\n")
 }
 
-/// Writes one session as lines: the session, then a line a message.
+/// Writes one session as lines: the session, then one line per message.
 pub fn write_lines(
     session: &Session,
     cost: Bill,

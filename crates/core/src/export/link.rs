@@ -1,17 +1,16 @@
-//! Where a link may lead.
+//! Decides which links are safe.
 
-/// A link that a page may carry: to the web, or to write to somebody.
+/// Returns whether a link leads to the web or to an e-mail address.
 pub(super) fn is_web(to: &str) -> bool {
     scheme(to).is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "mailto"))
 }
 
-/// The same, or to a place beside the document.
+/// Returns whether a link is one of those, or relative to the document.
 pub(super) fn is_harmless(to: &str) -> bool {
     scheme(to).is_none() || is_web(to)
 }
 
-/// What stands before the colon. Browsers leave out white space and control characters before they
-/// look, and so does this.
+/// Returns the scheme. Like browsers, it ignores white space and control characters.
 fn scheme(to: &str) -> Option<String> {
     let to: String =
         to.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect::<String>();

@@ -1,4 +1,4 @@
-//! Sessions written for others, a file a format.
+//! Writes sessions for others, with one file per format.
 
 mod document;
 mod escape;
@@ -17,8 +17,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-/// Writes one line of JSON lines. What a row holds as the agent wrote it (arguments, for example) may stand
-/// on many lines in its file.
+/// Writes one line of JSON lines. Raw JSON of the agent in a row, such as arguments, may contain
+/// line breaks.
 fn write_line(row: &impl Serialize, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let mut line = serde_json::to_vec(row)?;
     if line.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -28,7 +28,7 @@ fn write_line(row: &impl Serialize, out: &mut (impl Write + ?Sized)) -> io::Resu
     out.write_all(&line)
 }
 
-/// Takes out the space between the words of JSON.
+/// Removes white space between JSON tokens.
 fn squeeze(json: &mut Vec<u8>) {
     let (mut in_string, mut escaped) = (false, false);
     json.retain(|byte| {

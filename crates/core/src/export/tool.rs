@@ -1,4 +1,4 @@
-//! A tool call to read: one line that tells what it did, and what there is to unfold below it.
+//! Formats a tool call for readers: a headline, and the sections to unfold below it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::model::{ToolCall, ToolStatus};
 use crate::number::{bytes, count};
 use crate::read::json::{self, Raw};
 
-/// The line of a call.
+/// The headline of a call.
 pub(super) struct Headline<'a> {
     pub(super) mark: &'static str,
     /// `success`, `failed`, `error`, `cancelled` or `unfinished`.
@@ -20,7 +20,7 @@ pub(super) struct Headline<'a> {
     pub(super) notes: Vec<String>,
 }
 
-/// One thing below the line.
+/// One section below the headline.
 pub(super) struct Section<'a> {
     pub(super) title: Cow<'a, str>,
     pub(super) kind: Kind,
@@ -35,15 +35,15 @@ pub(super) enum Kind {
     Error,
 }
 
-/// The argument is one line of at most this many characters; more of it stands below.
+/// The longest argument in a headline, in characters; longer ones are repeated below it.
 const ARGUMENT: usize = 100;
 
-/// Texts longer than this are cut in the middle: their end often tells more than their middle.
+/// Texts longer than this are cut in the middle, because the end is often more informative.
 const LONG: usize = 10_000;
 const HEAD: usize = 6_000;
 const TAIL: usize = 3_000;
 
-/// The line of a call whose telling argument is `argument`.
+/// Returns the headline of a call whose most informative argument is `argument`.
 pub(super) fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headline<'a> {
     let (mark, state) = match call.status {
         ToolStatus::Success if call.exit_code.is_some_and(|code| code != 0) => ("✗", "failed"),
@@ -73,7 +73,7 @@ pub(super) fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headli
     Headline { mark, state, label, argument: argument.map(|text| short(text, ARGUMENT)), notes }
 }
 
-/// One line, cut where it gets long.
+/// Returns one line of at most `most` characters.
 pub(super) fn short(text: &str, most: usize) -> String {
     let mut line = clean::one_line(text);
     let mut out: String = line.by_ref().take(most).collect();
@@ -84,7 +84,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
     out
 }
 
-/// What there is to unfold. Unless the `whole` is wanted, long texts are cut.
+/// Returns the sections of a call. Long texts are cut unless the `whole` is wanted.
 pub(super) fn sections<'a>(
     call: &'a ToolCall,
     argument: Option<&str>,
@@ -98,7 +98,7 @@ pub(super) fn sections<'a>(
         out.extend(text.map(|text| Section { title: title.into(), kind, text }));
     };
     push("diff", Kind::Diff, diff);
-    // The answer to an edit repeats what the difference shows.
+    // The answer to an edit repeats the diff.
     let is_told = has_diff && call.status == ToolStatus::Success && !whole;
     push("output", Kind::Text, call.output.as_deref().filter(|_| !is_told).map(Cow::from));
     push("error", Kind::Error, call.error.as_deref().map(Cow::from));
@@ -112,7 +112,7 @@ pub(super) fn sections<'a>(
     out
 }
 
-/// Cut, then clean: the other way round would look at all of a text of which most is left out.
+/// Cuts and then cleans a text; the other order would process text that is mostly left out.
 fn tidy(text: &str, whole: bool) -> Cow<'_, str> {
     match if whole { Cow::Borrowed(text) } else { cut(text) } {
         Cow::Borrowed(text) => clean::block(text),
@@ -120,7 +120,7 @@ fn tidy(text: &str, whole: bool) -> Cow<'_, str> {
     }
 }
 
-/// The arguments that the line does not tell.
+/// Adds the arguments that the headline does not contain.
 fn arguments<'a>(
     call: &'a ToolCall,
     told: Option<&str>,
@@ -158,7 +158,7 @@ fn arguments<'a>(
     out.extend(large);
 }
 
-/// A list or an object, laid out where it is longer than a line.
+/// Formats a list or an object, on several lines if it is long.
 fn readable(value: Raw<'_>) -> Cow<'_, str> {
     let text = value.get();
     let laid_out = (text.len() > ARGUMENT)
@@ -168,7 +168,7 @@ fn readable(value: Raw<'_>) -> Cow<'_, str> {
     laid_out.map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// The change that a tool made to a file, as it was shown.
+/// Returns the diff of an edit as the agent displayed it.
 fn diff(call: &ToolCall) -> Option<Cow<'_, str>> {
     let shown = call.result_display.as_deref().filter(|raw| raw.get().starts_with('{'))?;
     let mut diff = None;
@@ -181,7 +181,7 @@ fn diff(call: &ToolCall) -> Option<Cow<'_, str>> {
     diff
 }
 
-/// Beginning and end of a long text, whole lines where there are lines.
+/// Returns the beginning and the end of a long text, cut at line ends if possible.
 fn cut(text: &str) -> Cow<'_, str> {
     if text.len() <= LONG {
         return Cow::Borrowed(text);
@@ -194,7 +194,7 @@ fn cut(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{head}\n[… {left_out} left out …]\n{tail}"))
 }
 
-/// The last place up to `at` that is between two characters.
+/// Returns the last character boundary up to `at`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
@@ -220,7 +220,7 @@ mod tests {
         assert!(cut.starts_with("line 0 é\n") && cut.ends_with("line 4999 é\n"), "{cut}");
         assert!(cut.len() < LONG && cut.contains("\n[… "));
         assert!(cut.lines().all(|line| line.starts_with("line ") || line.starts_with("[… ")));
-        // A single line without end is cut too, between characters.
+        // A single endless line is cut too, between characters.
         assert!(super::cut(&"é".repeat(LONG)).len() < LONG);
     }
 }

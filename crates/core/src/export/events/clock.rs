@@ -1,4 +1,4 @@
-//! Times that keep the order: never earlier than the one before, and made up where there are none.
+//! Assigns times in order: never earlier than the previous one, and made up if there are none.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,9 +6,10 @@ use crate::assemble::SessionFacts;
 use crate::model::Message;
 
 pub(super) enum Clock {
-    /// What has no time of its own happened with what came before.
+    /// An event without a time of its own gets that of the previous one.
     Told { last: Option<Timestamp> },
-    /// Nothing in the session has a time of its own: its beginning, and a millisecond an event.
+    /// No event of the session has a time of its own: the start of the session, plus one
+    /// millisecond per event.
     Counted { next: Option<Timestamp> },
 }
 
@@ -28,7 +29,7 @@ impl Clock {
         }
     }
 
-    /// The time of the next event, of which the record says `at`.
+    /// Returns the time of the next event, whose recorded time is `at`.
     pub(super) fn tick(&mut self, at: Option<Timestamp>) -> Option<Timestamp> {
         match self {
             Self::Told { last } => {

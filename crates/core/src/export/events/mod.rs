@@ -1,7 +1,8 @@
-//! A session as a stream of events, JSON a line: `backstory.event/1`.
+//! Writes a session as a stream of events, one JSON object per line: `backstory.event/1`.
 //!
-//! Made from the full view, so what was rewound or compressed away is there, and so is that it was. Calls
-//! and tools that were imported from another session happened there, and are that one's events.
+//! Events are made from the full view. It includes rewound and compressed messages, each with an
+//! event for its removal. Calls and tool calls that were imported from another session are events
+//! of that session.
 
 mod clock;
 mod removed;
@@ -24,10 +25,12 @@ use crate::model::{
 use crate::pricing::Table;
 use crate::time::{Period, Time};
 
-/// Which events are wanted.
+/// Selects events.
 #[derive(Debug, Clone)]
 pub struct Choice {
+    /// The types to include.
     pub types: Vec<EventType>,
+    /// The period to include.
     pub period: Period,
 }
 
@@ -37,10 +40,10 @@ impl Default for Choice {
     }
 }
 
-/// Writes the events of a session that are wanted. `messages` are those of its full view.
+/// Writes the selected events of a session. `messages` are those of its full view.
 ///
-/// Numbers count the wanted types from 1, without a gap, and do not depend on the period. Returns how
-/// many were written.
+/// Numbers count the selected types from 1, without gaps, and do not depend on the period. Returns
+/// the number of events written.
 pub fn write(
     assembled: &SessionFacts,
     messages: &[Message],
@@ -51,8 +54,8 @@ pub fn write(
     write_new(assembled, messages, prices, choice, &mut Told::default(), out)
 }
 
-/// The same of a session that goes on: writes what was not told before, and takes note of it. The end of such
-/// a session is not known; whoever asks for it is told the first one that seemed to be.
+/// Writes the events of a growing session that are not in `told`, and adds them to it. A growing
+/// session gets at most one `session_end`, the first one seen.
 pub fn write_new(
     assembled: &SessionFacts,
     messages: &[Message],
@@ -99,7 +102,7 @@ pub fn write_new(
     Ok(written)
 }
 
-/// Everything that happened in a session, in order.
+/// Returns everything that happened in a session, in order.
 pub fn events<'a>(
     assembled: &'a SessionFacts,
     messages: &'a [Message],
@@ -138,15 +141,15 @@ pub fn events<'a>(
     stream.events
 }
 
-/// The events so far, and what is needed to make more of them.
+/// The events so far, and the state needed to make more of them.
 struct Stream<'a> {
     session: &'a Session,
     prices: &'a Table,
-    /// The stem of the file that is read from.
+    /// The stem of the current file.
     source: Option<&'a str>,
     /// Messages whose calls and tools belong to this session.
     owned: HashSet<&'a str>,
-    /// The tool calls that were told already.
+    /// The tool calls that already have events.
     seen: HashSet<String>,
     clock: Clock,
     events: Vec<Event<'a>>,
@@ -187,11 +190,12 @@ impl<'a> Stream<'a> {
         self.tools(said);
     }
 
-    /// Every use first, for the model asked for all of them at once; then what they gave, as they ended.
+    /// Adds all uses first, because the model requested them at once, and then the results in order
+    /// of completion.
     fn tools(&mut self, said: &'a Message) {
         let mut done: Vec<(String, &ToolCall)> = Vec::new();
         for (n, call) in said.tool_calls.iter().enumerate() {
-            // Histories have no ids; a use and its result must be found together all the same.
+            // Histories have no ids, but a use and its result must still be matched.
             let id = match call.id.as_str() {
                 "" => format!("{}#{}", said.id, n + 1),
                 id => id.to_owned(),

@@ -1,15 +1,14 @@
-//! When messages were taken out of a conversation: the log says what became of each, and from that the
-//! moment is found.
+//! Determines when messages were removed from a conversation, from the fates that the log records.
 
 use std::mem;
 
 use crate::model::{Fate, Happening, Message, MessageKind};
 
 pub(super) struct Removed {
-    /// The last message that was compressed away, where no summary or mark stands after it.
+    /// The last message that was compressed away, if no summary or mark follows it.
     last_compressed: Option<usize>,
     compressed: usize,
-    /// Whether there is more among them than an older summary.
+    /// Whether they include more than an older summary.
     has_said: bool,
     rewound: usize,
 }
@@ -21,17 +20,18 @@ impl Removed {
         Self { last_compressed, compressed: 0, has_said: false, rewound: 0 }
     }
 
-    /// What happened before this message was written: a rewind ends with the first message that goes on, a
-    /// compression with its summary.
+    /// Returns the event before this message: a rewind ends with the first message that continues,
+    /// a compression with its summary.
     pub(super) fn before<'a>(&mut self, message: &Message) -> Option<Happening<'a>> {
         if is_mark(message) {
-            // What it spared can have been rewound later, together with what came after it.
+            // Messages that it spared may have been rewound later, together with those that
+            // followed.
             return if self.has_said { self.compress() } else { None };
         }
         if message.fate == Fate::Rewound { None } else { self.rewind() }
     }
 
-    /// Takes note of the `n`th message; what happened after it, if no message tells that later.
+    /// Counts the `n`th message. Returns the event after it, if no later message produces it.
     pub(super) fn after<'a>(&mut self, n: usize, message: &Message) -> Option<Happening<'a>> {
         match message.fate {
             Fate::Rewound => self.rewound += 1,
@@ -44,7 +44,7 @@ impl Removed {
         if self.last_compressed == Some(n) { self.compress() } else { None }
     }
 
-    /// The rewind that nothing came after.
+    /// Returns the rewind that no message followed.
     pub(super) fn rewind<'a>(&mut self) -> Option<Happening<'a>> {
         let messages = mem::take(&mut self.rewound);
         (messages > 0).then_some(Happening::Rewind { messages })

@@ -1,23 +1,24 @@
-//! What was told of a session already, so that one that grows is told on.
+//! Remembers which events of a session were written, so that a growing session can be continued.
 //!
-//! A session does not only grow at its end: a record can add to an older message. So each event is known by
-//! what it is about, and not by its place.
+//! A session does not only grow at its end: a record can add to an older message. Each event is
+//! therefore identified by its subject and not by its place.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{Event, EventType, Happening};
 use crate::time::Time;
 
+/// The events of a session that were already written.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// Type, what it is about, and which of several that are alike in both.
+    /// The type, the subject, and the number among events that are alike in both.
     known: HashSet<(EventType, String, usize)>,
     last: u64,
     at: Option<Time>,
 }
 
 impl Told {
-    /// The events that are new, with their numbers. Times go on where they were.
+    /// Returns the new events with their numbers. Times continue from the last one.
     pub(super) fn add<'a>(
         &mut self,
         events: impl Iterator<Item = &'a Event<'a>>,
@@ -39,7 +40,7 @@ impl Told {
     }
 }
 
-/// The message or tool call that an event is about.
+/// Returns the message or tool call that an event is about.
 fn about<'a>(what: &'a Happening<'a>) -> &'a str {
     match what {
         Happening::UserPrompt { message, .. }

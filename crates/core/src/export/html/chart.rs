@@ -1,4 +1,4 @@
-//! Tokens turn by turn, as a small drawing.
+//! Draws the tokens of each turn as a small chart.
 
 use std::io::{self, Write};
 
@@ -10,12 +10,12 @@ use crate::number::{count, plural};
 const HEIGHT: u64 = 56;
 const WIDTH: u64 = 720;
 const GAP: u64 = 3;
-/// More bars could not be told apart.
+/// The most bars that can be distinguished.
 const BARS: usize = 120;
 
-/// A prompt and what answering it took.
+/// A prompt and the usage of its answer.
 struct Turn<'a> {
-    /// The message to lead to.
+    /// The message to link to.
     anchor: usize,
     prompt: &'a Message,
     calls: u64,
@@ -24,7 +24,7 @@ struct Turn<'a> {
 
 pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     let turns = turns(document);
-    // One bar compares with nothing.
+    // A single bar has nothing to compare with.
     if turns.len() < 2 {
         return Ok(());
     }
@@ -64,7 +64,7 @@ fn bar(turn: &Turn<'_>, x: u64, width: u64, largest: u64, out: &mut dyn Write) -
     let fresh = usage.input + usage.tool + usage.other;
     let mut below = 0;
     for (class, tokens) in [("cached", usage.cached), ("fresh", fresh), ("made", made)] {
-        // From the sum, so that the parts never stand higher than the whole.
+        // From the running sum, so that the parts are never higher than the whole.
         let from = scaled(below, largest);
         below += tokens;
         let to = scaled(below, largest);
@@ -79,7 +79,7 @@ fn bar(turn: &Turn<'_>, x: u64, width: u64, largest: u64, out: &mut dyn Write) -
     writeln!(out, "</a>")
 }
 
-/// At least a line for what is not nothing.
+/// Scales a count, with at least one line for anything but zero.
 fn scaled(tokens: u64, largest: u64) -> u64 {
     let height = u128::from(tokens) * u128::from(HEIGHT) / u128::from(largest);
     u64::try_from(height).unwrap_or(HEIGHT).max(u64::from(tokens > 0))

@@ -1,20 +1,21 @@
-//! Pictures of a message, put into the page itself.
+//! Embeds the images of a message in the page.
 
 use std::borrow::Cow;
 
 use crate::model::Attachment;
 use crate::read::json::{self, Raw};
 
-/// A picture of more bytes is only named, and no page gets more of them together.
+/// The largest image to embed, and the most bytes of images per page. Others are only named.
 const LARGEST: u64 = 2_000_000;
 const MOST: u64 = 20_000_000;
 
-/// How much of it is used up.
+/// The bytes of images embedded so far.
 #[derive(Debug, Default)]
 pub(super) struct Room(u64);
 
 impl Room {
-    /// The picture as an address, if it is one and there is room. SVG is a program, not a picture.
+    /// Returns the image as a data URL, if it is one and within the limits. SVG is code, not an
+    /// image.
     pub(super) fn address(&mut self, attachment: &Attachment) -> Option<String> {
         let mime = attachment.mime.as_str();
         let is_picture = matches!(mime, "image/png" | "image/jpeg" | "image/gif" | "image/webp");
@@ -32,7 +33,7 @@ impl Room {
     }
 }
 
-/// What the agent recorded of it, in base64.
+/// Returns the recorded data in base64.
 fn data(attachment: &Attachment) -> Option<Cow<'_, str>> {
     let inline = field(Raw::of(attachment.raw.as_ref()?), b"inlineData")?;
     json::string(field(inline, b"data")?)

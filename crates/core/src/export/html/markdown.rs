@@ -1,4 +1,4 @@
-//! Markdown of a message to HTML that can do nothing.
+//! Renders the Markdown of a message as inert HTML.
 
 use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
@@ -13,16 +13,16 @@ pub(super) fn render(text: &str, lines: Lines) -> String {
     let clean = clean::block(text);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    // Whether each link we are in is one.
+    // Whether each enclosing link is written as a link.
     let mut links: Vec<bool> = Vec::new();
     let events = Parser::new_ext(&clean, options).filter_map(|event| {
         Some(match event {
-            // Tags are words here; a block of them is code that somebody did not mark as such.
+            // Tags are treated as text; a block of them is code that was not marked as such.
             Event::Html(tag) | Event::InlineHtml(tag) => Event::Text(tag),
             Event::Start(Tag::HtmlBlock) => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
             Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::CodeBlock),
             Event::SoftBreak if lines == Lines::Kept => Event::HardBreak,
-            // The page and its messages have the headings above these.
+            // The page and its messages use the levels above these.
             Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
                 level: below(level),
                 id: None,
@@ -39,7 +39,7 @@ pub(super) fn render(text: &str, lines: Lines) -> String {
                 links.push(link::is_web(&to));
                 anchor(&to)
             }
-            // A page that fetches pictures tells somebody that it is read.
+            // A page that loads images reveals that it is being read.
             Event::Start(Tag::Image { dest_url, .. }) => {
                 links.push(link::is_web(&dest_url));
                 anchor(&dest_url)
@@ -57,7 +57,7 @@ pub(super) fn render(text: &str, lines: Lines) -> String {
     out
 }
 
-/// The beginning of a link; what leads elsewhere only tells where to.
+/// Returns the beginning of a link. Other than web links only show their target.
 fn anchor<'a>(to: &str) -> Event<'a> {
     let shown = escape::html(to);
     let tag: CowStr<'a> = if link::is_web(to) {
@@ -128,7 +128,7 @@ mod tests {
         );
     }
 
-    /// The tags that may come out, each as far as it is fixed.
+    /// The allowed tags, each as far as it is fixed.
     const KNOWN: [&str; 30] = [
         "p>",
         "em>",

@@ -1,7 +1,7 @@
-//! A session as one HTML file: no network, nothing to install, to be sent to somebody.
+//! Writes a session as one HTML file that needs no network and no software, to be sent to somebody.
 //!
-//! All content is escaped. As a second line of defence the page's own policy allows nothing but its
-//! own script and style, known by their hashes, and pictures that stand in the page itself.
+//! All content is escaped. As a second line of defence, the page's own policy allows only its own
+//! script and style, identified by their hashes, and images embedded in the page.
 
 mod chart;
 mod image;
@@ -36,7 +36,7 @@ pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     foot(out)
 }
 
-/// The beginning of a page, up to its body.
+/// Writes the beginning of a page, up to its body.
 pub(super) fn head(title: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
@@ -56,7 +56,7 @@ pub(super) fn foot(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")
 }
 
-/// What was asked, beside what was answered.
+/// Writes the list of prompts next to the conversation.
 fn side(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(
         b"<nav aria-label=\"Prompts\">\n<div class=\"find\">\

@@ -1,4 +1,4 @@
-//! What the page may do, told to the browser: nothing but its own style and script.
+//! Builds the page's content security policy, which allows nothing but its own style and script.
 
 use sha2::{Digest, Sha256};
 

@@ -1,4 +1,4 @@
-//! The messages of a session as elements of a page.
+//! Writes the messages of a session as elements of a page.
 
 use std::io::{self, Write};
 
@@ -15,9 +15,9 @@ use crate::transcript::{Block, What, blocks};
 pub(super) struct Story<'a> {
     document: &'a Document<'a>,
     out: &'a mut dyn Write,
-    /// How many agents below the session we are.
+    /// The number of agents between the session and the current messages.
     depth: usize,
-    /// How many agents were told, for anchors of their own.
+    /// The number of agents written so far, for unique anchors.
     agents: usize,
     room: Room,
 }
@@ -29,7 +29,7 @@ impl<'a> Story<'a> {
 
     pub(super) fn session(&mut self, session: &Session, messages: &[Message]) -> io::Result<()> {
         let mut options = self.document.blocks();
-        // Folded they disturb nobody.
+        // They are folded, so they do not get in the way.
         options.thoughts = true;
         let prefix = if self.depth == 0 { String::new() } else { format!("a{}-", self.agents) };
         let mut part = 0;
@@ -70,7 +70,7 @@ impl<'a> Story<'a> {
         writeln!(self.out, "<article id=\"{anchor}\" class=\"{class}{fate}\">")
     }
 
-    /// Who speaks, when, what became of it. An agent at work is named once.
+    /// Writes the author, the time and the fate. Consecutive messages of an agent name it once.
     fn by_line(
         &mut self,
         anchor: &str,
@@ -225,7 +225,8 @@ impl<'a> Story<'a> {
                         Some(b'-') => "del",
                         _ => "same",
                     };
-                    // The line end inside, or there would be an empty line between two of them.
+                    // The line end is inside, because otherwise there would be an empty line
+                    // between two of them.
                     write!(self.out, "<span class=\"{class}\">{}\n</span>", html(line))?;
                 }
                 writeln!(self.out, "</pre>")
@@ -277,7 +278,7 @@ impl<'a> Story<'a> {
     }
 }
 
-/// The look of a message, and who speaks.
+/// Returns the style class of a message and its author.
 fn speaking<'a>(block: &Block<'a>) -> (&'static str, &'a str) {
     let message = block.message;
     match block.what {

@@ -1,4 +1,4 @@
-//! A session as Markdown that any forge shows: prompts, replies, tool calls folded away.
+//! Writes a session as Markdown for any forge: prompts, replies, and folded tool calls.
 
 mod safe;
 
@@ -32,7 +32,7 @@ pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
 struct Writer<'a> {
     document: &'a Document<'a>,
     out: &'a mut dyn Write,
-    /// How many agents below the session we are.
+    /// The number of agents between the session and the current messages.
     depth: usize,
 }
 
@@ -59,7 +59,7 @@ impl Writer<'_> {
                 What::Compress => String::new(),
                 _ => message.model.clone().unwrap_or_else(|| "Agent".to_owned()),
             };
-            // An agent at work says little between its tool calls: one heading is enough.
+            // An agent at work writes little between its tool calls, so one heading is enough.
             let is_new = who != speaker || message.kind.is_typed() || message.fate != Fate::Kept;
             if is_new && !who.is_empty() {
                 self.heading(&who, message)?;
@@ -76,7 +76,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Who speaks and when. Below a tool call it is no heading, or the outline would be full of them.
+    /// Writes the author and the time. Below a tool call it is not a heading, which would clutter
+    /// the outline.
     fn heading(&mut self, who: &str, message: &Message) -> io::Result<()> {
         let mut line = inline(who);
         if let Some(at) = message.at {
@@ -204,7 +205,7 @@ impl Writer<'_> {
         writeln!(self.out, "\n<sub>{line}</sub>")
     }
 
-    /// Begins something folded. The empty line lets Markdown begin again.
+    /// Begins a folded section. The empty line makes Markdown resume.
     fn fold(&mut self, summary: &str) -> io::Result<()> {
         writeln!(self.out, "<details>\n<summary>{summary}</summary>\n")
     }

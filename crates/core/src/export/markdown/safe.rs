@@ -1,8 +1,9 @@
-//! Other people's Markdown inside of ours: it reads as it was meant, and can do nothing else.
+//! Embeds other people's Markdown in ours so that it renders as intended and cannot affect anything
+//! else.
 //!
-//! A reply may leave a fence open, close a `<details>` it is folded into, load a picture from
-//! somewhere or hide a script behind a link. Where the parser sees such a thing it is escaped, and
-//! the result is parsed again, because an escape can turn what follows into something else.
+//! A reply may leave a fence open, close the `<details>` it is folded into, load a remote image or
+//! hide a script behind a link. Where the parser finds such a construct, it is escaped, and the
+//! result is parsed again, because an escape can change the meaning of what follows.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -13,13 +14,13 @@ use crate::clean;
 use crate::export::document::Lines;
 use crate::export::link;
 
-/// Real text needs one round or two. What needs more was made to, and is shown as it is.
+/// Real text needs one or two rounds. Text that needs more was made to, and is shown verbatim.
 const ROUNDS: usize = 6;
 
-/// How deep our own headings go: those of a message stand below them.
+/// The levels of our own headings; those of a message go below them.
 const OURS: usize = 2;
 
-/// Markdown that cannot reach beyond itself.
+/// Returns Markdown that cannot affect its surroundings.
 pub(super) fn markdown(text: &str, lines: Lines) -> String {
     let clean = clean::block(text.trim_end());
     let mut text = clean.trim_start_matches('\n').to_owned();
@@ -33,7 +34,7 @@ pub(super) fn markdown(text: &str, lines: Lines) -> String {
     fenced(&clean, "")
 }
 
-/// Any text, word for word. No line of it can be the end of the fence.
+/// Returns any text verbatim in a fence that no line of it can close.
 pub(super) fn fenced(text: &str, language: &str) -> String {
     let mut out = Vec::new();
     // Writing to memory cannot fail.
@@ -41,7 +42,7 @@ pub(super) fn fenced(text: &str, language: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// The same, where it may be long.
+/// Writes a fenced text like [`fenced`], without copying it, because it may be long.
 pub(super) fn write_fenced(text: &str, language: &str, out: &mut dyn Write) -> io::Result<()> {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -50,7 +51,7 @@ pub(super) fn write_fenced(text: &str, language: &str, out: &mut dyn Write) -> i
     writeln!(out, "{end}{fence}")
 }
 
-/// How many backticks stand in a row, at most.
+/// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     let (mut longest, mut run, mut last) = (0, 0, None);
     for at in memchr::memchr_iter(b'`', text.as_bytes()) {
@@ -61,7 +62,7 @@ fn longest_run(text: &str) -> usize {
     longest
 }
 
-/// Text of one line, without any meaning to Markdown.
+/// Escapes text to one line without any meaning in Markdown.
 pub(in crate::export) fn inline(text: &str) -> String {
     let mut out = String::new();
     for c in clean::line(text).chars() {
@@ -72,7 +73,7 @@ pub(in crate::export) fn inline(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // These mean something only where they begin a line.
+            // These only have a meaning at the beginning of a line.
             '#' | '-' | '+' | '=' if out.is_empty() => {
                 out.push('\\');
                 out.push(c);
@@ -83,7 +84,7 @@ pub(in crate::export) fn inline(text: &str) -> String {
     out
 }
 
-/// Puts something in the place of some of the text.
+/// Replaces a range of the text.
 struct Edit {
     at: Range<usize>,
     text: String,
@@ -94,7 +95,7 @@ fn apply(text: &str, mut edits: Vec<Edit>) -> String {
     let mut out = String::with_capacity(text.len() + 8 * edits.len());
     let mut done = 0;
     for edit in edits {
-        // Two findings at one place: the first is enough for this round.
+        // Of two findings at one place, the first is enough for this round.
         if edit.at.start < done {
             continue;
         }
@@ -110,7 +111,7 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// What must not stay as it is, and what could be better.
+/// Edits that are necessary, and edits that only improve the result.
 #[derive(Default)]
 struct Edits {
     offences: Vec<Edit>,
@@ -123,7 +124,7 @@ fn look(text: &str, lines: Lines) -> Edits {
     let mut depth = 0;
     let parser = Parser::new_ext(text, options());
     for (_, definition) in parser.reference_definitions().iter() {
-        // Names hold for a whole document, so also for the messages around this one.
+        // Definitions apply to the whole document, including the messages around this one.
         if !link::is_harmless(&definition.dest) {
             out.push(escape(definition.span.start));
         }
@@ -140,9 +141,9 @@ fn look(text: &str, lines: Lines) -> Edits {
                 let is_angle = text.as_bytes().get(at.start) == Some(&b'<');
                 out.push(if is_angle { entity(at.start) } else { escape(at.start) });
             }
-            // The picture stays a link to it: nothing is fetched before somebody wants it.
+            // The image becomes a link to it, so that nothing is loaded until somebody wants it.
             Event::Start(Tag::Image { .. }) => out.push(escape(at.start)),
-            // Within a list or quotation it ends with that.
+            // Within a list or quotation, the block ends with it.
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) if depth == 0 => {
                 if let Some(fence) = missing_end(&text[at.clone()]) {
                     out.push(Edit { at: text.len()..text.len(), text: format!("\n{fence}") });
@@ -165,8 +166,8 @@ fn look(text: &str, lines: Lines) -> Edits {
     edits
 }
 
-/// A heading that stands below ours. A line of `=` or `-` makes one too, of the words above it: these
-/// stay words.
+/// Moves a heading below ours. A line of `=` or `-` also makes a heading of the text above it; that
+/// stays text.
 fn lowered(text: &str, at: Range<usize>, level: usize) -> Option<Edit> {
     let block = &text[at.clone()];
     if block.starts_with('#') {
@@ -186,7 +187,7 @@ fn entity(at: usize) -> Edit {
     Edit { at: at..at + 1, text: "&lt;".to_owned() }
 }
 
-/// The fence that would end a block of code, where nothing does.
+/// Returns the fence that closes a code block, if it is not closed.
 fn missing_end(block: &str) -> Option<String> {
     let opening = block.trim_start();
     let mark = opening.chars().next()?;
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(safe("a <b onclick=x>b</b>"), "a &lt;b onclick=x>b&lt;/b>");
         assert_eq!(safe("</details>\n\n</details>"), "&lt;/details>\n\n&lt;/details>");
         assert_eq!(safe("<!-- no end"), "&lt;!-- no end");
-        // A comment hid the fence, which then would hide all that follows.
+        // A comment hid the fence, which then would hide everything that follows.
         assert_eq!(safe("<!--\n```\n-->"), "&lt;!--\n```\n-->\n```");
     }
 
@@ -267,7 +268,7 @@ mod tests {
         assert_eq!(inline("# a-b"), r"\# a-b");
     }
 
-    /// Text that wants to get out, of the pieces that could let it.
+    /// Text that tries to escape, made of pieces that might let it.
     fn hostile() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "```",
@@ -312,7 +313,7 @@ mod tests {
         #[test]
         fn nothing_gets_out(text in hostile(), kept: bool) {
             let safe = markdown(&text, if kept { Lines::Kept } else { Lines::Joined });
-            // Folded, and followed by words of ours, as it stands in a document.
+            // Folded, and followed by our own words, as in a document.
             let whole = format!("<details>\n\n{safe}\n\n</details>\n\nOURS\n");
             let mut tags = Vec::new();
             let mut last = String::new();
