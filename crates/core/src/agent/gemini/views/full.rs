@@ -102,7 +102,7 @@ impl History {
 
     pub(crate) fn rewind(&mut self, to: &[u8]) {
         let to = self.drafts.get_index_of(to);
-        // Searched from the end: all messages after it leave the list.
+        // Searched from the end: the message and all after it leave the list.
         let keep = self.list.iter().rposition(|at| Some(*at) == to).unwrap_or(0);
         for at in self.list.split_off(keep) {
             self.drafts[at].remove(Fate::Rewound, false);
