@@ -1,30 +1,33 @@
-//! What a message says, by where it says it.
+//! Splits the text of a message by field.
 
 use std::borrow::Cow;
 
 use crate::model::{Message, MessageKind, Session, ToolCall};
 use crate::read::json::{self, Raw};
 
-/// Where in a message or session something stands. The order is the index's.
+/// A field of a message or session. The order is that of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Where {
-    /// What a person typed.
+    /// Text that a person typed.
     Prompt,
-    /// Files and context that a program put behind it.
+    /// Files and context that a program appended.
     Reference,
-    /// What the agent said, and notices of the program.
+    /// The agent's text, and notices of the program.
     Reply,
+    /// The model's thoughts.
     Thought,
     /// The name and arguments of a tool call.
     Tool,
-    /// What a tool gave back.
+    /// The result of a tool call.
     Output,
+    /// The agent's summary of the session.
     Summary,
     /// The user's own name and tags for the session.
     Name,
 }
 
 impl Where {
+    /// All fields in the order of the index.
     pub const ALL: [Self; 8] = [
         Self::Prompt,
         Self::Reference,
@@ -36,6 +39,7 @@ impl Where {
         Self::Name,
     ];
 
+    /// Returns the name for queries and output.
     pub fn name(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -49,7 +53,8 @@ impl Where {
         }
     }
 
-    /// How much a hit here says. A person remembers what was typed better than what scrolled by.
+    /// Returns the weight of a match in this field. People remember what they typed better than
+    /// output.
     pub fn weight(self) -> f64 {
         match self {
             Self::Name => 8.0,
@@ -63,27 +68,31 @@ impl Where {
     }
 }
 
-/// A text that stands by itself: phrases do not go beyond it.
+/// A separate text; phrases do not extend beyond it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece<'a> {
+    /// The field it belongs to.
     pub field: Where,
+    /// The text itself.
     pub text: Cow<'a, str>,
 }
 
-/// How much of a tool's output is looked at.
+/// The part of a tool's output to include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Its beginning and end, as the index has them.
+    /// Its beginning and end, as in the index.
     Capped,
+    /// All of it.
     All,
 }
 
-/// How much of each end of a tool's output is indexed, in bytes.
+/// The indexed bytes at either end of a tool's output.
 const END: usize = 1024;
 
-/// What a message says.
+/// The text of a message by field.
 #[derive(Debug, Clone, Default)]
 pub struct Fields<'a> {
+    /// The texts in order.
     pub pieces: Vec<Piece<'a>>,
     /// Whether the middle of an output was left out.
     pub capped: bool,
@@ -91,6 +100,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Returns the texts of a message.
     pub fn of(message: &'a Message, extent: Extent) -> Self {
         let mut fields = Self { extent: Some(extent), ..Self::default() };
         let text = message.text.as_str();
@@ -115,14 +125,14 @@ impl<'a> Fields<'a> {
         fields
     }
 
-    /// A text by itself.
+    /// Returns a single text.
     pub fn of_text(field: Where, text: &'a str) -> Self {
         let mut fields = Self::default();
         fields.push(field, text);
         fields
     }
 
-    /// What is said of a session as a whole.
+    /// Returns the text about a session as a whole.
     pub fn of_session(session: &'a Session) -> Self {
         let mut fields = Self::default();
         fields.push(Where::Summary, session.summary.as_deref().unwrap_or_default());
@@ -153,14 +163,14 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The texts and numbers in JSON; names of fields say nothing.
+    /// Adds the texts and numbers in JSON, but not the names of fields.
     fn values(&mut self, raw: Raw<'a>, depth: usize) {
-        // As deep as anything a tool is given.
+        // Deeper than the arguments of any tool.
         const DEEPEST: usize = 16;
         match raw.get().as_bytes().first() {
             _ if depth > DEEPEST => self.push(Where::Tool, raw.get()),
             Some(b'"') => self.push(Where::Tool, json::string(raw).unwrap_or_default()),
-            // What is no list or object after all has nothing in it.
+            // A value that turns out not to be a list or an object is empty.
             Some(b'{') => _ = json::each_field(raw.get(), |_, value| self.values(value, depth + 1)),
             Some(b'[') => _ = json::each_element(raw.get(), |value| self.values(value, depth + 1)),
             Some(b'0'..=b'9' | b'-') => self.push(Where::Tool, raw.get()),

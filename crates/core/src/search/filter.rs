@@ -1,4 +1,4 @@
-//! What must hold for a message besides its words: `project:shop role:user since:7d`.
+//! Defines the conditions on messages besides their words: `project:shop role:user since:7d`.
 
 use std::borrow::Cow;
 
@@ -9,31 +9,35 @@ use crate::model::{Fate, MessageKind, Role, Session, SessionKind};
 use crate::time::{self, Period};
 use crate::tools::tool_name;
 
-/// All must hold; of the values of one condition any.
+/// Conditions that must all hold; for one key, any of its values is enough.
 #[derive(Debug, Clone, Default)]
 pub struct Filters {
     conditions: Vec<Condition>,
+    /// The period in which messages must lie.
     pub period: Period,
 }
 
+/// One condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
+    /// The key, such as `project`.
     pub key: &'static str,
+    /// The value it is compared with.
     pub value: String,
-    /// It must not hold.
+    /// Whether it must not hold.
     pub negated: bool,
 }
 
-/// What can be asked of a message, with what it can be, where that is known.
+/// The keys of conditions.
 const KEYS: [&str; 11] = [
     "project", "model", "tool", "role", "kind", "where", "session", "tag", "fate", "since", "until",
 ];
 
-/// `kind:` says what a message is, or what its session is.
+/// The key of a condition on the session's kind: `kind:` applies to messages or to sessions.
 const SESSION_KIND: &str = "session kind";
 
 impl Condition {
-    /// The key that a word begins with, and how long it is with its colon.
+    /// Returns the key that a word begins with, and its length including the colon.
     pub(super) fn key(word: &str) -> Option<(&'static str, usize)> {
         let (key, _) = word.split_once(':')?;
         let known = KEYS.into_iter().find(|known| *known == key)?;
@@ -41,19 +45,23 @@ impl Condition {
     }
 }
 
-/// What is known of a message without its text.
+/// The traits of a message without its text.
 #[derive(Debug, Clone)]
 pub struct MessageTraits<'a> {
+    /// The time of the message.
     pub at: Option<Timestamp>,
+    /// The key of its kind.
     pub kind: Cow<'a, str>,
+    /// The key of its fate.
     pub fate: Cow<'a, str>,
+    /// The model that wrote it.
     pub model: Option<Cow<'a, str>>,
     /// The names of the tools it called.
     pub tools: Cow<'a, str>,
 }
 
 impl Filters {
-    /// Adds a condition; what is wrong with it when it can never hold.
+    /// Adds a condition. Returns an explanation if it can never hold.
     pub fn add(
         &mut self,
         key: &'static str,
@@ -87,17 +95,20 @@ impl Filters {
         Ok(())
     }
 
+    /// Returns the number of conditions.
     pub fn len(&self) -> usize {
         self.conditions.len()
             + usize::from(self.period.since.is_some())
             + usize::from(self.period.until.is_some())
     }
 
+    /// Returns whether there are no conditions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns whether what is asked for in a condition holds: any of its values, and none that is negated.
+    /// Returns whether the conditions with a key hold: any of the values, and none of the negated
+    /// ones.
     fn holds(&self, key: &str, mut is: impl FnMut(&str) -> bool) -> bool {
         let (mut asked, mut any) = (false, false);
         for condition in self.conditions.iter().filter(|condition| condition.key == key) {
@@ -111,12 +122,12 @@ impl Filters {
         any || !asked
     }
 
-    /// The sessions that are named, for whoever knows names.
+    /// Returns the conditions on session names, which the caller must resolve.
     pub fn sessions(&self) -> impl Iterator<Item = &Condition> {
         self.conditions.iter().filter(|condition| condition.key == "session")
     }
 
-    /// The fields to look into.
+    /// Returns the fields to search.
     pub fn fields(&self) -> Vec<Where> {
         Where::ALL
             .into_iter()
@@ -124,7 +135,7 @@ impl Filters {
             .collect()
     }
 
-    /// Returns whether the session is meant, whatever stands in it; `session:` is not looked at.
+    /// Returns whether a session is selected, regardless of its text; `session:` is not checked.
     pub fn takes_session(&self, session: &Session) -> bool {
         let project = |wanted: &str| session.project.matches(wanted);
         let overlaps =
@@ -138,14 +149,14 @@ impl Filters {
             && self.holds(SESSION_KIND, |name| name == session.kind.name())
     }
 
-    /// Returns whether any condition needs a look at the message.
+    /// Returns whether any condition depends on the message.
     pub fn asks_messages(&self) -> bool {
         let of_message =
             |c: &Condition| matches!(c.key, "model" | "tool" | "role" | "fate" | "kind");
         !self.period.is_everything() || self.conditions.iter().any(of_message)
     }
 
-    /// Returns whether the message is meant. A message without a model goes by those of its session.
+    /// Returns whether a message is selected. A message without a model uses those of its session.
     pub fn takes(&self, about: &MessageTraits<'_>, session: &Session) -> bool {
         let role = MessageKind::ALL
             .into_iter()
@@ -176,7 +187,7 @@ fn is_session_kind(name: &str) -> bool {
     SessionKind::ALL.into_iter().any(|kind| kind.name() == name)
 }
 
-/// What a condition can be; empty when anything.
+/// Returns the possible values of a condition; empty if it accepts any.
 fn known_values(key: &str) -> Vec<&'static str> {
     match key {
         "role" => [Role::User, Role::Assistant, Role::Tool, Role::System].map(Role::name).to_vec(),

@@ -1,5 +1,5 @@
-//! Where the words of a question stand in a text: for snippets, for text that is not indexed, and to
-//! check the index against.
+//! Locates the words of a query in a text: for snippets, for text that is not indexed, and to check
+//! the index.
 
 use std::ops::Range;
 
@@ -9,27 +9,30 @@ use super::field::{Fields, Piece, Where};
 use super::query::{Node, Query, Term};
 use super::token::each_token;
 
-/// What to look for.
+/// The thing to search for.
 #[derive(Debug)]
 pub enum Finder<'a> {
+    /// The words of a query.
     Words(&'a Query),
+    /// A regular expression.
     Pattern(&'a Regex),
 }
 
-/// A text that holds something of what is looked for.
+/// A text that matches at least in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Its place among the pieces.
     pub piece: usize,
+    /// The field it belongs to.
     pub field: Where,
-    /// In bytes; sorted, none touches the next.
+    /// The matches in bytes; sorted and disjoint.
     pub marks: Vec<Range<usize>>,
-    /// How many of the terms it holds.
+    /// The number of terms that it contains.
     pub terms: usize,
 }
 
 impl Finder<'_> {
-    /// Where it stands in a message; none when the message is not what is asked for.
+    /// Returns the matches in a message, or `None` if the message as a whole does not match.
     pub fn find(&self, fields: &Fields<'_>, only: &[Where]) -> Option<Vec<Found>> {
         let wanted = |piece: &Piece<'_>| only.contains(&piece.field);
         match self {
@@ -69,7 +72,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Where it stands in one text, whatever else is asked.
+    /// Returns the matches in one text, regardless of the rest of the query.
     pub fn marks(&self, text: &str) -> Vec<Range<usize>> {
         match self {
             Self::Pattern(pattern) => pattern.find_iter(text).map(|found| found.range()).collect(),
@@ -94,10 +97,10 @@ fn holds(node: &Node, streams: &[(usize, Where, Stream)]) -> bool {
     }
 }
 
-/// The tokens of a text and where each stands.
+/// The tokens of a text and their positions.
 struct Stream {
     tokens: String,
-    /// The token's end in `tokens`, and its place in the text.
+    /// The token's end in `tokens`, and its position in the text.
     places: Vec<(usize, Range<usize>)>,
 }
 

@@ -1,7 +1,7 @@
-//! Finding words in what was said: what is a word, what is asked, where it stands.
+//! Searches text: defines tokens, parses queries and locates matches.
 //!
-//! Nothing here knows the archive: the index (`archive/text.rs`) and a scan of plain text go by the
-//! same tokens and the same questions.
+//! Nothing here depends on the archive: the index (`archive/text.rs`) and a scan of plain text use
+//! the same tokens and the same queries.
 
 mod field;
 mod filter;

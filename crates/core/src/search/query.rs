@@ -1,7 +1,7 @@
-//! What is asked: words, phrases, and what must hold for the message they stand in.
+//! Parses queries: words, phrases, and conditions on the message that contains them.
 //!
-//! `cart "add a till" price* -draft (red OR blue) project:shop` becomes a tree of terms and a list of
-//! conditions. Errors say where in the query they are.
+//! `cart "add a till" price* -draft (red OR blue) project:shop` becomes a tree of terms and a list
+//! of conditions. Errors have their position in the query.
 
 use std::ops::Range;
 
@@ -10,48 +10,53 @@ use jiff::Zoned;
 use super::filter::{Condition, Filters};
 use super::token::{Form, each_token};
 
-/// A query that was understood.
+/// A parsed query.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// None when only conditions were given.
+    /// None if there are only conditions.
     pub words: Option<Node>,
+    /// The conditions.
     pub filters: Filters,
 }
 
+/// A node of the tree of terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
+    /// A word or a phrase.
     Term(Term),
-    /// All of the first, and none of the second.
+    /// All of the first list, and none of the second.
     And(Vec<Node>, Vec<Node>),
+    /// Any of the list.
     Or(Vec<Node>),
 }
 
 /// A word or a phrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
-    /// As it was typed.
+    /// The text as typed.
     pub text: String,
-    /// Its tokens in order, and those of its parts where it is one word written `likeThis`. Any of
-    /// these phrases will do; none is empty.
+    /// Its tokens in order, and, if it is one word written `likeThis`, those of its parts. Any of
+    /// these phrases matches; none is empty.
     pub phrases: Vec<Vec<String>>,
-    /// Whether the last token is only how a word begins.
+    /// Whether the last token is only the beginning of a word.
     pub prefix: bool,
 }
 
-/// What is wrong with a query, and where.
+/// A problem of a query, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct QueryError {
+    /// A description of the problem.
     pub what: String,
-    /// In bytes.
+    /// The position in bytes.
     pub at: Range<usize>,
 }
 
-/// Deeper parentheses are a mistake, not a question.
+/// The deepest nesting of parentheses; anything deeper is a mistake.
 const DEEPEST: usize = 32;
 
 impl Query {
-    /// Understands a query; `now` is what `7d` and `yesterday` go by.
+    /// Parses a query; `now` is the reference for `7d` and `yesterday`.
     pub fn parse(text: &str, now: &Zoned) -> Result<Self, QueryError> {
         let mut parser =
             Parser { text, lexemes: lex(text)?, at: 0, now, filters: Filters::default() };
@@ -63,7 +68,7 @@ impl Query {
         Ok(Self { words, filters: parser.filters })
     }
 
-    /// The terms that must or may be there, from left to right.
+    /// Returns the terms that must or may occur, from left to right.
     pub fn terms(&self) -> Vec<&Term> {
         let mut out = Vec::new();
         if let Some(words) = &self.words {
@@ -81,8 +86,8 @@ impl Node {
         }
     }
 
-    /// The same question to the index. It is made of our own tokens alone, so that nothing that was
-    /// typed is syntax there. `columns` are those to look into; empty for all.
+    /// Returns the query in the syntax of the index. It consists only of our own tokens, so that
+    /// nothing that was typed is syntax there. `columns` are those to search; empty for all.
     pub fn expression(&self, columns: &str) -> String {
         let only = if columns.is_empty() { String::new() } else { format!("{{{columns}}} : ") };
         let join = |nodes: &[Self], with: &str| {
@@ -105,7 +110,7 @@ impl Node {
 }
 
 impl Term {
-    /// None when there is nothing in the text that can be searched for.
+    /// Creates a term. Returns `None` if the text contains nothing to search for.
     pub fn new(text: &str, prefix: bool) -> Option<Self> {
         let mut tokens: Vec<(String, Form, usize)> = Vec::new();
         let mut parts = Vec::new();
@@ -118,7 +123,7 @@ impl Term {
         if let [.., before, last] = &tokens[..]
             && (before.1, last.1, before.2) == (Form::Pair, Form::Last, last.2)
         {
-            // The run may go on in the text.
+            // The run may continue in the text.
             tokens.pop();
         } else if tokens.last().is_some_and(|last| last.1 == Form::Last) {
             prefix = true;
@@ -189,12 +194,12 @@ fn lex(text: &str) -> Result<Vec<Lexeme>, QueryError> {
     Ok(out)
 }
 
-/// A dash before a word takes it away; elsewhere it is a dash.
+/// Returns whether a dash before `rest` excludes a term; elsewhere it is just a dash.
 fn begins_term(rest: &str) -> bool {
     rest.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '"' | '(' | '_' | '/' | '.'))
 }
 
-/// The text of a quote that opens at `at`, and where it ends.
+/// Returns the text of a quote that opens at `at`, and its end.
 fn quoted(text: &str, at: usize) -> Result<(String, usize), QueryError> {
     match text[at + 1..].find('"') {
         Some(length) => {
@@ -224,7 +229,7 @@ fn word(text: &str, at: usize) -> Result<(What, usize), QueryError> {
     let word = &text[at..end];
     let what = match word {
         "OR" => What::Or,
-        // It is what stands between words anyway.
+        // It is implied between words anyway.
         "AND" => What::Word { text: String::new(), prefix: false },
         "NOT" => What::Not,
         _ => {
@@ -254,7 +259,8 @@ impl Parser<'_> {
         self.lexemes.get(self.at).is_some_and(|lexeme| lexeme.what == *what)
     }
 
-    /// Alternatives up to a closing parenthesis or the end; none when there is no word among them.
+    /// Parses alternatives up to a closing parenthesis or the end. Returns `None` if they contain
+    /// no words.
     fn any(&mut self, depth: usize) -> Result<Part, QueryError> {
         let mut nodes = Vec::new();
         let mut range: Option<Range<usize>> = None;
@@ -288,7 +294,7 @@ impl Parser<'_> {
         Ok(node.zip(range))
     }
 
-    /// What must all hold, up to `OR`, a closing parenthesis or the end.
+    /// Parses terms that must all match, up to `OR`, a closing parenthesis or the end.
     fn all(&mut self, depth: usize) -> Result<Part, QueryError> {
         let (mut all, mut none) = (Vec::new(), Vec::new());
         let mut range: Option<Range<usize>> = None;
@@ -307,7 +313,7 @@ impl Parser<'_> {
             }
             let found: Part = match here.what {
                 What::Or | What::Close => break,
-                // It was looked behind above.
+                // Handled above.
                 What::Not => None,
                 What::Filter { key, value } => {
                     if depth > 0 {
@@ -444,7 +450,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any text is understood or refused at a place inside it.
+        /// Any text is parsed, or rejected at a position inside it.
         #[test]
         fn any_query(text in "[a-zé日 \"()*:ORN-]{0,40}|\\PC*") {
             match Query::parse(&text, &now()) {

@@ -1,15 +1,15 @@
-//! A short part of a long text, with what was found in it marked.
+//! Extracts a short part of a long text, with the matches marked.
 
 use std::ops::Range;
 
-/// How much text stands around what was found, in characters.
+/// The number of characters around a match.
 const AROUND: usize = 60;
 const LONGEST: usize = 240;
 
-/// A piece of a snippet, and whether it is what was found.
+/// A piece of a snippet, and whether it is a match.
 pub type Bit = (String, bool);
 
-/// The part of the text in which most stands that was found; `…` where text was left out.
+/// Returns the part of the text with the most matches, with `…` where text was left out.
 pub fn snippet(text: &str, marks: &[Range<usize>]) -> Vec<Bit> {
     let window = window(text, marks);
     let mut out: Vec<Bit> = Vec::new();
@@ -38,7 +38,7 @@ pub fn snippet(text: &str, marks: &[Range<usize>]) -> Vec<Bit> {
     out
 }
 
-/// From before the first mark of the densest stretch to behind its last.
+/// Returns the range from before the first match of the densest stretch to after its last.
 fn window(text: &str, marks: &[Range<usize>]) -> Range<usize> {
     let Some(first) = marks.first() else {
         return 0..forward(text, 0, 2 * AROUND);
@@ -60,7 +60,7 @@ fn window(text: &str, marks: &[Range<usize>]) -> Range<usize> {
     back(text, start, AROUND)..forward(text, end, AROUND)
 }
 
-/// So many characters further, or to the end of a word nearby.
+/// Moves `count` characters forward, or to the end of a word nearby.
 fn forward(text: &str, at: usize, count: usize) -> usize {
     let rest = &text[at..];
     let end = rest.char_indices().nth(count).map_or(rest.len(), |(at, _)| at);
@@ -79,7 +79,7 @@ fn back(text: &str, at: usize, count: usize) -> usize {
     word.filter(|word| word - start < 20).unwrap_or(start)
 }
 
-/// White space collapsed, so that a snippet is one line.
+/// Collapses white space, so that a snippet is one line.
 fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     proptest! {
-        /// No character is cut, whatever is marked, and no more than asked is marked.
+        /// No character is split, and nothing beyond the matches is marked.
         #[test]
         fn any_text(text in "\\PC{0,400}", places in proptest::collection::vec((0_usize..400, 1_usize..300), 0..6)) {
             let mut marks: Vec<Range<usize>> = Vec::new();

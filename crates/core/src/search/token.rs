@@ -1,12 +1,12 @@
-//! Text to tokens, the same for what is indexed and for what is asked.
+//! Splits text into tokens, in the same way for the index and for queries.
 //!
-//! A token is a run of letters and digits, folded for case and accents. What stands between them
-//! separates, so `search_file_content` and `src/main.rs` are their parts in order, and asking for them
-//! is asking for the phrase. `parseHttpHeader` is one token, as `github` must find `GitHub`; its parts
-//! follow behind the text, apart from it. Scripts that are written without spaces give each pair of
-//! neighbours, and the last character of a run alone.
+//! A token is a run of letters and digits, folded for case and accents. Everything else separates
+//! tokens, so `search_file_content` and `src/main.rs` become their parts in order, and searching
+//! for them is searching for the phrase. `parseHttpHeader` is one token, because `github` must
+//! match `GitHub`; its parts follow after the text, separated from it. Scripts written without
+//! spaces yield each pair of neighbours, and the last character of a run by itself.
 //!
-//! No token holds an ASCII character other than `a` to `z` and digits: the index splits at the spaces
+//! The only ASCII characters in tokens are `a` to `z` and digits, so the index splits at the spaces
 //! between them and nowhere else.
 
 use std::collections::HashSet;
@@ -14,35 +14,43 @@ use std::ops::Range;
 
 use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
-/// Stands between texts that do not follow each other; nobody can ask for it.
+/// Separates texts that do not follow each other; it cannot occur in a query.
 pub const GAP: &str = "·";
 
-/// Longer words are cut here: they are no words, and what is asked for is cut the same.
+/// The length to which words are cut, in the index and in queries alike; longer ones are not real
+/// words.
 const LONGEST: usize = 64;
 
-/// What a token is to the text.
+/// The relation of a token to the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
+    /// A word.
     Word,
     /// Two neighbours of a script without spaces.
     Pair,
-    /// The last character of a run of such.
+    /// The last character of a run in such a script.
     Last,
     /// A part of a word that is written `likeThis`.
     Part,
+    /// A separator between texts.
     Gap,
 }
 
+/// A token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
+    /// The folded text.
     pub text: &'a str,
+    /// Its form.
     pub form: Form,
-    /// Where it stands in the text; it never begins or ends inside a character.
+    /// The start of its position in the text, always on a character boundary.
     pub start: usize,
+    /// The end of its position in the text.
     pub end: usize,
 }
 
-/// Gives the tokens of a text in order: the text, then for each word `likeThis` a gap and its parts.
+/// Yields the tokens of a text in order: the text, then for each word `likeThis` a gap and its
+/// parts.
 pub fn each_token(text: &str, sink: &mut dyn FnMut(Token<'_>)) {
     let mut state = State {
         sink,
@@ -95,20 +103,20 @@ pub fn each_token(text: &str, sink: &mut dyn FnMut(Token<'_>)) {
 
 struct State<'a> {
     sink: &'a mut dyn FnMut(Token<'_>),
-    /// The word so far, folded, and where it began.
+    /// The word so far, folded.
     word: String,
     from: usize,
     /// Whether it is written `likeThis`.
     humps: bool,
-    /// Whether the letter before was a capital.
+    /// Whether the previous letter was a capital.
     before: Option<bool>,
-    /// The character before, where it is of a script without spaces, and where it stands.
+    /// The previous character and its position, if its script has no spaces.
     spaceless: Option<(char, usize)>,
     camels: Vec<Range<usize>>,
 }
 
 impl State<'_> {
-    /// Another letter or digit of a word stands at `at`.
+    /// Adds a letter or digit at `at` to the word.
     #[inline]
     fn letter(&mut self, at: usize, upper: bool, lower: bool) {
         if self.spaceless.is_some() {
@@ -183,8 +191,8 @@ impl State<'_> {
     }
 }
 
-/// The parts of a word that is written `likeThis`: a capital begins one after a small letter or
-/// before one. None where that makes no sense, as in base64.
+/// Returns the parts of a word written `likeThis`: a capital begins one after or before a small
+/// letter. Returns none if that makes no sense, as in base64.
 fn camel_parts(text: &str, range: Range<usize>) -> Vec<(String, Range<usize>)> {
     let word = &text[range.clone()];
     let chars: Vec<(usize, char)> = word.char_indices().filter(|(_, c)| !is_ignored(*c)).collect();
@@ -193,7 +201,7 @@ fn camel_parts(text: &str, range: Range<usize>) -> Vec<(String, Range<usize>)> {
     for (n, (at, c)) in chars.iter().enumerate() {
         let next = chars.get(n + 1).map(|(_, c)| *c);
         let next_is_small = next.is_some_and(char::is_lowercase);
-        // `IDs`, `URLs`: one word each.
+        // `IDs` and `URLs` are one word each.
         let plural = next == Some('s') && chars.get(n + 2).is_none_or(|(_, c)| !c.is_lowercase());
         if n > 0 && c.is_uppercase() && (!capital || (next_is_small && !plural)) {
             starts.push(*at);
@@ -218,14 +226,14 @@ fn camel_parts(text: &str, range: Range<usize>) -> Vec<(String, Range<usize>)> {
         .collect()
 }
 
-/// A letter without case and accents.
+/// Appends a letter without case and accents.
 fn fold(c: char, out: &mut String) {
     if c.is_ascii() {
         out.extend(c.to_lowercase().filter(char::is_ascii_alphanumeric));
         return;
     }
     for small in c.to_lowercase() {
-        // These have no decomposition, but people type them so.
+        // These have no decomposition, but people type them like this.
         let plain = match small {
             'ß' => "ss",
             'æ' => "ae",
@@ -250,7 +258,7 @@ fn fold(c: char, out: &mut String) {
     }
 }
 
-/// How long an escape sequence for colours and the like is; it ends no word.
+/// Returns the length of an escape sequence for colours and the like, which does not end a word.
 fn escape(bytes: &[u8]) -> Option<usize> {
     let inside = bytes.strip_prefix(b"\x1b[")?;
     let end = inside.iter().take(32).position(|byte| (0x40..=0x7E).contains(byte))?;
@@ -258,8 +266,8 @@ fn escape(bytes: &[u8]) -> Option<usize> {
     plain.then_some(end + 3)
 }
 
-/// What stands inside a word without being seen: accents that follow their letter, and characters
-/// without width.
+/// Returns whether a character is invisible inside a word: accents that follow their letter, and
+/// characters without width.
 fn is_ignored(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{300}'..='\u{36F}' | '\u{483}'..='\u{487}' | '\u{61C}'
@@ -268,8 +276,8 @@ fn is_ignored(c: char) -> bool {
         | '\u{FE00}'..='\u{FE0F}' | '\u{FE20}'..='\u{FE2F}' | '\u{FEFF}')
 }
 
-/// Whether a script puts no spaces between words: those of China, Japan and Korea, Thai, Lao, Burmese,
-/// Khmer.
+/// Returns whether a script puts no spaces between words: those of China, Japan and Korea, Thai,
+/// Lao, Burmese, Khmer.
 fn is_spaceless(c: char) -> bool {
     matches!(c,
         '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{11FF}' | '\u{1780}'..='\u{17FF}'
@@ -379,7 +387,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the text: tokens are plain, short, in order, and cut no character in two.
+        /// For any text, tokens are plain, short and in order, and do not split characters.
         #[test]
         fn any_text(text in any::<String>()) {
             let mut last = 0;
