@@ -1,4 +1,4 @@
-//! Looking for the folders behind hashes.
+//! Searches the disk for the folders of hashes.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -7,23 +7,25 @@ use std::path::{Path, PathBuf};
 use super::path::hash_of;
 use crate::read::bytes::{MARKER_LIMIT, read_text};
 
-/// Where and how far to look.
+/// The places to search.
 #[derive(Debug, Clone)]
 pub struct Search {
+    /// The folders to search.
     pub roots: Vec<PathBuf>,
-    /// How many levels below each root.
+    /// The number of levels below each root.
     pub depth: usize,
 }
 
-/// Folders that hold no projects but very many folders.
+/// Folders that contain no projects but very many folders.
 const BORING: [&str; 6] =
     ["node_modules", "target", "__pycache__", "venv", "site-packages", "vendor"];
 
-/// What agents, and the people who use them, leave in a project.
+/// Files that agents and their users leave in a project.
 const USED: [&str; 6] = [".gemini", "GEMINI.md", ".claude", "CLAUDE.md", ".codex", "AGENTS.md"];
 
-/// Finds folders whose hash is among `hashes`. `go_on` is asked now and then, to end a long search.
-/// Level by level, and on each level the folders first in which an agent seems to have been used.
+/// Finds folders whose hash is among `hashes`. The search goes level by level, and on each level it
+/// begins with folders in which an agent seems to have been used. It stops when `go_on` returns
+/// false.
 pub fn find_projects(hashes: &[String], search: &Search, go_on: &dyn Fn() -> bool) -> Vec<PathBuf> {
     let mut wanted: HashSet<&str> = hashes.iter().map(String::as_str).collect();
     let mut seen: HashSet<PathBuf> = HashSet::new();
@@ -67,7 +69,7 @@ fn looks_used(path: &Path) -> bool {
     USED.iter().any(|name| path.join(name).exists())
 }
 
-/// The git worktrees of a project: other folders in which the same work went on.
+/// Returns the git worktrees of a project, which are other folders of the same work.
 pub fn worktrees(project: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(project.join(".git/worktrees")).into_iter().flatten().flatten();
     let gitdir =

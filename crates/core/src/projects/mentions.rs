@@ -1,7 +1,8 @@
-//! Absolute paths that any text of a home mentions. One whose hash is that of a project is its path: a proof.
+//! Finds absolute paths in any text of a home folder. A path whose hash is that of a project is
+//! proven to be its path.
 //!
-//! The text is that of files as they are: JSON, in which a backslash is written twice, and twice more where
-//! JSON is in a string.
+//! The text is that of raw files: JSON, in which a backslash is written twice, and four times in
+//! JSON within a string.
 
 use std::io::{self, Read};
 
@@ -11,20 +12,20 @@ use std::hash::Hasher;
 
 use super::path::{is_hash, other_drive_case};
 
-/// No path is longer.
+/// The longest path to consider.
 const LONGEST: usize = 1024;
 
-/// How much of a file is in memory at once.
+/// The bytes of a file that are in memory at once.
 const BUFFER: usize = 1 << 20;
 
-/// More different paths than any home mentions: what is beyond is not tried.
+/// The most paths to try, more than any home folder mentions.
 const MOST: usize = 4_000_000;
 
-/// Looks for the paths behind hashes.
+/// Searches for the paths of hashes.
 #[derive(Debug)]
 pub struct Mentions {
     wanted: FxHashSet<[u8; 32]>,
-    /// The paths that were tried.
+    /// Hashes of the paths that were tried.
     tried: FxHashSet<u64>,
     found: Vec<String>,
     buffer: Vec<u8>,
@@ -32,6 +33,7 @@ pub struct Mentions {
 }
 
 impl Mentions {
+    /// Returns a search for the paths of project hashes.
     pub fn of<'a>(hashes: impl IntoIterator<Item = &'a str>) -> Self {
         let wanted = hashes.into_iter().filter_map(digest).collect();
         let (tried, found) = (FxHashSet::default(), Vec::new());
@@ -40,7 +42,7 @@ impl Mentions {
         mentions
     }
 
-    /// Returns whether there is anything left to look for.
+    /// Returns whether any hash is still without a path.
     pub fn wants_more(&self) -> bool {
         !self.wanted.is_empty() && self.tried.len() < MOST
     }
@@ -50,12 +52,12 @@ impl Mentions {
         self.found
     }
 
-    /// Reads a text to its end, or until nothing is left to look for.
+    /// Reads a text to its end, or until all hashes are resolved.
     pub fn read(&mut self, mut input: impl Read) -> io::Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         while self.wants_more() {
-            // A path that the last buffer cut is here again.
+            // A path that was cut at the end of the last buffer is repeated here.
             let from = buffer.len().saturating_sub(LONGEST);
             buffer.drain(..from);
             let known = buffer.len();
@@ -79,8 +81,8 @@ impl Mentions {
         }
     }
 
-    /// Tries the path at the beginning of `text` and the folders above it, as far as a path without blanks
-    /// goes, and as far as the line does.
+    /// Tries the path at the beginning of `text` and the folders above it, once up to the first
+    /// blank and once up to the end of the line.
     fn posix(&mut self, text: &[u8]) {
         let text = &text[..text.len().min(LONGEST)];
         let line = text.iter().position(|byte| ends_text(*byte)).unwrap_or(text.len());
@@ -93,7 +95,8 @@ impl Mentions {
         }
     }
 
-    /// The same for a path that begins with a drive.
+    /// Tries the path at the beginning of `text`, which begins with a drive, and the folders above
+    /// it.
     fn drive(&mut self, text: &[u8]) {
         let mut path = std::mem::take(&mut self.path);
         path.clear();
@@ -103,7 +106,7 @@ impl Mentions {
         while let Some((first, more)) = rest.split_first() {
             let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
             match (*first, slashes) {
-                // A single backslash is the beginning of an escape, and so is the last of an odd number.
+                // A single backslash begins an escape, and so does the last of an odd number.
                 (b'\\', n) if n % 2 == 1 => break,
                 (b'\\' | b'/', _) => path.push(b'\\'),
                 (b':', _) => break,
@@ -126,7 +129,7 @@ impl Mentions {
     }
 
     fn with_parents(&mut self, path: &[u8], separator: u8) {
-        // What ends a sentence is not a part of the path.
+        // Punctuation at the end of a sentence is not part of the path.
         let trimmed = path.trim_ascii_end();
         let sentence = trimmed.iter().rposition(|byte| !matches!(byte, b'.' | b',' | b'!'));
         let sentence = sentence.map_or(0, |last| last + 1);
@@ -134,7 +137,7 @@ impl Mentions {
             self.check_bytes(&trimmed[..end]);
         }
         for end in memchr::memrchr_iter(separator, trimmed) {
-            // The folders above a path that was met before were met with it.
+            // If a path was tried before, so were the folders above it.
             if !self.check_bytes(&trimmed[..end]) {
                 break;
             }
@@ -166,13 +169,14 @@ impl Mentions {
     }
 }
 
-/// Returns whether a slash is the first of a path, and not within a word, an address or a regular expression.
+/// Returns whether a slash begins a path, rather than being part of a word, a URL or a regular
+/// expression.
 fn begins_posix(text: &[u8], at: usize) -> bool {
     let follows = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | 0x80..);
     text.get(at + 1).is_some_and(follows) && begins_word(text, at)
 }
 
-/// Returns whether a colon follows a drive: a letter of its own, and a slash behind it.
+/// Returns whether a colon follows a drive, which is a single letter, and precedes a slash.
 fn begins_drive(text: &[u8], at: usize) -> bool {
     let is_letter = at > 0 && text[at - 1].is_ascii_alphabetic();
     let slash = text.get(at + 1);
@@ -185,11 +189,11 @@ fn begins_drive(text: &[u8], at: usize) -> bool {
 
 fn begins_word(text: &[u8], at: usize) -> bool {
     let Some(before) = at.checked_sub(1).map(|before| text[before]) else { return true };
-    // The letter of an escape, such as that of a line end, is not a part of a word.
+    // The letter of an escape, such as that of a line end, is not part of a word.
     let is_escape = matches!(before, b'n' | b'r' | b't') && at > 1 && text[at - 2] == b'\\';
     let is_inside = before.is_ascii_alphanumeric()
         || matches!(before, b'.' | b'_' | b'-' | b'+' | b'/' | b'~' | b'\\' | b'$' | b'%' | 0x80..);
-    // The path of a file's address has a slash more than that of others.
+    // The path of a `file` URL has one slash more than that of others.
     is_escape || !is_inside || text[..at].ends_with(b"://")
 }
 
@@ -198,7 +202,7 @@ fn ends_text(byte: u8) -> bool {
     matches!(byte, 0..b' ' | b'"' | b'\\' | 0x7F)
 }
 
-/// Returns whether a path ends before a byte, unless names in it have blanks or signs.
+/// Returns whether a byte ends a path, unless names in it contain blanks or special characters.
 fn ends_word(byte: u8) -> bool {
     ends_text(byte)
         || matches!(
@@ -224,7 +228,7 @@ fn ends_word(byte: u8) -> bool {
         )
 }
 
-/// Returns the bytes of a hash in hexadecimal digits.
+/// Parses a hash in hexadecimal digits.
 fn digest(hash: &str) -> Option<[u8; 32]> {
     let mut out = [0; 32];
     for (n, byte) in out.iter_mut().enumerate().filter(|_| is_hash(hash)) {

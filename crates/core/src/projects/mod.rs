@@ -1,4 +1,4 @@
-//! Which project a session belongs to, and how that is known.
+//! Determines the project of a session, and the evidence for it.
 
 mod locate;
 mod mentions;

@@ -1,4 +1,4 @@
-//! Paths of either kind of system, and the hashes of project folders.
+//! Handles paths of POSIX and Windows systems, and the hashes of project folders.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,12 +7,12 @@ use sha2::{Digest, Sha256};
 
 use crate::project::Project;
 
-/// Returns whether a path is one of Windows.
+/// Returns whether a path is a Windows path.
 pub fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic())
 }
 
-/// Returns what is the same for all spellings of a path that begins with a drive.
+/// Returns a key that is the same for all spellings of a path with a drive.
 pub(super) fn drive_key(path: &str) -> Option<String> {
     has_drive(path).then(|| path.to_lowercase().replace('/', "\\"))
 }
@@ -29,7 +29,7 @@ pub(super) fn other_drive_case(path: &str) -> Option<String> {
     Some(format!("{other}:{rest}"))
 }
 
-/// The folders above an absolute path, of either kind of system, the innermost first.
+/// Returns the folders above an absolute path of either kind of system, the innermost first.
 pub(super) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let mut rest = path;
     std::iter::from_fn(move || {
@@ -39,7 +39,7 @@ pub(super) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The folder that several files have in common, if it is deeper than a home folder.
+/// Returns the folder that several files have in common, if it is deeper than a home folder.
 pub(super) fn common_folder(paths: &[String]) -> Option<String> {
     let (first, rest) = paths.split_first()?;
     let common = ancestors(first).find(|folder| {
@@ -52,7 +52,8 @@ pub(super) fn common_folder(paths: &[String]) -> Option<String> {
     (depth > 2 && !rest.is_empty()).then(|| common.to_owned())
 }
 
-/// Returns the SHA-256 of a path, in hexadecimal digits: what a project without a known path goes by.
+/// Returns the SHA-256 of a path in hexadecimal digits, which identifies a project without a known
+/// path.
 pub fn hash_of(path: &str) -> String {
     let mut out = String::with_capacity(64);
     for byte in Sha256::digest(path) {
@@ -62,11 +63,12 @@ pub fn hash_of(path: &str) -> String {
     out
 }
 
+/// Returns whether a text is such a hash.
 pub fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The last part of a path of either kind of system.
+/// Returns the last component of a path of either kind of system.
 pub fn base_name(path: &str) -> &str {
     let trimmed = path.trim_end_matches(['/', '\\']);
     trimmed.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
@@ -82,7 +84,8 @@ pub fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || has_drive(path)
 }
 
-/// Returns the beginning of a project's hash, never of a folder's name: a copied folder gives the same.
+/// Returns the beginning of a project's hash, never of a folder's name, so that a copied folder
+/// gives the same.
 pub fn short_hash(project: &Project) -> String {
     let hash = project.path.as_deref().map(hash_of);
     let hash = project.hash.clone().filter(|hash| is_hash(hash)).or(hash);

@@ -1,4 +1,4 @@
-//! Resolves the project of a session from the agent's folder and from what the session names.
+//! Resolves the project of a session from the agent's folder and from the paths in the session.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use super::path::{ancestors, base_name, common_folder, drive_key, hash_of, is_ab
 use crate::path_text::to_text;
 use crate::project::{Project, Proof};
 
-/// What is known before any session is read: the user's word, and paths that may turn out to be
-/// projects when their hash is met.
+/// Knowledge from before any session is read: the user's own links, and paths that may turn out to
+/// be projects when their hash is found.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectHints {
-    /// Hash (or the beginning of it) and path, as the user linked them.
+    /// Hashes (or beginnings of them) and paths, as the user linked them.
     pub links: Vec<(String, String)>,
     /// Paths to try.
     pub paths: Vec<PathBuf>,
@@ -43,23 +43,25 @@ pub struct Projects {
     /// The places whose own records of projects were read.
     visited: HashSet<PathBuf>,
     known: BTreeMap<(Option<PathBuf>, Option<String>), Arc<Project>>,
-    /// The spelling to show of paths that begin with a drive, whose case does not matter.
+    /// The spelling to show for paths with a drive, whose case does not matter.
     spellings: HashMap<String, String>,
 }
 
-/// What was seen, and stays true when the files that told it are gone.
+/// Learned facts, which stay true when the files they came from are gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Learned {
     by_hash: BTreeMap<String, (String, Proof)>,
-    /// What a folder's own note says, or the registry beside it. Paths as they are stored.
+    /// The projects of folders, from their own markers or the registry next to them, with paths as
+    /// stored.
     folders: BTreeMap<String, (String, Proof)>,
-    /// What the paths in tool calls have in common, by hash: no proof.
+    /// The common folder of the paths in tool calls, by hash, which is not a proof.
     guesses: BTreeMap<String, String>,
-    /// How many sessions of a hash were looked into.
+    /// The number of sessions that were searched for a hash.
     asked: BTreeMap<String, u32>,
 }
 
 impl Projects {
+    /// Returns a resolver that uses these hints.
     pub fn new(hints: &ProjectHints) -> Self {
         let mut projects = Self { links: hints.links.clone(), ..Self::default() };
         for path in &hints.paths {
@@ -68,7 +70,7 @@ impl Projects {
         projects
     }
 
-    /// Adds what an earlier run learned.
+    /// Adds the facts that an earlier run learned.
     pub fn recall(&mut self, earlier: Learned) {
         for (path, proof) in earlier.by_hash.into_values() {
             self.propose(&path, proof);
@@ -81,19 +83,19 @@ impl Projects {
         self.learned.asked.extend(earlier.asked);
     }
 
-    /// Returns what was learned, to be recalled.
+    /// Returns the learned facts, to be recalled later.
     pub fn learned(&self) -> &Learned {
         &self.learned
     }
 
-    /// Takes over paths whose hashes are those of projects.
+    /// Adds paths whose hashes are those of projects.
     pub fn prove(&mut self, paths: &[String]) {
         for path in paths {
             self.propose(path, Proof::Hash);
         }
     }
 
-    /// Remembers how a path is spelled.
+    /// Records the spelling of a path.
     fn spell(&mut self, path: &str) {
         let Some(key) = drive_key(path) else { return };
         let known = self.spellings.entry(key).or_insert_with(|| path.to_owned());
@@ -103,7 +105,7 @@ impl Projects {
         }
     }
 
-    /// Remembers a path that may explain a hash.
+    /// Records a path that may explain a hash.
     pub fn propose(&mut self, path: &str, proof: Proof) {
         self.known.clear();
         self.spell(path);
@@ -119,25 +121,26 @@ impl Projects {
         self.visited.insert(place.to_owned())
     }
 
-    /// Remembers the project of an agent's folder.
+    /// Records the project of an agent's folder.
     pub fn set_folder(&mut self, folder: &Path, path: String, proof: Proof) {
         self.propose(&path, proof);
         let folder = to_text(folder).into_owned();
         self.learned.folders.insert(folder, (path, proof));
     }
 
-    /// The hash by which a project that nothing has named could still be found.
+    /// Returns the hash of a project whose path is still unknown.
     pub fn unresolved(&self, folder: Option<&Path>, hash: Option<&str>) -> Option<String> {
         let project = self.find(folder, hash);
         project.hash.filter(|_| project.path.is_none())
     }
 
-    /// A few sessions that tell anything tell as much as all of them.
+    /// Returns whether more sessions should be searched; a few with hints reveal as much as all of
+    /// them.
     pub fn wants_hints(&self, hash: &str) -> bool {
         self.learned.asked.get(hash).is_none_or(|asked| *asked < 5)
     }
 
-    /// Tries what a session of the project lets slip; a path counts when its hash is the one.
+    /// Tries the hints of a session; a path counts if it has the hash of the project.
     pub fn follow(&mut self, hash: &str, hints: &SessionHints) {
         if hints.is_empty() {
             return;
@@ -177,7 +180,7 @@ impl Projects {
         project
     }
 
-    /// Returns the project of a folder, whatever its sessions name.
+    /// Returns the project of a folder, regardless of its sessions.
     pub fn of_folder(&self, folder: &Path) -> Project {
         self.find(Some(folder), None)
     }
@@ -229,7 +232,8 @@ impl Projects {
             return (Some(path.clone()), *proof);
         }
         match hash.and_then(|hash| self.learned.by_hash.get(hash)) {
-            // The marker and the registry speak of their own folder; elsewhere the hash is the proof.
+            // The marker and the registry apply to their own folder; elsewhere the hash is the
+            // proof.
             Some((path, Proof::ProjectRoot | Proof::Registry)) => (Some(path.clone()), Proof::Hash),
             Some((path, proof)) => (Some(path.clone()), *proof),
             None => match hash.and_then(|hash| self.learned.guesses.get(hash)) {
