@@ -1,12 +1,12 @@
-//! Tool calls whose request and outcome are in different messages, or in several.
+//! Joins tool calls whose request and outcome are in different messages, or in several.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::assemble::MessageEntry;
 use crate::model::{Message, MessageKind, ToolCall, ToolStatus};
 
-/// A call that one message records is only repeated where the content of another requests it: after
-/// a cancel the model's history joins the two.
+/// Removes calls that one message records and the content of another only requests again. After a
+/// cancel, the model's history contains both.
 pub(super) fn drop_repeated(
     wanted: &[&MessageEntry],
     among: &[&MessageEntry],
@@ -44,11 +44,11 @@ pub(super) fn answer(messages: &mut [Message]) {
     }
 }
 
-/// Calls that wait for their answers: message, and place in it.
+/// Calls that wait for their answers, as the message and the place in it.
 #[derive(Default)]
 struct OpenCalls {
     by_id: HashMap<String, VecDeque<(usize, usize)>>,
-    /// Those without an id.
+    /// Calls without an id.
     by_name: HashMap<String, VecDeque<(usize, usize)>>,
 }
 
@@ -61,7 +61,7 @@ impl OpenCalls {
         calls.entry(key.clone()).or_default().push_back(place);
     }
 
-    /// Takes the first call that an answer can belong to.
+    /// Takes the first call that an answer may belong to.
     fn take(&mut self, answer: &ToolCall) -> Option<(usize, usize)> {
         let by_id = self.by_id.get_mut(&answer.id);
         let by_name = self.by_name.get_mut(&answer.name.name);

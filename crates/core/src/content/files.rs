@@ -1,4 +1,4 @@
-//! The files of a session, opened while its messages are read.
+//! Opens the files of a session while its messages are read.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,15 +10,15 @@ use crate::facts::Span;
 use crate::read::bytes::{Bytes, ReadSeek};
 use crate::read::decode;
 
-/// How many files of a session are open at once, less than any system allows.
+/// The number of files that are open at once, below the limit of any system.
 const OPEN: usize = 64;
 
-/// The session's files, opened once where they are few.
+/// The session's files, each opened only once if they are few.
 pub(super) struct Files<'a> {
     sources: &'a [Source],
     bytes: &'a dyn Bytes,
     open: HashMap<usize, Box<dyn ReadSeek + 'a>>,
-    /// What was read last.
+    /// The bytes read last.
     buffer: Vec<u8>,
 }
 
@@ -27,7 +27,7 @@ impl<'f> Files<'f> {
         Self { sources, bytes, open: HashMap::new(), buffer: Vec::new() }
     }
 
-    /// Reads the record at a place.
+    /// Reads the record at a position.
     pub(super) fn read<'a>(&'a mut self, file: usize, span: &'a Span) -> io::Result<Cow<'a, str>> {
         let (offset, length) = match span {
             Span::Inline(text) => return Ok(Cow::Borrowed(text)),

@@ -1,7 +1,8 @@
-//! Reads the text of messages: the second, rich pass, done for one session at a time.
+//! Reads the text of messages: the second, rich pass, for one session at a time.
 //!
-//! The records are read again from where the scan found them, and their agent adds what they say to the
-//! messages. The facts decide which messages there are; this adds text and nothing else.
+//! The records are read again from the positions that the scan recorded, and their agent adds their
+//! content to the messages. The facts decide which messages there are; this adds text and nothing
+//! else.
 
 mod calls;
 mod files;
@@ -15,12 +16,12 @@ use crate::assemble::{MessageEntry, SessionFacts};
 use crate::model::{Message, MessageKind};
 use crate::read::bytes::Bytes;
 
-/// Which messages of a session to give.
+/// The messages of a session to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// What the agent itself would load.
+    /// The messages that the agent itself would load.
     Current,
-    /// All that happened.
+    /// All messages.
     Full,
 }
 
@@ -59,7 +60,7 @@ impl<'a> Reader<'a> {
         Ok(out)
     }
 
-    /// Reads only the messages that are wanted; long tool outputs are left as they are in the session.
+    /// Reads only the wanted messages; long tool outputs stay as cut in the session.
     pub fn messages(
         self,
         session: &SessionFacts,
@@ -69,7 +70,7 @@ impl<'a> Reader<'a> {
         self.read(session, wanted, wanted, find)
     }
 
-    /// Reads the messages of the full view that are wanted, with all they say in it.
+    /// Reads the wanted messages of the full view, with their complete content.
     pub fn excerpt(
         self,
         session: &SessionFacts,
@@ -88,14 +89,14 @@ impl<'a> Reader<'a> {
         Ok(out)
     }
 
-    /// Adds the full text of tool outputs that the agent keeps in files of their own.
+    /// Adds the full text of tool outputs that the agent stores in separate files.
     fn follow_outputs(self, session: &SessionFacts, messages: &mut [Message]) {
         if let Some(agent) = self.agents.get(&session.session.agent) {
             agent.follow_outputs(session, self.bytes, messages);
         }
     }
 
-    /// Reads messages; `among` are those that may record a call which another only repeats.
+    /// Reads messages; `among` are those that may record a call which another one only repeats.
     fn read(
         self,
         session: &SessionFacts,
