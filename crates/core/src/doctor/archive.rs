@@ -1,4 +1,5 @@
-//! Whether the archive keeps what the agent will delete, and what to do where it does not.
+//! Checks whether the archive has everything that the agent will delete, and gives advice if it
+//! does not.
 
 use std::path::Path;
 
@@ -10,36 +11,43 @@ use serde_json::value::RawValue;
 
 use super::report::{Check, Report};
 
-/// The archive as the doctor sees it.
+/// The state of the archive in the report.
 #[derive(Debug, Serialize)]
 pub struct ArchiveReport {
+    /// The path of the archive.
     pub path: String,
-    /// Files that are there, and how many of them are captured as they are.
+    /// Files that exist.
     pub files: u64,
+    /// Files among them that are captured completely.
     pub captured_files: u64,
+    /// The number of sessions.
     pub sessions: u64,
-    /// Sessions that are kept though their files are gone.
+    /// Sessions that are archived although their files are gone.
     pub gone: u64,
     /// Whether `backstory watch` is running.
     pub watched: bool,
     /// Whether the agents sync at the end of each session.
     pub hook: bool,
+    /// Advice for keeping the archive up to date.
     pub advice: Option<Advice>,
 }
 
-/// What would keep the archive fresh.
+/// The ways to keep the archive up to date.
 #[derive(Debug, Serialize)]
 pub struct Advice {
+    /// A command to run.
     pub command: &'static str,
+    /// The settings file to change.
     pub settings_file: String,
+    /// The settings to add.
     pub settings: Option<&'static RawValue>,
-    /// The same, as it should be written.
+    /// The settings as text to show.
     #[serde(skip)]
     pub settings_text: &'static str,
 }
 
 impl Report {
-    /// Adds what there is to say of the archive. It is needed only where something will be deleted.
+    /// Adds the state of the archive, with advice only if something will be deleted.
     pub fn add_archive(
         &mut self,
         agents: Agents,

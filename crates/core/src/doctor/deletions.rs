@@ -1,4 +1,4 @@
-//! Which session files the agents will delete, and which of them before their time.
+//! Determines which session files the agents will delete, and which of them before their time.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ use crate::projects::ProjectHints;
 pub(super) struct Doomed {
     pub(super) path: PathBuf,
     pub(super) session: Option<String>,
-    /// At the first start in the project after this; none for the next start.
+    /// The moment after which the next start in the project deletes it; none for the next start.
     pub(super) at: Option<Timestamp>,
     pub(super) why: DeletionReason,
-    /// Whether there is anything in it to go back to.
+    /// Whether it contains anything to resume.
     pub(super) is_resumable: bool,
-    /// Whether the archive keeps its session.
+    /// Whether the archive has its session.
     pub(super) is_kept: bool,
-    /// Set when it is deleted too early, because of another file.
+    /// Set if it is deleted too early because of another file.
     pub(super) early: Option<Early>,
 }
 
@@ -44,8 +44,8 @@ impl<'a> Folders<'a> {
         Self { agents, files: by_folder }
     }
 
-    /// Returns what will be deleted from a folder, and by which policy; none for an agent that deletes
-    /// nothing.
+    /// Returns the files that will be deleted from a folder, and the policy that applies; `None` if
+    /// the agent deletes nothing.
     pub(super) fn cleanup(
         &self,
         folder: &Path,
@@ -82,7 +82,7 @@ impl<'a> Folders<'a> {
 }
 
 /// Returns the files that the agents will delete, the soonest first, from the folders in which
-/// anything is not captured yet. This is what a capture goes by, so it loads no sessions.
+/// anything is not captured yet. A capture uses this order, so no sessions are loaded.
 pub fn soonest_deletions(
     archive: &Archive,
     env: &Env,

@@ -1,4 +1,4 @@
-//! From what was surveyed to the doctor's report.
+//! Builds the doctor's report from a survey.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -16,6 +16,7 @@ use super::report::{
 use super::{ProjectFiles, Survey};
 
 impl Report {
+    /// Builds the report of a survey.
     pub fn new(survey: &Survey, env: &Env, now: Timestamp) -> Self {
         let found = &survey.found;
         let looked = |l: &crate::discover::SearchedPlace| SearchedPlace {
@@ -74,12 +75,13 @@ impl Report {
     }
 }
 
-/// Decides what the agents will do to projects.
+/// Predicts what the agents will do to projects.
 struct Judge<'a> {
     folders: Folders<'a>,
-    /// Folders that were looked at: sessions of several projects may be in one, which is cleaned up once.
+    /// Folders that were handled. One may contain sessions of several projects, but is cleaned up
+    /// once.
     seen: HashSet<&'a Path>,
-    /// Problems that are in the report.
+    /// Problems that are already in the report.
     problems: HashSet<Problem>,
     env: &'a Env,
     now: Timestamp,
@@ -119,7 +121,7 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Kinds of file, the most bytes first.
+/// Returns the kinds of files, the most bytes first.
 fn kinds(files: &[FileRead]) -> Vec<FoundFiles> {
     let mut kinds: Vec<FoundFiles> = Vec::new();
     for file in files {
@@ -139,7 +141,7 @@ fn kinds(files: &[FileRead]) -> Vec<FoundFiles> {
     kinds
 }
 
-/// Passed over by their names, and by their content.
+/// Returns the files that were skipped because of their names or their content.
 fn skipped(survey: &Survey) -> Vec<Skipped> {
     let by_name =
         survey.found.skipped.iter().map(|s| Skipped { path: text(&s.path), why: s.why.into() });

@@ -1,4 +1,4 @@
-//! One file as the doctor sees it: what it holds, what was wrong with it.
+//! Describes one file for the report: its contents and its faults.
 
 use std::borrow::Cow;
 
@@ -11,23 +11,23 @@ pub(super) struct FileRead {
     pub(super) source: Source,
     pub(super) holds: Holds,
     pub(super) faults: Faults,
-    /// Whether no other file continues its session: only then an unfinished last line may still be
-    /// being written.
+    /// Whether no other file continues its session. Only then may an unfinished last line still be
+    /// in progress.
     pub(super) is_newest: bool,
-    /// Whether the archive keeps all of its session.
+    /// Whether the archive has all of its session.
     pub(super) is_kept: bool,
 }
 
 pub(super) enum Holds {
     Session(String, SessionFile),
-    /// Something else that is of use; what to call it.
+    /// Something else that is usable, with its name.
     Other(&'static str),
-    /// Nothing of use; why.
+    /// Nothing usable, with the reason.
     Nothing(Cow<'static, str>),
 }
 
 impl FileRead {
-    /// `id` is the session that the file was found to belong to.
+    /// Creates the description; `id` is the session that the file belongs to.
     pub(super) fn new(row: FileRow, id: Option<&str>) -> Self {
         let FileRow { source, about, .. } = row;
         let holds = match (about.contents, id) {
@@ -43,7 +43,7 @@ impl FileRead {
         Self { source, holds, faults: about.faults, is_newest: true, is_kept: false }
     }
 
-    /// The session's id as every command takes it.
+    /// Returns the session's id as commands accept it.
     pub(super) fn session_id(&self) -> Option<&str> {
         match &self.holds {
             Holds::Session(id, _) => Some(id),
@@ -58,13 +58,14 @@ impl FileRead {
         }
     }
 
-    /// How many faults there are; only the first thousand of a file are kept in detail.
+    /// Returns the number of faults, of which only the first thousand per file are stored in
+    /// detail.
     pub(super) fn fault_count(&self) -> u64 {
         let details = self.faults.details.iter().filter(|fault| !self.is_pending(fault)).count();
         self.faults.unusable.max(details as u64)
     }
 
-    /// Returns whether it is only the line that an agent is writing right now.
+    /// Returns whether the fault is only the line that an agent is currently writing.
     pub(super) fn is_pending(&self, fault: &Fault) -> bool {
         fault.what.is_pending() && self.is_newest
     }

@@ -1,5 +1,5 @@
-//! Diagnoses the state of the agents' files: what was found, what could not be read, what the agents will
-//! delete, and whether the archive keeps it.
+//! Diagnoses the state of the agents' files: which were found, which could not be read, which the
+//! agents will delete, and whether the archive has them.
 
 mod archive;
 mod deletions;
@@ -28,18 +28,18 @@ pub use report::{
     SearchedPlace, Skipped,
 };
 
-/// Every file that was read, by itself and by project.
+/// All files that were read, individually and by project.
 pub struct Survey<'a> {
     agents: Agents,
     found: &'a Discovery,
-    /// In the order of their paths.
+    /// Sorted by path.
     files: Vec<FileRead>,
     /// The largest first.
     projects: Vec<ProjectFiles>,
 }
 
 impl<'a> Survey<'a> {
-    /// Looks at all files of an archive and its sessions.
+    /// Examines all files and sessions of an archive.
     pub fn new(archive: &Archive, all: &'a Collection) -> Result<Self, ArchiveError> {
         let mut owners = Owners::default();
         for session in &all.sessions {
@@ -72,28 +72,28 @@ impl<'a> Survey<'a> {
         Ok(Self { agents, found: &all.found, files, projects })
     }
 
-    /// Returns whether there are no files at all.
+    /// Returns whether there are no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Returns how many files have faults.
+    /// Returns the number of files with faults.
     pub fn faulty_files(&self) -> usize {
         self.files.iter().filter(|file| file.fault_count() > 0).count()
     }
 
-    /// Returns whether there is data of Antigravity CLI here, and nothing of Gemini CLI.
+    /// Returns whether there is data of Antigravity CLI, and none of Gemini CLI.
     pub fn only_antigravity(&self) -> bool {
         let is_antigravity = |path: &Path| path.file_name().is_some_and(|n| n == "antigravity-cli");
         self.files.is_empty() && self.found.skipped.iter().any(|s| is_antigravity(&s.path))
     }
 }
 
-/// The session that each file is a part of. The paths of both are stored alike, and their text is quicker
-/// to hash than their components.
+/// The session that each file belongs to. The paths of both are stored alike, and their text is
+/// faster to hash than their components.
 type Owners<'a> = HashMap<&'a OsStr, &'a Session>;
 
-/// Of the files of one session, marks the one that was updated last.
+/// Marks the most recently updated file of each session.
 fn mark_newest(files: &mut [FileRead]) {
     let mut newest: HashMap<&str, usize> = HashMap::default();
     let updated =

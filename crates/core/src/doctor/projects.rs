@@ -1,4 +1,4 @@
-//! Files grouped by the project they belong to.
+//! Groups files by project.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -15,26 +15,26 @@ use jiff::Timestamp;
 use super::Owners;
 use super::file::FileRead;
 
-/// One project, however many folders the agents keep for it.
+/// One project, however many folders the agents have for it.
 pub(super) struct ProjectFiles {
     pub(super) project: Project,
     pub(super) folders: BTreeSet<Arc<Path>>,
     pub(super) files: u64,
-    /// What the folders take up, as far as it is known.
+    /// The size of the folders, as far as it is known.
     pub(super) bytes: u64,
-    /// Conversations in which something was said.
+    /// The number of conversations with any content.
     pub(super) sessions: u64,
     pub(super) updated: Option<Timestamp>,
 }
 
 impl ProjectFiles {
-    /// The path, or what to call it where none is known.
+    /// Returns the path, or the name if it is unknown.
     pub(super) fn label(&self) -> &str {
         self.project.path.as_deref().unwrap_or(&self.project.name)
     }
 }
 
-/// Groups by the project's path, or by what stands for it. `learned` is what is known of projects.
+/// Groups files by the project's path or name. `learned` are the known projects.
 pub(super) fn group(
     files: &[FileRead],
     owners: &Owners<'_>,
@@ -70,7 +70,7 @@ pub(super) fn group(
     groups
 }
 
-/// Adds the sizes of files that were passed over to the projects whose folders they are in.
+/// Adds the sizes of skipped files to the projects whose folders contain them.
 fn add_skipped(groups: &mut [ProjectFiles], skipped: &[Skipped]) {
     let mut owners: HashMap<Arc<Path>, usize> = HashMap::new();
     for (at, group) in groups.iter().enumerate() {
@@ -86,7 +86,7 @@ fn add_skipped(groups: &mut [ProjectFiles], skipped: &[Skipped]) {
     }
 }
 
-/// The projects of folders in which no session tells.
+/// The projects of folders without a session that names one.
 struct Folders {
     known: HashMap<Arc<Path>, Arc<Project>>,
     learned: Projects,
@@ -132,7 +132,7 @@ impl ProjectFiles {
     }
 }
 
-/// When the session went on for the last time; the file's own time where it does not say.
+/// Returns the time of the session's last update, or of the file's if it is not recorded.
 fn updated(file: &FileRead) -> Option<Timestamp> {
     let said = file.session()?.updated;
     said.or_else(|| Timestamp::try_from(file.source.modified?).ok())
