@@ -1,4 +1,4 @@
-//! The name of an agent.
+//! Defines the id of an agent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,15 +7,17 @@ use serde::{Deserialize, Serialize};
 
 /// Identifies an agent in the archive, in documents and on the command line, such as `gemini`.
 ///
-/// An open set: an archive may contain sessions of an agent that this program cannot read.
+/// The set is open: an archive may contain sessions of an agent that this program cannot read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AgentId(Arc<str>);
 
 impl AgentId {
+    /// Creates an id from a name.
     pub fn new(name: &str) -> Self {
         Self(name.into())
     }
 
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
-//! Facts for counting: a billed model request, a tool use.
+//! Defines the facts that are counted: billed model requests and tool uses.
 //!
 //! The same fact can be read from several places: a message written twice, a copied file, an
-//! imported session, another machine. `merge.rs` joins what the places say.
+//! imported session, another machine. `merge.rs` merges these readings.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,20 @@ use super::usage::Usage;
 /// One billed model request of a session; its model and prompt are places in the session's lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
+    /// The id of its message.
     pub message: String,
-    /// The prompt that led to it.
+    /// The place of the prompt that led to it.
     pub prompt: Option<u32>,
+    /// The time of the request.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
-    /// The time is not the call's own, but its session's or file's.
+    /// Whether the time is that of its session or file.
     pub undated: bool,
+    /// The place of its model.
     pub model: Option<u32>,
+    /// The billed tokens.
     pub usage: Usage,
-    /// It was read only from whole documents, which can have lost other calls.
+    /// Whether it was only read from rewritten documents, which may have lost other calls.
     pub at_least: bool,
     /// Whether the agent would still load it.
     pub current: bool,
@@ -32,12 +36,19 @@ pub struct Call {
 /// One tool use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
+    /// The id of its message.
     pub message: String,
+    /// The recorded name of the tool.
     pub name: String,
+    /// The MCP server of the tool.
     pub server: Option<String>,
+    /// Its outcome.
     pub status: ToolStatus,
+    /// The time of the call.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
+    /// The lines added by an edit.
     pub lines_added: u64,
+    /// The lines removed by an edit.
     pub lines_removed: u64,
 }

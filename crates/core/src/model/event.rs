@@ -1,4 +1,4 @@
-//! What happened in a session, one thing at a time, whatever agent it was and however it wrote.
+//! Defines the events of a session, regardless of the agent and its format.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -6,22 +6,24 @@ use serde_json::value::RawValue;
 use super::usage::UsageRow;
 use crate::time::Time;
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event<'a> {
-    /// Never earlier than that of the event before; none only where nothing tells any time.
+    /// Never earlier than that of the previous event; none only if nothing records any time.
     pub at: Option<Time>,
     /// The stem of the file it was read from.
     #[serde(skip)]
     pub source: Option<&'a str>,
+    /// The type and its fields.
     #[serde(flatten)]
     pub what: Happening<'a>,
 }
 
-/// What it was, with the fields that each type has.
+/// The type of an event, with the fields of each type.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Happening<'a> {
+    /// The session begins.
     SessionStart {
         started: Option<Time>,
         title: String,
@@ -64,24 +66,26 @@ pub enum Happening<'a> {
         error: Option<&'a str>,
         exit_code: Option<i32>,
     },
-    /// The user went back; so many messages were taken out of the conversation.
+    /// The user went back, which removed this many messages from the conversation.
     Rewind {
         messages: usize,
     },
-    /// A summary took the place of so many messages.
+    /// A summary replaced this many messages.
     Compress {
         messages: usize,
     },
-    /// The agent told of an error.
+    /// The agent reported an error.
     Error {
         text: &'a str,
     },
+    /// The session ends.
     SessionEnd {
         updated: Option<Time>,
     },
 }
 
 impl Happening<'_> {
+    /// Returns the type without its fields.
     pub fn kind(&self) -> EventType {
         match self {
             Self::SessionStart { .. } => EventType::SessionStart,
@@ -99,6 +103,7 @@ impl Happening<'_> {
     }
 }
 
+/// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventType {
     SessionStart,
@@ -115,6 +120,7 @@ pub enum EventType {
 }
 
 impl EventType {
+    /// All types.
     pub const ALL: [Self; 11] = [
         Self::SessionStart,
         Self::UserPrompt,
@@ -129,11 +135,11 @@ impl EventType {
         Self::SessionEnd,
     ];
 
-    /// Those that are given when nobody asks for others.
+    /// The types that are selected by default.
     pub const USUAL: [Self; 5] =
         [Self::SessionStart, Self::UserPrompt, Self::ToolUse, Self::ToolResult, Self::SessionEnd];
 
-    /// As documents have it.
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::SessionStart => "session_start",
@@ -150,6 +156,7 @@ impl EventType {
         }
     }
 
+    /// Returns the type with a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }

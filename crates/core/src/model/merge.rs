@@ -1,21 +1,22 @@
-//! Joins what several places say of one fact.
+//! Merges several readings of one fact.
 //!
-//! Commutative, associative and idempotent: whatever the order, however often, the result is the
-//! same. Every field is joined by a maximum or minimum of its own, so the laws hold field by field.
+//! Merging is commutative, associative and idempotent: the result is the same in any order and
+//! however often. Every field is merged by its own maximum or minimum, so the laws hold field by
+//! field.
 
 use super::call::{Call, ToolUse};
 use super::tool::ToolStatus;
 
 impl Call {
-    /// Joins another reading of the same call.
+    /// Merges another reading of the same call.
     pub fn merge(&mut self, other: &Self) {
         self.prompt = self.prompt.min(other.prompt);
-        // A time of its own beats a borrowed one; of two, the earlier.
+        // A time of its own beats a borrowed one; of two, the earlier wins.
         let time = |call: &Self| (call.at.is_none(), call.undated, call.at);
         if time(other) < time(self) {
             (self.at, self.undated) = (other.at, other.undated);
         }
-        // More tokens are the later reading: counts are only ever completed.
+        // The reading with more tokens is the later one, because counts only ever grow.
         let tokens = |call: &Self| {
             let usage = &call.usage;
             (usage.total(), usage.input, usage.cached, usage.output, usage.thoughts, usage.tool)
@@ -27,14 +28,14 @@ impl Call {
         if other.message < self.message {
             self.message.clone_from(&other.message);
         }
-        // A log that holds it too proves that nothing was lost around it.
+        // If a log contains it too, nothing was lost around it.
         self.at_least &= other.at_least;
         self.current |= other.current;
     }
 }
 
 impl ToolUse {
-    /// Joins another reading of the same tool use.
+    /// Merges another reading of the same tool use.
     pub fn merge(&mut self, other: &Self) {
         if rank(other.status) > rank(self.status) {
             self.status = other.status;
@@ -50,7 +51,7 @@ impl ToolUse {
     }
 }
 
-/// A finished state beats an unfinished one.
+/// Ranks states, so that a finished one beats an unfinished one.
 fn rank(status: ToolStatus) -> u8 {
     match status {
         ToolStatus::Unfinished => 0,

@@ -1,4 +1,4 @@
-//! One thing said.
+//! Defines a message and its parts.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,43 +10,60 @@ use super::usage::Usage;
 /// A message of the full view, with all its content.
 #[derive(Debug, Clone)]
 pub struct Message {
+    /// Identifies it within its session.
     pub id: String,
+    /// The time it was sent.
     pub at: Option<Timestamp>,
+    /// Its role.
     pub role: Role,
+    /// Its kind.
     pub kind: MessageKind,
+    /// Its fate.
     pub fate: Fate,
     /// Whether the agent itself would load it.
     pub current: bool,
-    /// Which of the session's files it comes from, counted from 0.
+    /// The place of its file among those of the session, counted from 0.
     pub part: usize,
-    /// All its text, thoughts left out.
+    /// All its text, without thoughts.
     pub text: String,
-    /// What a person typed, where the text holds more than that.
+    /// The typed text, if the text contains more than that.
     pub typed: Option<String>,
+    /// The files whose content is part of the text.
     pub references: Vec<Reference>,
+    /// The parts that are not text.
     pub attachments: Vec<Attachment>,
+    /// The model's thoughts.
     pub thoughts: Vec<Thought>,
+    /// The model that wrote it.
     pub model: Option<String>,
+    /// The tokens of its call.
     pub usage: Option<Usage>,
+    /// The tools it used.
     pub tool_calls: Vec<ToolCall>,
 }
 
 impl Message {
-    /// What a person would call the content of this message.
+    /// Returns the text to show for this message: the typed text if there is any.
     pub fn words(&self) -> &str {
         self.typed.as_deref().unwrap_or(&self.text)
     }
 }
 
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
+    /// A person.
     User,
+    /// The model.
     Assistant,
+    /// A tool.
     Tool,
+    /// The program.
     System,
 }
 
 impl Role {
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -57,29 +74,35 @@ impl Role {
     }
 }
 
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MessageKind {
-    /// A person typed it.
+    /// A prompt that a person typed.
     Prompt,
+    /// A reply of the model.
     Reply,
-    /// What tools gave back to the model.
+    /// Results of tools for the model.
     ToolResult,
-    /// Context or a task that a program put in.
+    /// Context or a task that a program added.
     Injected,
-    /// The summary that took the place of older messages, and the model's word of thanks.
+    /// The summary that replaced older messages, and the model's acknowledgement of it.
     CompressSummary,
-    /// The mark that a compression took place.
+    /// The mark of a compression.
     Compress,
     /// A `!` command and its output.
     Shell,
     /// A `/` or `?` command.
     Slash,
+    /// A notice.
     Info,
+    /// A warning.
     Warning,
+    /// An error.
     Error,
 }
 
 impl MessageKind {
+    /// All kinds.
     pub const ALL: [Self; 11] = [
         Self::Prompt,
         Self::Reply,
@@ -94,6 +117,7 @@ impl MessageKind {
         Self::Error,
     ];
 
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -110,20 +134,22 @@ impl MessageKind {
         }
     }
 
-    /// A turn is what a person or the model said.
+    /// Returns whether it is a turn: a message of a person or the model.
     pub fn is_turn(self) -> bool {
         matches!(self, Self::Prompt | Self::Slash | Self::Shell | Self::Reply)
     }
 
-    /// Whether a person typed it.
+    /// Returns whether a person typed it.
     pub fn is_typed(self) -> bool {
         matches!(self, Self::Prompt | Self::Slash | Self::Shell)
     }
 
+    /// Returns whether it is a notice of the program.
     pub fn is_notice(self) -> bool {
         matches!(self, Self::Info | Self::Warning | Self::Error | Self::Compress)
     }
 
+    /// Returns the role of such messages.
     pub fn role(self) -> Role {
         match self {
             Self::Prompt | Self::Shell | Self::Slash => Role::User,
@@ -134,19 +160,21 @@ impl MessageKind {
     }
 }
 
-/// What became of a message.
+/// The fate of a message in the agent's own list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Fate {
+    /// It is still in the list.
     Kept,
     /// The user went back to before it.
     Rewound,
-    /// A summary took its place.
+    /// A summary replaced it.
     Compressed,
-    /// A prompt that failed or was cancelled, and what followed it.
+    /// It is a prompt that failed or was cancelled, or followed one.
     Failed,
 }
 
 impl Fate {
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -157,26 +185,35 @@ impl Fate {
     }
 }
 
-/// A file whose content was put into a prompt.
+/// A file whose content was added to a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
+    /// The path as written in the prompt.
     pub path: String,
+    /// The size of the content.
     pub bytes: u64,
 }
 
-/// A part that is no text.
+/// A part that is not text.
 #[derive(Debug, Clone)]
 pub struct Attachment {
+    /// The media type.
     pub mime: String,
+    /// The size of the content.
     pub bytes: u64,
+    /// The name of the file.
     pub name: Option<String>,
-    /// The agent's own JSON of it, base64 and all.
+    /// The agent's own JSON of it, including the base64 content.
     pub raw: Option<Box<RawValue>>,
 }
 
+/// A thought of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thought {
+    /// Its title.
     pub subject: String,
+    /// Its text.
     pub description: String,
+    /// The time of the thought.
     pub at: Option<Timestamp>,
 }

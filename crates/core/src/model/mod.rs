@@ -1,4 +1,4 @@
-//! What sessions are made of, whatever agent wrote them. Plain data, no reading or writing.
+//! Defines sessions and their parts for all agents. This is plain data, without reading or writing.
 
 mod agent;
 pub mod call;

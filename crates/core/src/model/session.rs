@@ -1,4 +1,4 @@
-//! One conversation, however many files it is spread over.
+//! Defines a session: one conversation, however many files contain it.
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -14,50 +14,64 @@ use crate::project::Project;
 /// A session without the text of its messages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
+    /// Identifies it among all sessions.
     pub id: String,
+    /// The agent.
     pub agent: AgentId,
+    /// Its kind.
     pub kind: SessionKind,
     /// The session that started this one.
     pub parent: Option<String>,
-    /// The tool call of the parent that started it.
-    pub spawned_by: Option<String>,
-    /// The session that this one is a branch of.
-    pub forked_from: Option<String>,
+    /// Its project.
     pub project: Arc<Project>,
+    /// The time of its start.
     #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
+    /// The time of its last update.
     #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
     /// The agent's own one-line summary.
     pub summary: Option<String>,
+    /// The first prompt.
     pub first_prompt: Option<String>,
+    /// The last prompt.
     pub last_prompt: Option<String>,
-    /// Messages of kind prompt and slash, each once.
+    /// The number of prompts and slash commands, each once.
     pub prompts: usize,
-    /// Prompts, slash commands, shell escapes and replies.
+    /// The number of prompts, slash commands, shell escapes and replies.
     pub turns: usize,
+    /// The number of messages that the agent would load.
     pub messages_current: usize,
+    /// The number of all messages.
     pub messages_full: usize,
+    /// The number of model calls.
     pub calls: usize,
+    /// The number of tool calls.
     pub tool_calls: usize,
-    /// Sorted by name.
+    /// The models that were called, sorted by name.
     pub models: Vec<String>,
+    /// The tokens used.
     pub usage: Usage,
+    /// The number of its subagents.
     pub subagents: usize,
+    /// The files that contain it.
     pub parts: Vec<Part>,
+    /// The state of its files.
     pub state: State,
+    /// The number of faults in its files.
     pub faults: usize,
-    /// What the user calls it.
+    /// The user's own name for it.
     pub name: Option<String>,
+    /// The user's own tags.
     pub tags: Vec<String>,
-    /// Whether the archive holds all its bytes.
+    /// Whether the archive has all its bytes.
     pub captured: bool,
-    /// Where it was read.
+    /// The machine it was read on.
     pub machine: String,
 }
 
 impl Session {
-    /// A session of which nothing else is known yet.
+    /// Returns a session with only these properties.
     pub fn new(id: String, agent: AgentId, project: Arc<Project>) -> Self {
         Self {
             id,
@@ -91,7 +105,7 @@ impl Session {
         }
     }
 
-    /// Returns what to call it and how that was chosen: one line of at most 120 characters.
+    /// Returns its title, one line of at most 120 characters, and the source of the title.
     pub fn title(&self) -> (String, TitleFrom) {
         let chosen = [
             (self.name.as_deref(), TitleFrom::Name),
@@ -105,8 +119,7 @@ impl Session {
             .unwrap_or_else(|| (self.id.clone(), TitleFrom::Id))
     }
 
-    /// Returns whether it belongs into a list that nobody narrowed: a conversation in which something was
-    /// said.
+    /// Returns whether it is listed by default: a conversation with any content.
     pub fn is_listed(&self) -> bool {
         self.kind == SessionKind::Main && self.turns > 0 && self.state != State::LogOnly
     }
@@ -115,14 +128,14 @@ impl Session {
 /// The longest title, in characters.
 const LONGEST: usize = 120;
 
-/// Makes a text one line, the end cut off between words where it is too long.
+/// Converts a text to one line, cut between words if it is too long.
 fn headline(text: &str) -> String {
     let mut line = clean::one_line(text);
     let out: String = line.by_ref().take(LONGEST).collect();
     if line.next().is_some() { cut(&out) } else { out }
 }
 
-/// Cuts a text that is as long as a title, so that a mark has room; a word that fills half of it is cut in two.
+/// Cuts a text to leave room for a mark; a word that fills half of it is split.
 fn cut(text: &str) -> String {
     let end = text.char_indices().nth(LONGEST - 1).map_or(text.len(), |(end, _)| end);
     let middle = text.char_indices().nth(LONGEST / 2).map_or(0, |(middle, _)| middle);
@@ -133,19 +146,24 @@ fn cut(text: &str) -> String {
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
+/// The kind of a session.
 pub enum SessionKind {
+    /// A conversation with a person.
     #[default]
     Main,
+    /// A session that another one started.
     Subagent,
     /// A job that ran by itself.
     Background,
-    /// A saved chat, a restore point or a shared history: it repeats what a session did.
+    /// A saved chat, a restore point or a shared history, which repeats parts of a session.
     Checkpoint,
 }
 
 impl SessionKind {
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Main, Self::Subagent, Self::Background, Self::Checkpoint];
 
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Main => "main",
@@ -156,15 +174,21 @@ impl SessionKind {
     }
 }
 
+/// The source of a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleFrom {
+    /// The user's own name.
     Name,
+    /// The agent's summary.
     Summary,
+    /// The first prompt.
     Prompt,
+    /// The id.
     Id,
 }
 
 impl TitleFrom {
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -178,33 +202,40 @@ impl TitleFrom {
 /// One file of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
+    /// The path of the file.
     #[serde(with = "crate::path_text")]
     pub file: PathBuf,
+    /// The time of its start.
     #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
+    /// The time of its last update.
     #[serde(with = "crate::time::stored")]
     pub updated: Option<Timestamp>,
+    /// The reason why it belongs to the session.
     pub why: PartWhy,
 }
 
-/// Why a file is part of its session.
+/// The reason why a file is part of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PartWhy {
+    /// It is the first file.
     First,
-    /// It goes on after a compression that began a new file.
+    /// It continues after a compression that began a new file.
     Compress,
-    /// It goes on after a resume.
+    /// It continues after a resume.
     Resume,
+    /// It continues for another reason.
     Continuation,
     /// It repeats messages of another part.
     Copy,
-    /// Nothing but injected context: what a resume leaves behind.
+    /// It contains nothing but injected context, which a resume leaves behind.
     Stub,
-    /// It holds messages that were imported from another session.
+    /// It contains messages that were imported from another session.
     Import,
 }
 
 impl PartWhy {
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -218,16 +249,19 @@ impl PartWhy {
     }
 }
 
+/// The state of a session's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum State {
+    /// A file still exists.
     Live,
-    /// Its files are gone; the archive has it.
+    /// All files are gone, but the archive has them.
     Gone,
-    /// Known only from the log of prompts: its own files are gone.
+    /// Only prompt logs contain it; its own files are gone.
     LogOnly,
 }
 
 impl State {
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Live => "live",

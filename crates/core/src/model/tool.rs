@@ -1,39 +1,51 @@
-//! One tool use.
+//! Defines a tool call.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+/// A tool call with its outcome.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
+    /// Identifies it within its session; empty if the record has no id.
     pub id: String,
+    /// The tool.
     pub name: ToolName,
+    /// The name that the agent displayed.
     pub display_name: Option<String>,
+    /// The agent's description of the call.
     pub description: Option<String>,
-    /// As the agent wrote them: usually an object.
+    /// The arguments as the agent wrote them, usually an object.
     pub args: Option<Box<RawValue>>,
+    /// Its outcome.
     pub status: ToolStatus,
-    /// Whether the agent kept a record of the call; else only the model's history requests it, and it
+    /// Whether the agent recorded the call. Otherwise only the model's history requests it, and it
     /// is not counted.
     pub recorded: bool,
+    /// The time of the call.
     pub at: Option<Timestamp>,
+    /// The output.
     pub output: Option<String>,
+    /// The error.
     pub error: Option<String>,
-    /// What the agent showed its user, in its own form.
+    /// The result as the agent displayed it, in its own form.
     pub result_display: Option<Box<RawValue>>,
-    /// Whether the output is meant as Markdown.
+    /// Whether the output is Markdown.
     pub markdown: bool,
+    /// The exit code of the command it ran.
     pub exit_code: Option<i32>,
+    /// The lines added by an edit.
     pub lines_added: Option<u64>,
+    /// The lines removed by an edit.
     pub lines_removed: Option<u64>,
     /// The session of the agent that this call started.
     pub agent_session: Option<String>,
-    /// Whether a command in it is one of PowerShell.
+    /// Whether its command is a PowerShell command.
     pub is_powershell: bool,
 }
 
 impl ToolCall {
-    /// Returns a call of which nothing but its name is known.
+    /// Returns a call with only its name.
     pub fn new(id: String, name: ToolName) -> Self {
         Self {
             id,
@@ -62,30 +74,37 @@ impl ToolCall {
     }
 }
 
-/// A tool's name, and what it is called in a world of many agents.
+/// A tool's recorded name, and its common names across agents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToolName {
-    /// As recorded.
+    /// The recorded name.
     pub name: String,
+    /// The name shown to people.
     pub label: String,
+    /// The common name across agents.
     pub canonical: &'static str,
+    /// The category.
     pub category: &'static str,
     /// The MCP server it belongs to.
     pub server: Option<String>,
 }
 
+/// The outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ToolStatus {
+    /// It succeeded.
     Success,
+    /// It failed.
     Error,
+    /// The user cancelled it.
     Cancelled,
     /// The record ends before the tool did.
     Unfinished,
 }
 
 impl ToolStatus {
-    /// Returns how a call ended: a command that exits with another code than 0 has failed, although
-    /// the tool that ran it has not.
+    /// Returns the outcome given an exit code: a command with a code other than 0 has failed,
+    /// although the tool that ran it has not.
     #[must_use]
     pub fn with_exit_code(self, code: Option<i32>) -> Self {
         match self {
@@ -94,6 +113,7 @@ impl ToolStatus {
         }
     }
 
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Success => "success",

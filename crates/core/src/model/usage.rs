@@ -1,11 +1,11 @@
-//! Tokens of a model call, in our buckets.
+//! Counts the tokens of a model call in disjoint buckets.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// Disjoint buckets: their sum is the total.
+/// Tokens in disjoint buckets, whose sum is the total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Fresh input: neither read from the cache nor written to it.
@@ -18,22 +18,28 @@ pub struct Usage {
     /// Input that was written to the cache for an hour.
     #[serde(default)]
     pub cache_write_1h: u64,
-    /// Without thoughts.
+    /// Output without thoughts.
     pub output: u64,
+    /// The tokens of thoughts.
     pub thoughts: u64,
     /// The prompt side of tool use; priced as input.
     pub tool: u64,
-    /// What the agent's own total has beyond the buckets.
+    /// The excess of the agent's own total over the buckets.
     pub other: u64,
 }
 
-/// One of the buckets. Names in documents, columns and prices follow this list.
+/// One of the buckets. Names in documents, columns and prices follow this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Bucket {
+    /// See [`Usage::input`].
     Input,
+    /// See [`Usage::cached`].
     Cached,
+    /// See [`Usage::cache_write_5m`].
     CacheWrite5m,
+    /// See [`Usage::cache_write_1h`].
     CacheWrite1h,
+    /// See [`Usage::output`].
     Output,
     Thoughts,
     Tool,
@@ -41,6 +47,7 @@ pub enum Bucket {
 }
 
 impl Bucket {
+    /// All buckets in order.
     pub const ALL: [Self; 8] = [
         Self::Input,
         Self::Cached,
@@ -86,7 +93,7 @@ impl Usage {
         }
     }
 
-    /// Returns a bucket to change.
+    /// Returns a mutable bucket.
     pub fn get_mut(&mut self, bucket: Bucket) -> &mut u64 {
         match bucket {
             Bucket::Input => &mut self.input,
@@ -100,7 +107,7 @@ impl Usage {
         }
     }
 
-    /// Returns the usage whose buckets are those that `tokens` returns.
+    /// Builds a usage from the number that `tokens` returns for each bucket.
     pub fn try_from_buckets<E>(
         mut tokens: impl FnMut(Bucket) -> Result<u64, E>,
     ) -> Result<Self, E> {
@@ -123,8 +130,8 @@ impl Usage {
             .fold(self.input, |sum, part| sum.saturating_add(*part))
     }
 
-    /// Returns the larger number of each bucket. The two kinds of cache writes are one number that is
-    /// split: they come from the side that wrote more, or more for an hour.
+    /// Returns the larger number of each bucket. The two kinds of cache writes are one number that
+    /// is split, so both come from the side that wrote more, or more for an hour.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let writes =
@@ -142,7 +149,7 @@ impl Usage {
     }
 }
 
-/// The buckets and their sum, as documents have them.
+/// The buckets and their sum, as written in documents.
 #[derive(Debug, Clone, Serialize)]
 pub struct UsageRow {
     #[serde(flatten)]
@@ -151,6 +158,7 @@ pub struct UsageRow {
 }
 
 impl UsageRow {
+    /// Creates the row of a usage.
     pub fn new(usage: &Usage) -> Self {
         Self { usage: *usage, total: usage.total() }
     }
