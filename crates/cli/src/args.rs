@@ -1,4 +1,4 @@
-//! What can be typed: the flags every command takes, and the commands.
+//! The command line: the flags that every command takes, and the commands.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
-/// Reads the command line; help, versions and mistakes are told here.
+/// Parses the command line. Help, versions and usage errors are printed here.
 pub(crate) fn parse() -> Result<Args, Exit> {
     let typed: Vec<_> = std::env::args_os().collect();
     let command = Args::command().color(help_color(&typed));
@@ -60,7 +60,7 @@ pub(crate) fn parse() -> Result<Args, Exit> {
     });
     parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Nobody is there to be told when this fails.
+            // If printing fails, there is nobody left to report it to.
             let _ = error.print();
             Exit::Fine
         }
@@ -71,7 +71,7 @@ pub(crate) fn parse() -> Result<Args, Exit> {
     })
 }
 
-/// Prints a mistake. The parser repeats what was typed as it is, which may hold anything.
+/// Prints a usage error. The parser repeats the arguments verbatim, and those may contain anything.
 fn print_mistake(error: &clap::Error, color: clap::ColorChoice) {
     let color = match color {
         clap::ColorChoice::Auto => ColorChoice::Auto,
@@ -85,7 +85,7 @@ fn print_mistake(error: &clap::Error, color: clap::ColorChoice) {
     let _ = write!(err, "{style}error: {style:#}{rest}");
 }
 
-/// Help is printed before the command line is understood, so `--color` is looked up by hand.
+/// Finds `--color` by hand, because help is printed before the command line is parsed.
 fn help_color(typed: &[OsString]) -> clap::ColorChoice {
     match values(typed, "--color").last().and_then(OsStr::to_str) {
         Some("always") => clap::ColorChoice::Always,
@@ -94,8 +94,8 @@ fn help_color(typed: &[OsString]) -> clap::ColorChoice {
     }
 }
 
-/// Every value of a flag, wherever it stands. clap forgets those before the command when there are
-/// some behind it.
+/// Returns every value of a flag, before or after the command. clap drops those before the command when
+/// there are some after it.
 fn values<'a>(typed: &'a [OsString], flag: &'a str) -> impl Iterator<Item = &'a OsStr> {
     let mut words = typed.iter().skip(1).take_while(|word| *word != "--");
     std::iter::from_fn(move || {
@@ -106,7 +106,7 @@ fn values<'a>(typed: &'a [OsString], flag: &'a str) -> impl Iterator<Item = &'a 
             }
             let rest = word.as_encoded_bytes().strip_prefix(flag.as_bytes());
             if rest.is_some_and(|rest| rest.starts_with(b"=")) {
-                // A value that is not UTF-8 must be given as a word of its own.
+                // A value that is not UTF-8 must be a separate argument.
                 return word.to_str().map(|word| OsStr::new(&word[flag.len() + 1..]));
             }
         }

@@ -23,30 +23,30 @@ pub(crate) struct Config {
     /// The time zone to show times in.
     pub(crate) tz: Option<String>,
     pub(crate) color: Option<Color>,
-    /// More `.gemini` folders to read, besides the usual ones.
+    /// More `.gemini` folders to read, in addition to the usual ones.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) projects: Projects,
-    /// A file of prices, as `--pricing` takes it.
+    /// A file with prices, as for `--pricing`.
     pub(crate) pricing: Option<PathBuf>,
-    /// Prices written here.
+    /// Prices in the config file itself.
     pub(crate) prices: Vec<PriceRow>,
     pub(crate) billing: Billing,
-    /// What this machine is called in reports.
+    /// The name of this machine in reports.
     pub(crate) machine: Option<String>,
-    /// Where the archive is.
+    /// The path of the archive.
     pub(crate) archive: Option<PathBuf>,
-    /// Whether commands keep what changed after they have answered.
+    /// Whether commands capture changed files after they have answered.
     pub(crate) auto_capture: Option<bool>,
     /// Projects that must stay out of the archive: patterns for their paths or names.
     pub(crate) exclude: Vec<String>,
-    /// What else is a secret, and what is none.
+    /// Additional rules for secrets, and exceptions.
     pub(crate) redact: Choice,
-    /// The file it came from.
+    /// The file that this was read from.
     #[serde(skip)]
     pub(crate) file: Option<PathBuf>,
 }
 
-/// How the calls are paid for, which decides what a cost means.
+/// The way in which calls are paid for, which decides what a cost means.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Billing {
@@ -56,20 +56,20 @@ pub(crate) enum Billing {
     Licence,
 }
 
-/// What is known of projects beyond what Gemini CLI tells.
+/// Facts about projects that the agents do not record.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Projects {
-    /// Where `projects --scan` looks.
+    /// The folders that `projects --scan` searches.
     pub(crate) scan: Option<Vec<PathBuf>>,
-    /// Hashes, or beginnings of them, and the paths they stand for.
+    /// Hashes, or prefixes of them, with the paths that they are hashes of.
     pub(crate) links: BTreeMap<String, String>,
 }
 
 impl Config {
-    /// Reads the file the user named; it must be there.
+    /// Reads the file given with `--config`, which must exist.
     pub(crate) fn given(file: &Path, home: Option<&Path>) -> Result<Self> {
-        // The usual way to ask for no config at all.
+        // The conventional way to ask for an empty config.
         if file == Path::new("/dev/null") {
             return Ok(Self::default());
         }
@@ -84,7 +84,7 @@ impl Config {
         Self::parse(&text, file, home)
     }
 
-    /// Reads the usual file, if there is one.
+    /// Reads the usual file, if it exists.
     pub(crate) fn usual(file: &Path, home: Option<&Path>) -> Result<Self> {
         match read_text(file, SETTINGS_LIMIT) {
             Ok(text) => Self::parse(&text, file, home),
@@ -121,12 +121,12 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Counted from 1.
+/// Returns the line of an offset, counted from 1.
 fn line_at(text: &str, offset: usize) -> usize {
     1 + text.get(..offset).unwrap_or(text).matches('\n').count()
 }
 
-/// `~` is the home folder; a relative path starts where the config file is.
+/// Expands `~` to the home folder, and resolves relative paths against the folder of the config file.
 fn expand(path: &Path, home: Option<&Path>, folder: &Path) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) if below.as_os_str().is_empty() => home.to_owned(),

@@ -1,7 +1,7 @@
-//! The surroundings of a run: environment, home folder, clock, terminal, config file.
+//! The environment of a run: variables, home folder, clock, terminal, config file.
 //!
-//! They are read here and nowhere else; every command and the library get them as values. That is
-//! what lets tests, the demo and other front ends set them.
+//! They are read here and nowhere else; commands and the library receive them as values, so that tests, the
+//! demo and other front ends can set them.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -38,40 +38,40 @@ pub(crate) struct Context {
     pub(crate) now: Timestamp,
     pub(crate) zone: TimeZone,
     pub(crate) color: ColorChoice,
-    /// Where to look instead of the usual places.
+    /// The places to read instead of the usual ones.
     pub(crate) from: Vec<PathBuf>,
-    /// Where to look besides the usual places, and what says so.
+    /// Additional places to read, from the config file.
     pub(crate) roots: Vec<PathBuf>,
-    /// The config file that was read, or the one that would be.
+    /// The config file that was read, or the one that would be if it existed.
     pub(crate) config: Option<PathBuf>,
-    /// What the config file says of projects.
+    /// The `[projects]` section of the config file.
     pub(crate) projects: Projects,
-    /// A file of prices, and prices of the config file.
+    /// A file with prices, and the prices in the config file.
     pub(crate) pricing: Option<PathBuf>,
     pub(crate) prices: Vec<PriceRow>,
     pub(crate) billing: Billing,
-    /// What the config file says of secrets.
+    /// The `[redact]` section of the config file.
     pub(crate) redact: Choice,
-    /// What this machine is called.
+    /// The name of this machine.
     pub(crate) machine: String,
-    /// Where the archive is; none when this run has one of its own.
+    /// The archive of this run; `None` if the run uses a temporary one.
     pub(crate) archive: Option<PathBuf>,
-    /// The archive that stays, also where this run reads from one of its own.
+    /// The persistent archive, even if this run uses another one.
     pub(crate) own_archive: Option<PathBuf>,
     pub(crate) no_sync: bool,
-    /// Whether the command is of no use unless it can write to the archive.
+    /// Whether the command fails unless it can write to the archive.
     pub(crate) must_write: bool,
-    /// How much is read before it is written, where a test says so.
+    /// The number of bytes that are read before they are written, which tests can change.
     pub(crate) batch: u64,
     pub(crate) auto_capture: bool,
     pub(crate) exclude: Exclude,
-    /// The command that shows long answers page by page.
+    /// The pager command.
     pub(crate) pager: String,
-    /// Where the program was started.
+    /// The folder that the program was started in.
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) json: bool,
     pub(crate) strict: bool,
-    /// Holds the sample home of `--demo` for as long as the run lasts.
+    /// The sample home of `--demo`, which is removed when this is dropped.
     demo: Option<TempDir>,
 }
 
@@ -82,7 +82,7 @@ impl Context {
         let home = home.as_deref();
         let config = match &global.config {
             Some(file) => Config::given(file, home)?,
-            // The demo is the same for everyone.
+            // The demo looks the same for everyone.
             None if global.demo => Config::default(),
             None => {
                 usual_config().map_or_else(|| Ok(Config::default()), |f| Config::usual(&f, home))?
@@ -93,7 +93,7 @@ impl Context {
         let demo = if global.demo { Some(Demo::new()?) } else { None };
         let zone = zone(global, &config, demo.is_some(), &env, home)?;
         let usual = archive(global, config.archive.clone());
-        // The demo's own goes away with its home, and is made only for commands that write to it.
+        // The demo's archive is removed with its home, and created only for commands that write to it.
         let own_archive = match &demo {
             Some(demo) => Some(demo.folder.path().join("archive/archive.db")),
             None => usual.clone(),
@@ -133,17 +133,17 @@ impl Context {
         })
     }
 
-    /// Returns whether this run shows the made-up sessions.
+    /// Returns whether this run shows the sample sessions.
     pub(crate) fn is_demo(&self) -> bool {
         self.demo.is_some()
     }
 
-    /// The time by now, for runs that last.
+    /// Returns the current time, for commands that keep running.
     pub(crate) fn clock(&self) -> Timestamp {
         now(&self.env).unwrap_or(self.now)
     }
 
-    /// What the zone is called.
+    /// Returns the name of the time zone.
     pub(crate) fn zone_name(&self) -> String {
         match self.zone.iana_name() {
             Some("Etc/UTC") => "UTC".to_owned(),
@@ -152,18 +152,18 @@ impl Context {
         }
     }
 
-    /// Finds the files of all agents in the given or the usual places.
+    /// Finds the files of all agents, in the places given or the usual ones.
     pub(crate) fn discover(&self) -> Discovery {
         Agents::default().discover_in(&self.env, &self.from, &self.roots)
     }
 
-    /// A path as it is shown to people.
+    /// Formats a path for people.
     pub(crate) fn show(&self, path: &Path) -> String {
         tilde(path, self.env.home.as_deref())
     }
 }
 
-/// The home folder and the variables that concern agents.
+/// Returns the home folder and the variables that concern agents.
 fn environment() -> Env {
     let vars =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
@@ -173,7 +173,7 @@ fn environment() -> Env {
     }
 }
 
-/// The host's own name.
+/// Returns the host name.
 fn machine() -> String {
     let name = gethostname::gethostname().to_string_lossy().into_owned();
     if name.is_empty() { "local".to_owned() } else { name }
@@ -184,7 +184,8 @@ fn pager(env: &Env) -> String {
     named.unwrap_or_else(|| "less".to_owned())
 }
 
-/// Where the archive is that stays. What is read by name stays out of it, unless `sync` takes it in.
+/// Returns the path of the persistent archive. Files named with `--from` stay out of it, unless `sync`
+/// imports them.
 fn archive(global: &Global, configured: Option<PathBuf>) -> Option<PathBuf> {
     if global.demo {
         return None;
@@ -196,10 +197,10 @@ fn archive(global: &Global, configured: Option<PathBuf>) -> Option<PathBuf> {
     global.archive.clone().or(configured).or_else(usual)
 }
 
-/// Projects that must stay out of the archive.
+/// The projects that must stay out of the archive.
 pub(crate) struct Exclude {
     patterns: GlobSet,
-    /// What they are made of.
+    /// The patterns as written in the config file.
     pub(crate) text: String,
 }
 
@@ -241,7 +242,7 @@ fn now(env: &Env) -> Result<Timestamp> {
     })
 }
 
-/// `--tz`, then `TZ`, then the config file, then the system.
+/// Chooses the time zone: `--tz`, then `TZ`, then the config file, then the system.
 fn zone(
     global: &Global,
     config: &Config,
@@ -269,7 +270,7 @@ fn zone(
     }
     match (&config.tz, &config.file) {
         (Some(name), Some(file)) => {
-            // A mistake in the file is told even where `TZ` wins.
+            // An invalid zone in the file is an error even if `TZ` overrides it.
             let zone = named(name, format!("`tz` in `{}`", tilde(file, home)))?;
             Ok(if env.var("TZ").is_some() { TimeZone::system() } else { zone })
         }
@@ -277,7 +278,8 @@ fn zone(
     }
 }
 
-/// `--color`, then the variables people agree on, then the config file, then what stdout is.
+/// Decides on colours: `--color`, then the conventional variables, then the config file, then whether
+/// stdout is a terminal.
 fn color(flag: Option<Color>, config: &Config, env: &Env) -> ColorChoice {
     if let Some(flag) = flag {
         return flag.into();
@@ -291,7 +293,7 @@ fn color(flag: Option<Color>, config: &Config, env: &Env) -> ColorChoice {
     config.color.map_or(ColorChoice::Auto, ColorChoice::from)
 }
 
-/// The sample home and the moment it shows.
+/// The sample home, and the time that the clock is pinned to.
 struct Demo {
     folder: TempDir,
     now: Timestamp,
@@ -310,7 +312,7 @@ impl Demo {
         Ok(Self { folder, now })
     }
 
-    /// Its own home, and no settings of this machine.
+    /// Returns an environment with its own home and none of this machine's settings.
     fn env(&self) -> Env {
         let nowhere = self.folder.path().join("system/settings.json");
         let vars = [("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), nowhere.into())];

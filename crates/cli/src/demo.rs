@@ -1,4 +1,4 @@
-//! The bundled sample home: made-up sessions to look around in before there are any of one's own.
+//! The bundled sample home: made-up sessions to explore before you have any of your own.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use crate::interrupt;
 
-/// The moment at which the sample sessions are fresh.
+/// The time that `--demo` pins the clock to, at which the sample sessions are recent.
 pub(crate) const NOW: &str = "2026-08-14T16:30:00Z";
 
-/// Every file below `demo/home`: its path with `/`, and what is in it.
+/// Every file below `demo/home`: its path, with `/` as the separator, and its content.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/demo.rs"));
 
-/// Unpacks the sample into a folder that goes away with the value.
+/// Unpacks the sample into a temporary folder, which is removed when the value is dropped.
 pub(crate) fn unpack(now: SystemTime) -> io::Result<TempDir> {
     let make = || {
         let folder = tempfile::Builder::new().prefix("backstory-demo-").tempdir()?;

@@ -1,4 +1,4 @@
-//! How a run can end, and how a failure is told: what failed, why, and what to do about it.
+//! Exit codes, and errors: what failed, why, and what to do about it.
 
 use std::error::Error;
 use std::io;
@@ -9,9 +9,9 @@ use std::process::ExitCode;
 #[repr(u8)]
 pub(crate) enum Exit {
     Fine = 0,
-    /// Nothing matched, or there were faults and `--strict` asks for none.
+    /// Nothing matched, or there were faults under `--strict`.
     Nothing = 1,
-    /// Wrong usage, or a failure.
+    /// A usage error or a failure.
     Failed = 2,
     Interrupted = 130,
 }
@@ -37,7 +37,7 @@ impl Failure {
         Self { what: what.into(), cause: None, hints: Vec::new(), exit: Exit::Failed }
     }
 
-    /// What was asked for is not there: an answer, though not the one hoped for.
+    /// Creates the failure for a request that nothing matches, which exits with 1 instead of 2.
     pub(crate) fn nothing(what: impl Into<String>) -> Self {
         Self { exit: Exit::Nothing, ..Self::new(what) }
     }
@@ -52,7 +52,7 @@ impl Failure {
         self
     }
 
-    /// The cause, its own cause, and so on.
+    /// Returns the cause, the cause of the cause, and so on.
     pub(crate) fn causes(&self) -> Vec<String> {
         let mut next = self.cause.as_ref().map(|cause| &**cause as &dyn Error);
         let mut causes = Vec::new();
@@ -63,14 +63,15 @@ impl Failure {
         causes
     }
 
-    /// Whether whoever read our output has gone away, which is fine: `backstory … | head`.
+    /// Returns whether the reader of our output has gone away, as in `backstory … | head`, which is not an
+    /// error.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let cause = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<io::Error>());
         cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
-/// The only bare I/O errors are those of printing; everything else says what it was doing.
+/// Only printing returns bare I/O errors; all others carry a description.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::new("cannot write to standard output").because(error)

@@ -1,4 +1,4 @@
-//! The flags that narrow a list, the same for every command that has one.
+//! The flags that filter a list, shared by every command that has one.
 
 use backstory_core::model::SessionKind;
 use backstory_core::query::Filter;
@@ -40,7 +40,7 @@ pub(crate) struct Filters {
     until: Option<String>,
 }
 
-/// Reads how many rows to show.
+/// Parses the number of rows to show.
 pub(crate) fn limit(text: &str) -> std::result::Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected a number of 1 or more".to_owned()),
@@ -72,7 +72,7 @@ impl From<Kind> for SessionKind {
 }
 
 impl Filters {
-    /// Returns whether they narrow anything.
+    /// Returns whether any filter is set.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { project, model, agent, tag, machine, since, until } = self;
         let words = [project, model, agent, tag, machine];

@@ -1,4 +1,4 @@
-//! Ctrl-C and the like: what is half done is taken away, and the exit code says what happened.
+//! Handles Ctrl-C and similar signals: removes partial files and exits with the conventional code.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -6,21 +6,20 @@ use std::{fs, io};
 
 use crate::error::Exit;
 
-/// Files and folders that must not outlive an interrupted run.
+/// Files and folders that must not remain after an interrupted run.
 static HALF_DONE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// What an interruption does instead of ending the run.
+/// A handler that runs instead of ending the process.
 static INSTEAD: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
-/// Starts to listen for an interruption. Where that is impossible the system's own way of ending a
-/// program remains.
+/// Installs the signal handler. If that fails, the system's default remains.
 pub(crate) fn listen() {
     let _ = ctrlc::set_handler(|| {
         let instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(instead) = instead {
             return instead();
         }
-        // Held to the end, so that nothing new is begun meanwhile.
+        // The lock is held until the exit, so that no new partial file is created in the meantime.
         let half_done = HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner);
         for path in half_done.iter() {
             let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
@@ -34,14 +33,14 @@ fn exit() {
     std::process::exit(Exit::Interrupted as i32);
 }
 
-/// For runs that last until somebody ends them: the first interruption does this, a second one ends the
-/// run as ever.
+/// Sets a handler for the first interruption, for commands that run until they are stopped. A second
+/// interruption ends the process.
 pub(crate) fn instead(work: impl FnOnce() + Send + 'static) {
     *INSTEAD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(work));
 }
 
-/// Makes something that is taken away if the run is interrupted. An interruption waits until it is
-/// made, or what is half made would stay behind: keep it short.
+/// Creates something that is removed if the run is interrupted. A signal waits until `make` returns, so
+/// that nothing partial remains; keep `make` short.
 pub(crate) fn make<T>(
     make: impl FnOnce() -> io::Result<T>,
     path: impl FnOnce(&T) -> Option<&Path>,

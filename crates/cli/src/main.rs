@@ -1,8 +1,8 @@
-//! `backstory`, the program: reads what was typed and the surroundings, runs one command, and ends
-//! with a code that says how it went.
+//! `backstory`, the program: reads the command line and its environment, runs one command, and exits with a
+//! code for the result.
 //!
-//! `args` what can be typed · `context` the surroundings · `commands` one file each · `survey` what
-//! is on the disk, as plain data · `output` all printing
+//! `args` is the command line, `context` the environment, `commands` has one file per command, and `output`
+//! does all printing.
 
 mod args;
 mod commands;
@@ -53,7 +53,7 @@ fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     printer.adopt(ctx.color, ctx.env.home.as_deref());
     let exit = commands::run(&ctx, printer, args.command.as_ref(), Args::command);
     let printed = printer.flush();
-    // An answer that found nothing, or that nobody reads to its end, captures all the same.
+    // Capture even if nothing was found, or if the reader of our output has gone away.
     if args.command.as_ref().is_none_or(commands::Command::reads) {
         let kept = library::keep(&ctx, printer);
         if exit.is_ok() {

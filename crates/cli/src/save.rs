@@ -1,4 +1,4 @@
-//! Saves files that appear whole or not at all, also when the run is interrupted.
+//! Saves files atomically: a file appears whole or not at all, even if the run is interrupted.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use backstory_core::file::{Draft, Existing, finish_all, folder_of, remove_abando
 
 use crate::interrupt;
 
-/// Saves one file, which is on the disk when this returns.
+/// Saves one file, which is synced to the disk when this returns.
 pub(crate) fn save(
     output: &Path,
     existing: Existing,
@@ -31,16 +31,16 @@ fn begin(output: &Path, existing: Existing) -> io::Result<Draft> {
     interrupt::make(|| Draft::new(output, existing), Draft::name)
 }
 
-/// How many files are brought to the disk together: few enough to have open at once.
+/// The number of files that are synced together: few enough to keep open at once.
 const GROUP: usize = 64;
 
-/// Saves many files. A sync of each takes longer than writing it, so they are brought to the disk in
-/// groups, and have their names only then.
+/// Saves many files. Syncing each takes longer than writing it, so files are synced in groups, and renamed
+/// to their final names after that.
 #[derive(Default)]
 pub(crate) struct Batch {
     drafts: Vec<Draft>,
     failures: Vec<(PathBuf, io::Error)>,
-    /// The folders in which there are no abandoned drafts any more.
+    /// The folders from which abandoned drafts were removed.
     swept: HashSet<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ impl Batch {
         let mut draft = begin(output, existing)?;
         draft.fill(content)?;
         if let Some(modified) = modified {
-            // Some systems cannot; the content is what matters.
+            // Some systems cannot set it; the content is what matters.
             let _ = draft.set_modified(modified);
         }
         self.drafts.push(draft);
@@ -70,7 +70,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Finishes the last group, and returns the files that could not be finished.
+    /// Completes the last group, and returns the files that failed.
     pub(crate) fn finish(mut self) -> Vec<(PathBuf, io::Error)> {
         self.failures.extend(finish_all(self.drafts));
         self.failures

@@ -1,8 +1,8 @@
-//! Follows the agent's folders: tells when what is there is not what was there.
+//! Watches the agent's folders for changes.
 //!
-//! The system says that something happened; what it was is found out by looking, as every other command
-//! does. So nothing depends on the kinds of events, which differ from system to system, and where
-//! there are none (network file systems, too many folders) looking every few seconds is enough.
+//! The system only reports that something happened; the change itself is found by running discovery again,
+//! as every other command does. So nothing depends on the kinds of events, which differ between systems,
+//! and where there are none (network file systems, too many folders), polling every few seconds is enough.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,51 +15,52 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::interrupt;
 
-/// What happens within this time is one change: an agent writes several records at once.
+/// Events within this time are one change, because an agent writes several records at once.
 const TOGETHER: Duration = Duration::from_millis(200);
 
-/// How often to look although the system would tell.
+/// The polling interval while the system also reports changes, in case it misses some.
 const SAFETY: Duration = Duration::from_secs(5);
 
-/// How often to look where the system does not tell.
+/// The polling interval where the system does not report changes.
 const FALLBACK: Duration = Duration::from_secs(2);
 
 enum Signal {
     Event(notify::Result<Event>),
-    /// Somebody wants the run to end.
+    /// The user ended the run.
     End,
 }
 
 pub(crate) struct Watcher<'a> {
     look: Box<dyn Fn() -> Discovery + 'a>,
-    /// What was there the last time; none when it must be told again.
+    /// The sources found last; `None` to report them again.
     last: Option<Vec<Source>>,
     signals: Receiver<Signal>,
-    /// None where the system cannot tell, or is not asked.
+    /// `None` if the system cannot report changes, or if polling was asked for.
     system: Option<RecommendedWatcher>,
     watched: BTreeMap<PathBuf, RecursiveMode>,
     every: Option<Duration>,
-    /// Whether there are folders that the system does not tell of.
+    /// Whether the system refused to watch some of the folders.
     is_deaf: bool,
 }
 
 impl<'a> Watcher<'a> {
-    /// Follows what `look` finds, of which `found` was the first. With `every` the system is not asked.
-    /// From now on an interruption ends the watching, and not the run.
+    /// Watches the sources that `look` finds; `found` is its first result. With `every`, it polls instead
+    /// of using the system's notifications. From now on, an interruption ends the watching instead of the
+    /// process.
     pub(crate) fn new(
         look: impl Fn() -> Discovery + 'a,
         found: &Discovery,
         every: Option<Duration>,
     ) -> Self {
         let (send, signals) = mpsc::channel();
-        // What came between looking and listening is not told: the first look is at once.
+        // Changes between discovery and the first watch go unreported, so look again right away.
         let _ = send.send(Signal::Event(Ok(Event::default())));
         let end = send.clone();
         interrupt::instead(move || {
             let _ = end.send(Signal::End);
         });
         let tell = move |event: notify::Result<Event>| {
-            // Reading is an event too, also our own.
+            // Reading a file is an event too, and we read files ourselves.
             if !event.as_ref().is_ok_and(|event| event.kind.is_access()) {
                 let _ = send.send(Signal::Event(event));
             }
@@ -76,7 +77,7 @@ impl<'a> Watcher<'a> {
         watcher
     }
 
-    /// Waits until something has changed; none when the run shall end.
+    /// Waits for a change; returns `None` when the run should end.
     pub(crate) fn next(&mut self) -> Option<Discovery> {
         loop {
             let was_told = match self.signals.recv_timeout(self.interval()) {
@@ -96,7 +97,7 @@ impl<'a> Watcher<'a> {
                 continue;
             }
             if !was_told {
-                // Something was moved away under our feet, and another one is in its place.
+                // A watched folder was moved away and another one took its place.
                 self.watched.clear();
                 self.arm(&found);
             }
@@ -105,7 +106,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// What was told last could not be used: it is told again after a while.
+    /// Reports the last result again after a while, because it could not be used.
     pub(crate) fn again(&mut self) {
         self.last = None;
     }
@@ -115,7 +116,7 @@ impl<'a> Watcher<'a> {
         self.every.unwrap_or(if is_heard { SAFETY } else { FALLBACK })
     }
 
-    /// Takes in what follows at once; none when the run shall end.
+    /// Collects the events that follow immediately; returns `None` when the run should end.
     fn gather(&mut self) -> Option<()> {
         let end = Instant::now() + TOGETHER;
         loop {
@@ -131,7 +132,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// A folder that went away is not listened to any more, even if another one takes its name.
+    /// Stops watching a folder that was removed or renamed, even if another one takes its name.
     fn note(&mut self, event: notify::Result<Event>) {
         let Ok(event) = event else { return };
         if matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))) {
@@ -141,7 +142,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Listens where something may happen now; returns whether any place is new.
+    /// Watches the current set of folders; returns whether any of them is new.
     fn arm(&mut self, found: &Discovery) -> bool {
         let Some(system) = &mut self.system else { return false };
         let places = places(found);
@@ -155,7 +156,7 @@ impl<'a> Watcher<'a> {
             if self.watched.contains_key(&path) {
                 continue;
             }
-            // It may still be known there under this name.
+            // The system may still have a watch under this name.
             let _ = system.unwatch(&path);
             if system.watch(&path, mode).is_ok() {
                 self.watched.insert(path, mode);
@@ -168,8 +169,8 @@ impl<'a> Watcher<'a> {
     }
 }
 
-/// Where to listen: below the agent's folder only where its sessions are, and where a place is not there
-/// yet, in the next folder above it that is.
+/// Returns the folders to watch: within the agent's folder only the one with sessions, and for a missing
+/// folder its nearest existing ancestor.
 fn places(found: &Discovery) -> BTreeMap<PathBuf, RecursiveMode> {
     let mut out = BTreeMap::new();
     let mut add = |path: &Path, mode: RecursiveMode| {
@@ -200,7 +201,7 @@ fn places(found: &Discovery) -> BTreeMap<PathBuf, RecursiveMode> {
     out
 }
 
-/// The parent of a bare name is the current folder.
+/// Returns `.` for the empty parent of a bare name.
 fn or_here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }

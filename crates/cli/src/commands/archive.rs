@@ -73,7 +73,7 @@ struct Check<'a> {
     problems: &'a [String],
 }
 
-/// Where the archive is; an error where this run has none that stays.
+/// Returns the path of the persistent archive, or an error if this run has none.
 pub(super) fn path(ctx: &Context) -> Result<PathBuf> {
     ctx.own_archive.clone().ok_or_else(|| {
         Failure::new("there is no place for an archive")

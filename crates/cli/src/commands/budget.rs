@@ -1,4 +1,4 @@
-//! A budget: what was spent of it, and where that leads.
+//! Budgets: the amount spent, and a forecast.
 
 use std::str::FromStr;
 
@@ -12,7 +12,7 @@ use crate::error::{Failure, Result};
 use crate::output::Printer;
 use crate::output::number::percent;
 
-/// So many dollars in each day, week or month.
+/// A number of dollars per day, week or month.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     sum: Usd,
@@ -38,13 +38,13 @@ impl FromStr for Budget {
     }
 }
 
-/// How a budget stands.
+/// The state of a budget.
 #[derive(Debug, Serialize)]
 pub(crate) struct Standing {
     each: &'static str,
     limit_usd: Usd,
     spent_usd: Usd,
-    /// What it will be at the end of the period, if it goes on like this.
+    /// The cost at the end of the period at the current pace.
     forecast_usd: Usd,
     pub(crate) is_over: bool,
     at_least: bool,
@@ -71,7 +71,7 @@ impl Budget {
         let spent = bill.usd.unwrap_or_default();
         let length = end.duration_since(start).as_secs().max(1);
         let passed = ctx.now.duration_since(start).as_secs().clamp(1, length);
-        // What is left of the period is expected to go on like what has passed.
+        // The rest of the period is assumed to cost as much per second as the part that has passed.
         let forecast = Usd::from_pico(spent.pico() * i128::from(length) / i128::from(passed));
         Ok(Standing {
             each: self.each,
@@ -87,7 +87,7 @@ impl Budget {
 }
 
 impl Standing {
-    /// For people it is a part of the answer; beside one for a program it is talk.
+    /// Prints the budget. In a table it is part of the answer; for programs it is a note on stderr.
     pub(crate) fn tell(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
         let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);
         let text = format!(

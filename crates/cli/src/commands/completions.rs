@@ -20,7 +20,7 @@ pub(super) fn run(
     args: &Completions,
     mut program: clap::Command,
 ) -> Result<Exit> {
-    // Made in memory first: the generator panics when its output fails.
+    // Generated in memory first, because the generator panics if its output fails.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "backstory", &mut script);
     let mut out = printer.data()?;

@@ -29,7 +29,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}
 
-/// How many lines of a long list are shown without `-v`.
+/// The number of lines of a long list that are shown without `-v`.
 const SHOWN: usize = 20;
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Exit> {
@@ -61,7 +61,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Ex
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
 }
 
-/// The report for people, a section a method.
+/// The report for people, with one method per section.
 struct Page<'a> {
     ctx: &'a Context,
     printer: &'a mut Printer,
@@ -293,7 +293,7 @@ impl Page<'_> {
                 _ if verbose => file.into(),
                 Some(id) if is_uuid(id) => id.chars().take(8).collect::<String>().into(),
                 Some(id) => id.as_str().into(),
-                // No command would take the id in its name.
+                // No command accepts the id in its file name.
                 None => Cell::styled(style::DIM, "no session"),
             };
             table.row([
@@ -311,7 +311,7 @@ impl Page<'_> {
         self.kept(deletions)
     }
 
-    /// Says whether anything is lost by it.
+    /// Reports whether the deletions would lose anything.
     fn kept(&mut self, deletions: &[Deletion]) -> io::Result<()> {
         if self.report.archive.is_none() {
             return Ok(());
@@ -405,7 +405,7 @@ impl Page<'_> {
         self.ctx.show(Path::new(path))
     }
 
-    /// A heading with a number; a section with nothing in it is only that line.
+    /// Prints a heading with a number; an empty section consists of this line only.
     fn heading(&mut self, title: &str, number: Option<u64>) -> io::Result<()> {
         self.printer.blank()?;
         let line = Line::new().styled(style::HEADING, title);
@@ -424,7 +424,7 @@ impl Page<'_> {
         if self.printer.is_verbose() { length } else { length.min(SHOWN) }
     }
 
-    /// Says that a list was cut.
+    /// Notes that a list was cut.
     fn cut(&mut self, shown: u64, all: u64) -> io::Result<()> {
         let Some(more) = all.checked_sub(shown).filter(|more| *more > 0) else { return Ok(()) };
         let how = if self.printer.is_verbose() { "" } else { " (`-v` lists them)" };
@@ -433,7 +433,7 @@ impl Page<'_> {
     }
 }
 
-/// `30d` as `30 days`.
+/// Expands a period such as `30d` to `30 days`.
 fn in_words(period: &str) -> String {
     let units = [('h', "hours"), ('d', "days"), ('w', "weeks"), ('m', "months of 30 days")];
     let words = units
@@ -442,7 +442,7 @@ fn in_words(period: &str) -> String {
     words.unwrap_or_else(|| period.to_owned())
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 fn name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty()).unwrap_or(path)
 }

@@ -120,7 +120,7 @@ struct Document {
     schema: &'static str,
     dry_run: bool,
     sessions: Vec<Row>,
-    /// None before it is done.
+    /// `None` in a dry run.
     files: Option<u64>,
     bytes: Option<u64>,
 }
@@ -132,7 +132,7 @@ struct Row {
     updated: Option<Time>,
 }
 
-/// Prints what was forgotten, or would be, for programs.
+/// Prints the forgotten sessions, or those that would be, for programs.
 fn document(
     ctx: &Context,
     printer: &mut Printer,
@@ -156,7 +156,7 @@ fn document(
     })?)
 }
 
-/// Says what was removed, and where copies remain that are not ours to remove.
+/// Reports the removal, and the copies that remain outside the archive.
 fn report(ctx: &Context, printer: &mut Printer, done: &Forgotten) {
     printer.note(format!(
         "Forgotten: {}, {} and {} of captured text.",
@@ -174,7 +174,7 @@ fn report(ctx: &Context, printer: &mut Printer, done: &Forgotten) {
     }
 }
 
-/// Answers for sessions that were forgotten before: opening the archive has removed what was left of them.
+/// Answers for sessions that were forgotten before. Opening the archive has completed their removal.
 fn forgotten_before(
     printer: &mut Printer,
     library: &Library,
@@ -237,7 +237,7 @@ fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&
     Ok(out.into_values().collect())
 }
 
-/// Their subagents, and sessions of the same files.
+/// Adds their subagents, and the other sessions in the same files.
 fn with_neighbours<'a>(all: &'a Collection, chosen: &[&'a Session]) -> Vec<&'a Session> {
     let mut children: HashMap<&str, Vec<&Session>> = HashMap::new();
     let mut holders: HashMap<&Path, Vec<&Session>> = HashMap::new();
@@ -245,7 +245,7 @@ fn with_neighbours<'a>(all: &'a Collection, chosen: &[&'a Session]) -> Vec<&'a S
         if let Some(parent) = session.parent.as_deref() {
             children.entry(parent).or_default().push(session);
         }
-        // A prompt log loses only lines.
+        // A prompt log loses only the lines of the session.
         if session.state != State::LogOnly {
             for part in &session.parts {
                 holders.entry(&part.file).or_default().push(session);
@@ -305,7 +305,7 @@ fn list(ctx: &Context, printer: &mut Printer, forgotten: &BTreeSet<String>) -> R
     Ok(if forgotten.is_empty() { Exit::Nothing } else { Exit::Fine })
 }
 
-/// Finds the forgotten session that an id, or the beginning of one, names.
+/// Finds the forgotten session with an id or a prefix of one.
 fn tombstone(forgotten: &BTreeSet<String>, wanted: &str) -> Result<String> {
     if forgotten.contains(wanted) {
         return Ok(wanted.to_owned());

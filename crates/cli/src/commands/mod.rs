@@ -1,4 +1,4 @@
-//! One file a command: its arguments, whose doc comment is the help, and `run`.
+//! One file per command: its arguments, whose doc comments are the help, and `run`.
 
 mod archive;
 mod budget;
@@ -76,7 +76,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns whether it writes what the user says of sessions into the archive.
+    /// Returns whether the command stores names or tags in the archive.
     pub(crate) fn annotates(&self) -> bool {
         matches!(
             self,
@@ -84,7 +84,7 @@ impl Command {
         )
     }
 
-    /// Returns whether it answers from the archive, and so keeps it up to date.
+    /// Returns whether the command answers from the archive, and so keeps it up to date.
     pub(crate) fn reads(&self) -> bool {
         !matches!(
             self,
@@ -99,7 +99,7 @@ impl Command {
     }
 }
 
-/// Runs a command; `program` describes all of them.
+/// Runs a command; `program` is clap's definition of all of them.
 pub(crate) fn run(
     ctx: &Context,
     printer: &mut Printer,
@@ -137,7 +137,7 @@ pub(crate) fn run(
     }
 }
 
-/// The session that was named, or the file, which is then read alone.
+/// Opens the named session, or the named file by itself.
 fn open_session(
     ctx: &Context,
     printer: &mut Printer,
@@ -195,7 +195,7 @@ fn ambiguous(all: &Collection, wanted: &str, candidates: &[String]) -> Failure {
     }
 }
 
-/// The ids of the sessions that a count is narrowed to; none for all.
+/// Returns the ids of the sessions that a count is limited to, or `None` for all.
 fn wanted_sessions(
     all: &Collection,
     filter: &query::Filter,
@@ -209,7 +209,7 @@ fn wanted_sessions(
     narrowed.then(|| all.sessions.iter().filter(|s| takes(s)).map(|s| s.id.clone()).collect())
 }
 
-/// The ids of the sessions that take part in counts.
+/// Returns the ids of the sessions to count: no checkpoints unless asked for, because they are copies.
 fn counted(all: &Collection, wanted: Option<&BTreeSet<String>>, kinds: &[Kind]) -> Vec<String> {
     let is_copy = |session: &Session| {
         session.kind == SessionKind::Checkpoint && !kinds.contains(&Kind::Checkpoint)
@@ -224,7 +224,7 @@ fn cannot_count(error: ArchiveError) -> Failure {
     Failure::new("cannot count").because(error)
 }
 
-/// There is no session at all: where it looked, and what to do.
+/// Explains that there are no sessions at all: the places searched, and what to do.
 fn empty(ctx: &Context, found: &Discovery) -> Failure {
     let mut failure = Failure::nothing("no sessions of Gemini CLI were found");
     for looked in &found.looked {
@@ -249,7 +249,7 @@ fn state(found: &Discovery, looked: &SearchedPlace) -> &'static str {
     }
 }
 
-/// How many faults there are, where the answer may lack something by them.
+/// Warns about faults that may make the answer incomplete.
 fn tell_faults(printer: &mut Printer, library: &Library) {
     if library.faults.records > 0 {
         let faults = plural(library.faults.records, "fault", "faults");
@@ -261,7 +261,7 @@ fn strictly(ctx: &Context, library: &Library) -> Exit {
     if ctx.strict && library.faults.records > 0 { Exit::Nothing } else { Exit::Fine }
 }
 
-/// A path that somebody typed must be there; only the doctor takes it as a finding.
+/// Fails if a path given with `--from` does not exist. Only the doctor reports that as a finding.
 fn require_given(ctx: &Context) -> Result<()> {
     let missing = |path: &&PathBuf| !path.exists();
     match ctx.from.iter().find(missing) {
@@ -271,7 +271,7 @@ fn require_given(ctx: &Context) -> Result<()> {
     }
 }
 
-/// What to do when nothing was found.
+/// Hints for an empty result.
 const ELSEWHERE: [&str; 2] = [
     "point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file",
     "or look around with made-up sessions: `backstory --demo`",

@@ -95,7 +95,7 @@ pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Resul
     Ok(exit)
 }
 
-/// Refuses a name that means something else already: a name must find its session.
+/// Refuses a name that already identifies something, because a name must find its session.
 fn check_free(all: &Collection, id: &str, name: &str) -> Result<()> {
     let number = name.strip_prefix('@').and_then(|number| number.parse::<usize>().ok());
     if name == "latest" || number.is_some() {
@@ -130,7 +130,7 @@ struct Document<'a> {
     tags: &'a [String],
 }
 
-/// Prints what the session is called now, for programs, and returns its tags.
+/// Prints the session's name and tags for programs, and returns its tags.
 fn document(
     ctx: &Context,
     printer: &mut Printer,
@@ -151,7 +151,7 @@ fn document(
     Ok(tags)
 }
 
-/// The session that was named, in an archive that stays.
+/// Opens the named session in the persistent archive.
 fn named(ctx: &Context, printer: &mut Printer, session: &OsString) -> Result<(Library, String)> {
     let path = super::archive::path(ctx)?;
     let (library, assembled) = super::open_session(ctx, printer, session)?;

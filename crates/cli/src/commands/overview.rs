@@ -1,4 +1,4 @@
-//! What `backstory` alone prints: what went on lately, what is about to be lost, where to go next.
+//! The output of `backstory` without a command: recent activity, imminent deletions, and next steps.
 
 use std::path::Path;
 
@@ -24,13 +24,13 @@ use crate::output::chart::bar;
 use crate::output::number::{count, plural, relative};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 
-/// The days that are looked back on, today included.
+/// The number of days in the summary, including today.
 const DAYS: i64 = 7;
 
-/// How far ahead a deletion is worth a warning.
+/// A deletion within this time is worth a warning.
 const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// How many rows of a list are shown.
+/// The number of rows in each list.
 const SHOWN: usize = 5;
 
 /// `backstory.overview/1`; fields may be added.
@@ -96,7 +96,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     let lately = lately.ok_or_else(|| Failure::new("the clock is out of its range"))?;
     let listed = all.listed();
     let recent = &listed[..listed.len().min(SHOWN)];
-    // The page has neither costs of sessions nor sizes of projects.
+    // Only the JSON document has the costs of sessions and the sizes of projects.
     let (costs, sizes) = if ctx.json {
         (library.costs()?, library.archive.file_sizes().map_err(super::cannot_count)?)
     } else {
@@ -142,7 +142,7 @@ fn rows<'a>(sums: impl Iterator<Item = (String, &'a Sum)>) -> Vec<SumRow> {
     sums.map(|(key, sum)| SumRow::new(Some(key), sum)).collect()
 }
 
-/// Nothing was found: say where it looked and what to do.
+/// Explains that nothing was found: the places searched, and what to do.
 fn empty(
     ctx: &Context,
     printer: &mut Printer,
@@ -186,7 +186,7 @@ impl Page<'_> {
         Ok(self.printer.line(Line::new().styled(style::HEADING, text))?)
     }
 
-    /// A bar a day.
+    /// Prints one bar per day.
     fn lately(&mut self, lately: &Overview) -> Result<()> {
         let mut sum = vec![
             plural(lately.conversations as u64, "session", "sessions"),
@@ -276,7 +276,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// What should not wait.
+    /// Prints warnings about things that should not wait.
     fn warnings(
         &mut self,
         at_risk: &[&Deletion],

@@ -10,7 +10,7 @@ use crate::library::prices;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
-/// LiteLLM's table of today, one of the forms that `--pricing` reads.
+/// The address of LiteLLM's current table, one of the formats that `--pricing` reads.
 const NEWER: &str =
     "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json";
 
@@ -49,7 +49,7 @@ struct Document<'a> {
     schema: &'static str,
     table_date: String,
     sources: &'a [Source],
-    /// Where newer prices can be had, for `--pricing`.
+    /// The address of newer prices, for `--pricing`.
     refresh: &'static str,
     rows: Vec<&'a Row>,
     unpriced_models: Vec<String>,

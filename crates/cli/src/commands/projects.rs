@@ -198,7 +198,7 @@ fn table(ctx: &Context, rows: &[ProjectAnswer]) -> Rows {
     out
 }
 
-/// For other programs: exact values, one per column.
+/// Builds the table for other programs: exact values, one per column.
 fn plain(rows: &[ProjectAnswer]) -> Rows {
     let names = [
         "name",
@@ -233,7 +233,7 @@ fn plain(rows: &[ProjectAnswer]) -> Rows {
     out
 }
 
-/// Writes the user's word into the config file, whose other lines stay as they are.
+/// Writes the link to the config file, and leaves its other lines unchanged.
 fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result<Exit> {
     let hash = hash.to_lowercase();
     if hash.len() < 4 || hash.len() > 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {

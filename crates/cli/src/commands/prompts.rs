@@ -58,7 +58,7 @@ struct Row<'a> {
     project: &'a str,
     text: &'a str,
     from: &'static str,
-    /// Nothing but prompts is left of its session.
+    /// Only prompts are left of its session.
     log_only: bool,
 }
 
@@ -146,10 +146,10 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// As many sessions are named.
+/// The maximum number of sessions that are named.
 const NAMED: usize = 3;
 
-/// Names the sessions of which nothing else is left.
+/// Names the sessions of which only prompts are left.
 fn tell(printer: &mut Printer, prompts: &[Prompt]) {
     let left: BTreeSet<&str> = prompts
         .iter()

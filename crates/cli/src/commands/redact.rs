@@ -14,7 +14,8 @@ use crate::output::number::plural;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Column, Printer};
 
-/// So much is read before anything is written: what is recognised in it is taken out everywhere.
+/// The amount of input that is searched for secrets before anything is written, so that each is removed
+/// everywhere.
 const HELD: u64 = 64 * 1024 * 1024;
 
 const EXAMPLES: &str = "\
@@ -115,7 +116,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
     Ok(if counts.is_empty() { Exit::Fine } else { Exit::Nothing })
 }
 
-/// Redacts twice, and writes the second result. Of a longer text the beginning is read twice.
+/// Redacts the text twice and writes the second result. Only the first `HELD` bytes are read twice.
 fn redact(
     redactor: &mut Redactor<'_>,
     input: &mut impl Read,
@@ -131,7 +132,7 @@ fn redact(
     redactor.stream(&mut held.chain(input), out)
 }
 
-/// Our rules with what the config file says.
+/// Returns the built-in rules with those of the config file.
 pub(super) fn rules(ctx: &Context) -> Result<Rules> {
     Rules::with(&ctx.redact).map_err(|error| {
         let file = ctx.config.as_deref().map(|file| ctx.show(file)).unwrap_or_default();
@@ -141,7 +142,7 @@ pub(super) fn rules(ctx: &Context) -> Result<Rules> {
     })
 }
 
-/// Takes secrets out of what is about to leave the house; without rules, nothing.
+/// Removes secrets from exported data; without rules, it removes nothing.
 pub(super) struct Censor<'a> {
     redactor: Option<RefCell<Redactor<'a>>>,
 }
@@ -161,7 +162,7 @@ impl<'a> Censor<'a> {
         }
     }
 
-    /// Returns a session as it may be shown.
+    /// Returns a redacted copy of a session.
     pub(super) fn session(&self, session: &Session) -> Session {
         let mut session = session.clone();
         self.clean(&mut session, &mut []);
@@ -178,7 +179,8 @@ impl<'a> Censor<'a> {
         }
     }
 
-    /// Writes everything to nowhere first, so that what is recognised in one place is known in all others.
+    /// Runs `content` without writing anything, so that a secret recognized in one place is removed
+    /// everywhere.
     pub(super) fn rehearse(
         &self,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -190,7 +192,7 @@ impl<'a> Censor<'a> {
         Ok(())
     }
 
-    /// For those who take it out themselves.
+    /// Gives access to the redactor, for writers that call it themselves.
     pub(super) fn with<T>(&self, work: impl FnOnce(Option<&mut Redactor<'a>>) -> T) -> T {
         match &self.redactor {
             Some(redactor) => work(Some(&mut redactor.borrow_mut())),
@@ -198,7 +200,7 @@ impl<'a> Censor<'a> {
         }
     }
 
-    /// Says what was taken out.
+    /// Prints the number of removed secrets.
     pub(super) fn tell(self, printer: &mut Printer) {
         if let Some(redactor) = self.redactor {
             tell(printer, &redactor.into_inner().counts(), "taken out");
@@ -206,7 +208,7 @@ impl<'a> Censor<'a> {
     }
 }
 
-/// Says how many secrets there were, and of which kinds.
+/// Prints the number of secrets, by kind.
 fn tell(printer: &mut Printer, counts: &[Count], what: &str) {
     if counts.is_empty() {
         return;
@@ -248,7 +250,7 @@ fn list(ctx: &Context, printer: &mut Printer, args: &Redact, rules: &Rules) -> R
     Ok(Exit::Fine)
 }
 
-/// Where writing fails the error says so itself.
+/// Describes a read error; write errors already describe themselves.
 fn cannot_read(ctx: &Context, args: &Redact, error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return error.into();

@@ -46,7 +46,7 @@ struct Document<'a> {
     session: &'a str,
     folder: &'a str,
     command: Vec<&'a str>,
-    /// Variables that the agent needs to find the session.
+    /// Variables that the agent needs in order to find the session.
     environment: BTreeMap<&'static str, &'a Path>,
     gemini_cli_home: Option<&'a Path>,
     /// Whether its files must be restored first.
@@ -112,7 +112,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
         return Ok(Exit::Fine);
     }
     if !is_there {
-        // Nothing is written for a program that is not there.
+        // Nothing is restored for a program that is not installed.
         if !is_installed(ctx, resume.program) {
             return Err(not_installed("it is in none of the folders of `PATH`".into()));
         }
@@ -147,7 +147,7 @@ fn is_installed(ctx: &Context, program: &str) -> bool {
         .any(|folder| endings.iter().any(|end| folder.join(format!("{program}{end}")).is_file()))
 }
 
-/// Where the project is.
+/// Returns the folder of the project.
 fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
     let moved = "`--project DIR` names the folder that the project is in now";
     let id = &prepared.assembled.session.id;
@@ -165,7 +165,7 @@ fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
 
 #[cfg(unix)]
 fn start(command: &mut Command) -> std::io::Result<Exit> {
-    // It takes the place of this program, terminal and all.
+    // The agent replaces this process and takes over the terminal.
     Err(std::os::unix::process::CommandExt::exec(command))
 }
 
@@ -175,8 +175,8 @@ fn start(command: &mut Command) -> std::io::Result<Exit> {
     Ok(if status.success() { Exit::Fine } else { Exit::Failed })
 }
 
-/// Returns a word that a shell reads as exactly these bytes. What cannot be printed as it is becomes an
-/// escape in `$'…'`, which bash, zsh, ksh and POSIX since 2024 have.
+/// Quotes a word so that a shell reads exactly these bytes. Unprintable bytes are escaped in `$'…'`, which
+/// bash, zsh, ksh and POSIX since 2024 support.
 fn quote(word: &OsStr) -> String {
     match word.to_str() {
         Some(text) if !text.is_empty() && text.bytes().all(is_plain) => text.to_owned(),
@@ -193,7 +193,7 @@ fn quote(word: &OsStr) -> String {
     }
 }
 
-/// Returns whether a byte means itself in a shell, quoted or not.
+/// Returns whether a byte is literal in a shell, quoted or not.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte)
 }
@@ -225,7 +225,7 @@ mod tests {
 
             let word: Vec<u8> = word.into_iter().filter(|byte| *byte != b'/').collect();
             let quoted = quote(OsStr::from_bytes(&word));
-            // It is printed as it is.
+            // The quoted text is printable.
             proptest::prop_assert_eq!(backstory_core::clean::line(&quoted), &*quoted);
             let script = format!("printf %s {quoted}");
             let output = Command::new("bash").args(["-c", &script]).output().unwrap();

@@ -169,7 +169,7 @@ fn print(
     Ok(())
 }
 
-/// For people: short ids, ages, and the number by which `show` finds it again.
+/// Builds the table for people: short ids, ages, and the numbers that `show @N` takes.
 fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) -> Rows {
     let places: HashMap<&str, usize> =
         all.listed().iter().enumerate().map(|(n, session)| (session.id.as_str(), n)).collect();
@@ -204,7 +204,7 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) 
     rows
 }
 
-/// For other programs: whole ids, exact times.
+/// Builds the table for other programs: whole ids, exact times.
 fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
     let mut rows = Rows::new(
         [
@@ -269,7 +269,7 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
     rows
 }
 
-/// Nothing matches: says what there would be.
+/// Explains that nothing matches, and what would.
 fn nothing(ctx: &Context, all: &Collection) -> Failure {
     if all.sessions.is_empty() {
         return super::empty(ctx, &all.found);

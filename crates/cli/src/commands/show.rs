@@ -174,7 +174,7 @@ fn keep_part(messages: &mut Vec<Message>, assembled: &SessionFacts, part: usize)
     Ok(())
 }
 
-/// The messages that have a block left under `--only`.
+/// Keeps the messages that have a block to show under `--only`.
 fn blocks_messages(messages: Vec<Message>, options: &Options) -> Vec<Message> {
     if options.only.is_empty() {
         return messages;
@@ -184,18 +184,18 @@ fn blocks_messages(messages: Vec<Message>, options: &Options) -> Vec<Message> {
     messages.into_iter().filter(|message| kept.contains(&message.id)).collect()
 }
 
-/// What `--grep` marks.
+/// The matches of `--grep`.
 struct Marks<'a> {
     finder: Finder<'a>,
-    /// The messages that hold it.
+    /// The ids of the matching messages.
     messages: HashSet<String>,
 }
 
 impl<'a> Marks<'a> {
-    /// Stands before a message that holds it.
+    /// The marker before a matching message.
     const SIGN: &'static str = "▸";
 
-    /// Finds the messages, and shows what is otherwise left out where it stands there.
+    /// Finds the matching messages, and turns on the output that contains matches but is hidden by default.
     fn new(query: &'a Query, messages: &[Message], options: &mut Options) -> Result<Self> {
         let finder = Finder::Words(query);
         let fields = query.filters.fields();
@@ -238,7 +238,7 @@ struct Page<'a> {
     args: &'a Show,
     marks: Option<Marks<'a>>,
     cost: Bill,
-    /// Subagents that no call leads to.
+    /// Subagents that are not linked to any call.
     agents: Vec<String>,
 }
 
@@ -382,7 +382,7 @@ impl Page<'_> {
         Ok(self.printer.blank()?)
     }
 
-    /// Who speaks, when, and what became of it.
+    /// Prints the speaker, the time, and the fate of the message.
     fn speaker(&mut self, block: &Block<'_>) -> Result<()> {
         let message = block.message;
         let (who, style): (&str, Style) = match block.what {
@@ -421,7 +421,7 @@ impl Page<'_> {
         Ok(self.printer.line(line)?)
     }
 
-    /// Markdown where somebody looks, the text itself in a pipe.
+    /// Renders Markdown on a terminal, and prints the plain text otherwise.
     fn words(&mut self, text: &str, margin: &str) -> Result<()> {
         match self.printer.width().filter(|_| self.marks.is_none()) {
             Some(width) => {

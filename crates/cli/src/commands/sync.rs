@@ -88,7 +88,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
 }
 
-/// Fills an archive that was not there before, for commands that only look at it.
+/// Fills a new archive, for commands that only read it.
 pub(super) fn fill(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<()> {
     let mut archive = library::open_archive_at(ctx, printer, path)?;
     let found = ctx.discover();
@@ -96,7 +96,7 @@ pub(super) fn fill(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<
     Ok(())
 }
 
-/// Reads and captures; files that change between the two are read again.
+/// Reads and captures; a file that changes in between is read again.
 fn read_and_capture(
     ctx: &Context,
     printer: &mut Printer,

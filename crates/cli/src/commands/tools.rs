@@ -178,7 +178,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
 }
 
-/// The most frequent errors, and a session to look at for each.
+/// Builds the table of the most frequent errors, each with a session to look at.
 fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> Rows {
     const SHOWN: usize = 5;
     let mut out = Rows::new([
@@ -190,7 +190,7 @@ fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> R
     ]);
     for row in failed.iter().take(SHOWN) {
         let session = all.get(&row.session);
-        // What stands for several is told without what differs.
+        // A row for several errors shows the normalized text, without the parts in which they differ.
         let text = if row.count == 1 { &row.example } else { &row.text };
         out.row([
             Cell::styled(style::WARNING, text),
@@ -222,7 +222,7 @@ fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
         Column::number("ADDED").spare(3),
         Column::number("REMOVED").spare(3),
     ];
-    // A group of several tools has no label of its own.
+    // A group of several tools has no single label.
     if group != GroupArg::Tool {
         columns.remove(1);
     }

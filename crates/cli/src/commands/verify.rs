@@ -99,7 +99,7 @@ fn print(
     checks: &[Check],
     faults: &[FaultOut],
 ) -> Result<()> {
-    /// How many cases are listed without `-v`.
+    /// The number of cases that are listed without `-v`.
     const SHOWN: usize = 3;
     let shown = if printer.is_verbose() { usize::MAX } else { SHOWN };
     for check in checks {

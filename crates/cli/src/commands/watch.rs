@@ -50,11 +50,11 @@ struct Row<'a> {
     kind: &'static str,
     project: &'a str,
     what: &'static str,
-    /// Of the session as it is now, like its cost.
+    /// The number of calls in the session now; the cost is also that of the whole session.
     calls: usize,
     #[serde(flatten)]
     cost: Bill,
-    /// How many calls of them are new.
+    /// The number of calls since the last change.
     new_calls: usize,
 }
 
@@ -75,7 +75,7 @@ impl What {
     }
 }
 
-/// What a change of a session is told by.
+/// The facts by which a change of a session is noticed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Mark {
     is_live: bool,
@@ -125,20 +125,19 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
     }
 }
 
-/// A file beside the archive that every `watch` holds a lock on.
+/// Returns the path of the file on which every `watch` holds a lock.
 fn sign(archive: &Path) -> PathBuf {
     archive.with_extension("watch")
 }
 
-/// Shows others that this archive is watched, for as long as the file is open. Where it cannot be, nothing
-/// else is lost.
+/// Locks a file beside the archive to show that it is being watched. Failing to do so has no other effect.
 fn hang_out_sign(archive: &Path) -> Option<File> {
     let file = File::options().create(true).append(true).open(sign(archive)).ok()?;
     file.try_lock_shared().ok()?;
     Some(file)
 }
 
-/// Returns whether somebody watches for this archive.
+/// Returns whether a `watch` is running for this archive.
 pub(super) fn is_running(archive: &Path) -> bool {
     let file = File::options().append(true).open(sign(archive));
     file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
@@ -146,7 +145,7 @@ pub(super) fn is_running(archive: &Path) -> bool {
 
 type Marks = HashMap<String, Mark>;
 
-/// Reads and captures what changed.
+/// Reads and captures the changed files.
 fn refresh(
     ctx: &Context,
     printer: &Printer,
@@ -170,7 +169,7 @@ fn refresh(
     Ok((marks, synced, captured))
 }
 
-/// What there is at the start.
+/// Prints the initial sync and the watched places.
 fn welcome(
     ctx: &Context,
     printer: &mut Printer,
@@ -189,7 +188,7 @@ fn welcome(
     printer.note(format!("Watching {}. Ctrl-C ends it.", places.join(", ")));
 }
 
-/// A line for each session that is not as it was.
+/// Prints a line for each session that has changed.
 fn tell(
     ctx: &Context,
     printer: &mut Printer,

@@ -1,4 +1,4 @@
-//! Looks for the folders of projects of which only the hash is known.
+//! Searches for the folders of projects that are known only by hash.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use backstory_core::query::projects::unresolved;
 
 use crate::context::Context;
 
-/// How long a search for folders may take.
+/// The time limit for a search for folders.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many levels deep it goes.
+/// The number of levels that the search descends.
 const DEPTH: usize = 4;
 
-/// Looks for the folders of projects that nothing has named.
+/// Searches for the folders of projects that nothing else has identified.
 pub(crate) fn locate_projects(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
     let hashes = unresolved(all);
     if hashes.is_empty() {

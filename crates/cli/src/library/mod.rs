@@ -1,4 +1,4 @@
-//! The archive of a run, brought up to date, and the sessions in it: what every command reads from.
+//! The archive of a run, brought up to date, with its sessions. Every command reads from it.
 
 mod locate;
 mod place;
@@ -37,7 +37,7 @@ pub(crate) use locate::locate_projects;
 pub(crate) use place::{cannot_write, check_place};
 pub(crate) use prices::prices;
 
-/// How long a command captures after its answer.
+/// The time limit for capturing after a command has answered.
 const MOMENT: Duration = Duration::from_millis(1500);
 
 pub(crate) struct Library {
@@ -45,12 +45,12 @@ pub(crate) struct Library {
     pub(crate) all: Collection,
     pub(crate) prices: Table,
     zone: TimeZone,
-    /// Faults in the files that are or were there.
+    /// Faults in all files, including deleted ones.
     pub(crate) faults: FaultCount,
 }
 
 impl Library {
-    /// Says that an answer lacks texts that could not be read.
+    /// Warns that an answer lacks texts that could not be read.
     pub(crate) fn warn_unread(&self, printer: &mut Printer) {
         let count = self.archive.unread();
         if count > 0 {
@@ -61,8 +61,8 @@ impl Library {
         }
     }
 
-    /// Finds and reads what changed, with a counter where somebody waits. A project that is asked for
-    /// and not known may be one of those of which only the hash is: then its folder is looked for.
+    /// Finds and reads changed files, with a counter on a terminal. If no known project matches `wanted`,
+    /// the folders of projects known only by hash are searched for, because one of them may match.
     pub(crate) fn open(ctx: &Context, printer: &mut Printer, wanted: &[String]) -> Result<Self> {
         let found = ctx.discover();
         let archive = open_archive(ctx, printer)?;
@@ -76,7 +76,7 @@ impl Library {
         if paths.is_empty() { Ok(library) } else { library.with_paths(ctx, printer, paths) }
     }
 
-    /// The same for those who ask only for sums: the sessions themselves stay where they are.
+    /// Opens the archive for sums only: the list of sessions is not loaded.
     pub(crate) fn open_for_sums(ctx: &Context, printer: &mut Printer) -> Result<Self> {
         let found = ctx.discover();
         let mut archive = open_archive(ctx, printer)?;
@@ -84,8 +84,8 @@ impl Library {
         Self::around(ctx, archive, Collection::only(found))
     }
 
-    /// The same for sums by time, model or kind of session: where nothing is kept, no more is read than
-    /// they need.
+    /// Opens the archive for sums by time, model or kind of session. Without a persistent archive, only the
+    /// facts that those sums need are read.
     pub(crate) fn open_to_count(ctx: &Context, printer: &mut Printer) -> Result<Self> {
         let keeps = ctx.archive.is_some() || ctx.no_sync;
         let excludes = !ctx.exclude.text.is_empty();
@@ -106,13 +106,13 @@ impl Library {
         Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
     }
 
-    /// A file by itself.
+    /// Reads a single file, outside the archive.
     pub(crate) fn of_file(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Self> {
         let archive = Archive::in_memory().map_err(cannot_open)?;
         Self::read(ctx, printer, archive, Agents::default().discover_at(path), Vec::new())
     }
 
-    /// Looks at it again with more paths that projects may have.
+    /// Reads the sessions again with more candidate paths for projects.
     pub(crate) fn with_paths(
         self,
         ctx: &Context,
@@ -133,7 +133,7 @@ impl Library {
         Self::of_archive(ctx, archive, found)
     }
 
-    /// What the archive knows.
+    /// Loads the sessions that the archive contains, without a sync.
     pub(crate) fn of_archive(ctx: &Context, archive: Archive, found: Discovery) -> Result<Self> {
         let all = Collection::new(&archive, found).map_err(cannot_open)?;
         Self::around(ctx, archive, all)
@@ -145,14 +145,14 @@ impl Library {
         Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
     }
 
-    /// Reads what changed since.
+    /// Reads the files that changed since the last read.
     pub(crate) fn refresh(
         &mut self,
         ctx: &Context,
         found: Discovery,
         progress: &(dyn Fn(u64) + Sync),
     ) -> std::result::Result<Synced, ArchiveError> {
-        // A rebuild by another run puts another file in its place.
+        // Another run may have rebuilt the archive, which replaces the file.
         if let Some(path) = self.archive.path() {
             self.archive = Archive::open(path)?;
         }
@@ -176,24 +176,24 @@ impl Library {
         Ok(())
     }
 
-    /// Prepares the archive for questions about costs and days.
+    /// Prepares the archive for queries about costs and days.
     pub(crate) fn reports(&self) -> std::result::Result<Reports<'_>, ArchiveError> {
         Reports::new(&self.archive, &self.zone, &self.prices)
     }
 
-    /// Returns what each session cost.
+    /// Returns the cost of each session.
     pub(crate) fn costs(&self) -> Result<Costs> {
         self.reports().and_then(|reports| reports.session_costs()).map_err(cannot_open)
     }
 
-    /// Adds what only the list of all sessions knows: name, tags, state, subagents.
+    /// Adds the facts that only the list of all sessions has: name, tags, state, subagents.
     fn complete(&self, assembled: &mut SessionFacts) {
         if let Some(session) = self.all.get(&assembled.session.id) {
             assembled.session = session.clone();
         }
     }
 
-    /// Sessions one by one, with all their messages.
+    /// Calls `each` with one session after the other, with all its messages.
     pub(crate) fn each(
         &self,
         ids: &[String],
@@ -210,7 +210,7 @@ impl Library {
         })
     }
 
-    /// The messages of a session with all they say.
+    /// Reads the messages of a session with their full text.
     pub(crate) fn messages(
         &self,
         ctx: &Context,
@@ -229,7 +229,7 @@ impl Library {
         Ok(messages)
     }
 
-    /// One session with all its messages; the id is one that the collection gave.
+    /// Returns a session with all its messages; `id` must come from the collection.
     pub(crate) fn assembled(&self, id: &str) -> Result<SessionFacts> {
         let mut found = self.archive.assembled(id).map_err(cannot_open)?;
         if let Some(assembled) = &mut found {
@@ -239,7 +239,7 @@ impl Library {
     }
 }
 
-/// Brings the archive up to date, where it can and may be.
+/// Brings the archive up to date unless it is read-only or `--no-sync` was given.
 fn bring_up(
     ctx: &Context,
     printer: &mut Printer,
@@ -255,8 +255,8 @@ fn bring_up(
     Ok(())
 }
 
-/// Opens the archive of this run. Where none can be had, as in a home that cannot be written, the
-/// answer does not depend on it: only nothing is kept.
+/// Opens the archive of this run. If it cannot be opened, for example because the home is read-only, the
+/// command still answers, from an archive in memory.
 fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
     if let Some(path) = &ctx.archive {
         check_new(ctx, path)?;
@@ -284,7 +284,7 @@ fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
     Archive::in_memory().map_err(cannot_open)
 }
 
-/// Opens the archive in a file to write to it; one of an older version is rebuilt first.
+/// Opens an archive file for writing; one written by an older version is rebuilt first.
 pub(crate) fn open_archive_at(
     ctx: &Context,
     printer: &mut Printer,
@@ -301,7 +301,7 @@ pub(crate) fn open_archive_at(
     finish_forgetting(ctx, printer, archive?)
 }
 
-/// Refuses to create an archive among the agent's own files.
+/// Refuses to create an archive inside the agent's own folders.
 fn check_new(ctx: &Context, path: &Path) -> Result<()> {
     if path.exists() { Ok(()) } else { check_place(ctx, path) }
 }
@@ -324,14 +324,14 @@ fn open_waiting(
     Ok(archive)
 }
 
-/// Tells why nothing happens for a while.
+/// Explains a pause: another process is using the archive.
 pub(crate) fn wait_note(printer: &mut Printer, path: &Path) {
     if Archive::is_busy(path) {
         printer.note("Waiting for another backstory to finish its work on the archive.");
     }
 }
 
-/// Completes a `forget` that was interrupted, so that no text of it stays in the file.
+/// Completes an interrupted `forget`, so that none of its text remains in the file.
 fn finish_forgetting(
     ctx: &Context,
     printer: &mut Printer,
@@ -350,7 +350,7 @@ fn finish_forgetting(
 fn rebuild_outdated(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<()> {
     wait_note(printer, path);
     let rebuild = Rebuild::begin(path).map_err(cannot_open)?;
-    // Another command may have done it while this one waited.
+    // Another command may have completed it while this one waited.
     if !rebuild.is_needed() {
         return Ok(());
     }
@@ -359,7 +359,7 @@ fn rebuild_outdated(ctx: &Context, printer: &mut Printer, path: &Path) -> Result
     Ok(())
 }
 
-/// Rebuilds the archive from what it captured, with the user's own names, tags and tombstones.
+/// Rebuilds the archive from its captured content; names, tags and tombstones are carried over.
 pub(crate) fn rebuild(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Imported> {
     wait_note(printer, path);
     let rebuild = Rebuild::begin(path).map_err(cannot_open)?;
@@ -402,7 +402,7 @@ pub(crate) fn setup<'a>(
     }
 }
 
-/// Reads what is new or has changed.
+/// Reads new and changed files into the archive.
 pub(crate) fn sync(
     ctx: &Context,
     printer: &mut Printer,
@@ -419,19 +419,21 @@ pub(crate) fn sync(
         .map_err(cannot_open)
 }
 
-/// Brings the text index up to date, with a counter where somebody waits.
+/// Brings the text index up to date, with a counter on a terminal.
 pub(crate) fn index(printer: &mut Printer, archive: &mut Archive) -> Result<Texted> {
     let left = archive.left_to_index().map_err(cannot_open)?;
     let progress = printer.counter(("indexing", "sessions"), left);
     archive.index(&|| progress.tick()).map_err(cannot_open)
 }
 
-/// After the answer: captures what changed, for a moment, what will be deleted soonest first.
+/// Captures changed files after the answer, within a time limit, in the order in which the agent will delete
+/// them.
 pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
     let Some(path) = ctx.archive.as_ref().filter(|_| ctx.auto_capture && !ctx.no_sync) else {
         return Ok(());
     };
-    // A file that was read alone made no archive. One that does not answer is the next command's to tell.
+    // Reading a single file creates no archive. An archive that cannot be opened is left for the next
+    // command to report.
     if !path.exists() {
         return Ok(());
     }
@@ -452,7 +454,7 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
     Ok(())
 }
 
-/// Paths that may explain a hash without any search.
+/// Collects paths that may match a project hash without any search.
 pub(crate) fn candidates(ctx: &Context) -> ProjectHints {
     let links = ctx.projects.links.iter().map(|(hash, path)| (hash.clone(), path.clone()));
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -464,7 +466,7 @@ pub(crate) fn candidates(ctx: &Context) -> ProjectHints {
     ProjectHints { links: links.collect(), paths }
 }
 
-/// What is wrong with the archive, and what to do.
+/// Describes a problem with the archive and how to solve it.
 pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
     let hint = match &error {
         other if other.is_damage() || matches!(other, ArchiveError::Stored(_)) => {

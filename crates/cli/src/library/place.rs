@@ -1,4 +1,4 @@
-//! Where the program may write.
+//! Decides where the program may write.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,12 +11,12 @@ use backstory_core::file;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 
-/// Refuses a path inside the agent's own folders, where only `restore` writes. Links and `..` are
-/// resolved first; the path need not exist.
+/// Refuses a path inside the agent's own folders, where only `restore` writes. Links and `..` are resolved
+/// first; the path need not exist.
 pub(crate) fn check_place(ctx: &Context, output: &Path) -> Result<()> {
     let place = file::resolve(output).map_err(|error| cannot_write(ctx, output, error))?;
     let found = Agents::default().discover_in(&ctx.env, &[], &ctx.roots);
-    // A configured root can be a whole home, of which only the agent's folders are out of bounds.
+    // A configured root can be a whole home, in which only the agent's folders are off limits.
     let usual = found.looked.iter().map(|looked| &looked.path).filter(|p| !ctx.roots.contains(p));
     let mut own: BTreeSet<&Path> = usual.chain(&found.roots).map(PathBuf::as_path).collect();
     own.extend(found.sources.iter().filter_map(Source::folder));

@@ -1,11 +1,11 @@
-//! The prices of a run.
+//! The price table of a run.
 
 use backstory_core::pricing::{PricingError, Table};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
 
-/// Returns the price table that comes with the program, with the user's own rows on top.
+/// Returns the built-in price table with the user's own rows on top.
 pub(crate) fn prices(ctx: &Context) -> Result<Table> {
     let mut table = Table::embedded();
     let bad = |name: &str, error: PricingError| {

@@ -1,6 +1,6 @@
-//! Small charts in a line of text.
+//! Small text charts.
 
-/// A bar of at most `width` for `value` of `most`; anything above zero shows.
+/// Draws a bar of at most `width` for `value` of `most`; any value above zero is visible.
 pub(crate) fn bar(value: u64, most: u64, width: usize) -> String {
     const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
     if value == 0 || most == 0 || width == 0 {

@@ -1,9 +1,9 @@
-//! JSON on its way to a terminal.
+//! Escapes JSON for a terminal.
 //!
-//! A program that reads our JSON gets it as it is. On a terminal the characters of
-//! `clean::is_unsafe` are written as `\u` escapes: the document stays
-//! equal, and the terminal stays honest. In JSON they can stand only inside strings, so an escape
-//! is always allowed; the white space between tokens is passed on.
+//! Programs get our JSON unchanged. On a terminal, the characters of `clean::is_unsafe` are written as `\u`
+//! escapes: the document stays equal, and it cannot control the terminal. In JSON such characters occur
+//! only inside strings, where an escape is always allowed; the white space between tokens is passed
+//! through.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::clean;
 
 pub(super) struct Escaping<W: Write> {
     out: W,
-    /// The beginning of a character that the last write did not finish.
+    /// The first bytes of a character that the last write did not complete.
     pending: Vec<u8>,
 }
 
@@ -33,8 +33,9 @@ impl<W: Write> Escaping<W> {
     }
 }
 
-/// Returns whether a character must not reach a terminal as it is; `rest` begins with it. A carriage return may only end
-/// a line: elsewhere it would let one text overwrite another. Characters without a width would hide something.
+/// Returns whether a character must be escaped on a terminal; `rest` begins with it. A carriage return is
+/// allowed only at the end of a line, because elsewhere it would let one text overwrite another. Characters
+/// without a width are escaped, because they could hide something.
 fn is_escaped(c: char, rest: &str) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -57,7 +58,7 @@ impl<W: Write> Write for Escaping<W> {
             self.pass(chunk.valid())?;
             let invalid = chunk.invalid();
             let at_end = invalid.as_ptr_range().end == taken.as_ptr_range().end;
-            // At most three bytes can still become a character.
+            // At most three bytes can be the beginning of a character.
             if at_end && invalid.len() < 4 && !invalid.is_empty() {
                 self.pending = invalid.to_vec();
             } else if !invalid.is_empty() {

@@ -1,4 +1,4 @@
-//! One line of output: cleaned text with styles.
+//! One line of output: sanitized text with styles.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::clean;
 
-/// The only thing that can be printed as text. Whatever is put in is cleaned on the way.
+/// A line of text, the only thing that can be printed as text. Everything that is added to it is sanitized.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Line(String);
 
@@ -28,7 +28,7 @@ impl Line {
         self
     }
 
-    /// Both, one behind the other.
+    /// Appends another line to this one.
     pub(super) fn append(mut self, other: &Self) -> Self {
         self.0.push_str(&other.0);
         self

@@ -1,4 +1,4 @@
-//! Markdown for a terminal: headings, lists, tables and code told apart, words wrapped.
+//! Renders Markdown for a terminal: styles headings, lists, tables and code, and wraps words.
 
 use anstyle::Style;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::table::Column;
 use super::{Line, Table, clean, style};
 
-/// Renders `text` in lines of at most `width`, each behind `margin`.
+/// Renders `text` in lines of at most `width`, each preceded by `margin`.
 pub(crate) fn render(text: &str, width: usize, margin: &str) -> Vec<Line> {
     let clean = clean::block(text);
     let options =
@@ -29,12 +29,12 @@ struct Renderer {
     lines: Vec<Line>,
     room: usize,
     margin: String,
-    /// The words of the line that is being filled, and their styles.
+    /// The words of the current line with their styles.
     words: Vec<(Style, String)>,
     styles: Vec<Style>,
-    /// Numbers of the lists we are in; none for bullets.
+    /// The next number of each enclosing list; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// What stands before the first line of an item.
+    /// The marker before the first line of an item.
     bullet: Option<String>,
     quotes: usize,
     code: Option<String>,
@@ -49,7 +49,7 @@ impl Renderer {
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text, Style::new()),
             Event::Code(code) => self.text(&code, style::CODE),
-            // Raw HTML is text here.
+            // Raw HTML is shown as text.
             Event::Html(html) | Event::InlineHtml(html) => self.text(&html, style::DIM),
             Event::SoftBreak => self.text(" ", Style::new()),
             Event::HardBreak => self.break_line(),
@@ -190,7 +190,7 @@ impl Renderer {
         }
     }
 
-    /// An empty line before a new block, but not at the beginning and not inside a list.
+    /// Adds an empty line before a new block, except at the beginning and inside a list.
     fn gap(&mut self) {
         self.break_line();
         let after_text = self.lines.last().is_some_and(|line| !line.is_blank());
@@ -199,7 +199,7 @@ impl Renderer {
         }
     }
 
-    /// Ends the line that is being filled, wrapped as often as it takes.
+    /// Ends the current line and wraps it.
     fn break_line(&mut self) {
         let words = std::mem::take(&mut self.words);
         if words.is_empty() {
@@ -234,13 +234,13 @@ impl Renderer {
     }
 }
 
-/// Both styles at once; the colour of the second.
+/// Combines both styles, with the colour of the second.
 fn combine(first: Style, second: Style) -> Style {
     let color = second.get_fg_color().or(first.get_fg_color());
     Style::new().effects(first.get_effects() | second.get_effects()).fg_color(color)
 }
 
-/// Breaks styled text at spaces.
+/// Wraps styled text at spaces.
 fn wrap(pieces: Vec<(Style, String)>, room: usize) -> Vec<Vec<(Style, String)>> {
     let mut lines: Vec<Vec<(Style, String)>> = vec![Vec::new()];
     let mut used = 0;

@@ -1,7 +1,7 @@
-//! Everything that reaches a terminal or a pipe goes through here.
+//! All output to a terminal or a pipe.
 //!
-//! Text becomes a [`Line`] first, which cleans it: no file can send control characters to a
-//! terminal, because nothing else can be printed.
+//! Text becomes a [`Line`] first, which sanitizes it. Nothing else can be printed, so no file can send
+//! control characters to a terminal.
 
 pub(crate) mod chart;
 mod escape;

@@ -1,8 +1,8 @@
-//! Paths as people read them.
+//! Paths as they are shown to people.
 
 use std::path::Path;
 
-/// The path with `~` for the home folder.
+/// Returns the path with the home folder written as `~`.
 pub(crate) fn tilde(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(below) if below.as_os_str().is_empty() => "~".to_owned(),

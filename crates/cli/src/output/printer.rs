@@ -1,4 +1,4 @@
-//! Owns stdout and stderr: stdout has the answer, stderr everything said about it.
+//! Owns stdout and stderr: the answer goes to stdout, everything else to stderr.
 
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
 use std::path::{MAIN_SEPARATOR, Path, is_separator};
@@ -15,7 +15,7 @@ use super::rows::{Format, Rows};
 use super::{Line, Progress, Table, clean, style};
 use crate::error::Failure;
 
-/// How much is said on stderr.
+/// The verbosity of stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     Quiet,
@@ -29,9 +29,9 @@ pub(crate) struct Printer {
     terminal: Terminal,
     verbosity: Verbosity,
     color: ColorChoice,
-    /// The program that shows the answer page by page.
+    /// The pager that shows the answer.
     pager: Option<Child>,
-    /// The home folder with a separator, which messages write as `~`.
+    /// The home folder with a trailing separator, which messages write as `~`.
     home: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Printer {
         }
     }
 
-    /// Adopts the colours and the home folder of a run; nothing may have been printed yet.
+    /// Sets the colours and the home folder; must be called before anything is printed.
     pub(crate) fn adopt(&mut self, color: ColorChoice, home: Option<&Path>) {
         *self = Self::new(color, self.terminal, self.verbosity);
         let home = home.and_then(Path::to_str);
@@ -86,7 +86,7 @@ impl Printer {
         out.flush()
     }
 
-    /// Prints rows alone, one per line.
+    /// Prints rows as JSON, one per line.
     pub(crate) fn json_lines(
         &mut self,
         rows: impl Iterator<Item = impl Serialize>,
@@ -99,12 +99,12 @@ impl Printer {
         out.flush()
     }
 
-    /// How wide the terminal is; none when stdout is none.
+    /// Returns the width of the terminal, or `None` if stdout is not one.
     pub(crate) fn width(&self) -> Option<usize> {
         self.terminal.stdout.then(|| self.terminal.width.unwrap_or(80))
     }
 
-    /// A paragraph, indented, in lines that fit the terminal and the eye.
+    /// Prints an indented paragraph, wrapped to a readable width within the terminal.
     pub(crate) fn prose(&mut self, style: Style, text: &str) -> io::Result<()> {
         const INDENT: &str = "  ";
         let room = self.terminal.width.unwrap_or(100).clamp(40, 100) - INDENT.len();
@@ -122,7 +122,7 @@ impl Printer {
         self.line(Line::new().text(INDENT).styled(style, line))
     }
 
-    /// One JSON document.
+    /// Prints one JSON document.
     pub(crate) fn json(&mut self, document: &impl Serialize) -> io::Result<()> {
         let mut out = self.data()?;
         serde_json::to_writer_pretty(&mut out, document)?;
@@ -130,28 +130,28 @@ impl Printer {
         out.flush()
     }
 
-    /// Bytes as they are, for files and other programs; JSON is made safe where a person looks.
+    /// Returns a writer for raw bytes, for files and other programs; JSON is escaped on a terminal.
     pub(crate) fn data(&mut self) -> io::Result<Box<dyn Write>> {
         self.out.flush()?;
         let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
         Ok(if self.terminal.stdout { Box::new(Escaping::new(out)) } else { Box::new(out) })
     }
 
-    /// Says that the answer is not quite what one might expect.
+    /// Prints a warning: the answer may not be what the user expects.
     pub(crate) fn warn(&mut self, text: impl AsRef<str>) {
         if self.verbosity > Verbosity::Quiet {
             self.say(style::WARNING, "warning: ", text.as_ref());
         }
     }
 
-    /// Says something about the answer that is not part of it.
+    /// Prints a note about the answer that is not part of it.
     pub(crate) fn note(&mut self, text: impl AsRef<str>) {
         if self.verbosity > Verbosity::Quiet {
             self.say(style::DIM, "", text.as_ref());
         }
     }
 
-    /// Says what only the curious want to know.
+    /// Prints a detail, with `-v` only.
     pub(crate) fn detail(&mut self, text: impl AsRef<str>) {
         if self.is_verbose() {
             self.say(style::DIM, "", text.as_ref());
@@ -168,7 +168,7 @@ impl Printer {
         }
     }
 
-    /// Asks a question that is answered with yes or no; where nobody can answer, it is no.
+    /// Asks a yes-or-no question. Without a terminal the answer is no.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<bool> {
         if !self.terminal.stderr || !io::stdin().is_terminal() {
             return Ok(false);
@@ -180,19 +180,19 @@ impl Printer {
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
     }
 
-    /// A counter on stderr for `total` files that are read, where somebody sees it.
+    /// Returns a counter for reading `total` files, which is visible on a terminal only.
     pub(crate) fn progress(&self, total: usize) -> Progress {
         self.counter(("reading", "files"), total)
     }
 
-    /// The same for something else: what is done, to what.
+    /// Returns a counter for other work; `words` are a verb and a noun.
     pub(crate) fn counter(&self, words: (&'static str, &'static str), total: usize) -> Progress {
         let shown = self.terminal.stderr && self.verbosity > Verbosity::Quiet;
         Progress::new(shown, words, total)
     }
 
-    /// Sends what follows through a pager, where somebody looks. `command` is for the shell; `jump` is
-    /// a text to begin at.
+    /// Sends all further output through a pager if stdout is a terminal. `command` is run by the shell;
+    /// `jump` is a text to start at.
     pub(crate) fn page(&mut self, command: &str, jump: Option<&str>) -> io::Result<()> {
         if !self.terminal.stdout {
             return Ok(());
@@ -201,7 +201,7 @@ impl Printer {
         let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
         let mut pager = Command::new(shell)
             .args([flag, command])
-            // `less` shows colours only when told to.
+            // `less` shows colours only with `-R`.
             .env("LESS", jump.map_or_else(|| "-R".to_owned(), |text| format!("-R +/{text}")))
             .stdin(Stdio::piped())
             .spawn()?;
@@ -217,7 +217,7 @@ impl Printer {
         Ok(())
     }
 
-    /// Brings out all that is still held back, and waits until the pager is left.
+    /// Flushes everything and waits until the pager is closed.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let flushed = self.out.flush();
         if let Some(mut pager) = self.pager.take() {
@@ -227,7 +227,7 @@ impl Printer {
         flushed
     }
 
-    /// Writes quoted paths as every other output does: errors of the library know no home folder.
+    /// Shortens quoted paths, because errors from the library contain whole ones.
     fn shortened(&self, text: &str) -> String {
         match &self.home {
             Some(home) => text.replace(&format!("`{home}"), &format!("`~{MAIN_SEPARATOR}")),
@@ -235,7 +235,7 @@ impl Printer {
         }
     }
 
-    /// Where stderr is closed there is nobody to tell, so its errors are dropped.
+    /// Prints to stderr. Errors are dropped: if stderr is closed, there is nowhere to report them.
     fn say(&mut self, style: Style, label: &str, text: &str) {
         let indent = " ".repeat(label.len().min(4));
         let text =

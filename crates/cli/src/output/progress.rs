@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use super::number::count;
 
-/// Work that ends within this time is not worth a word.
+/// Work that finishes within this time shows no counter.
 const PATIENCE: Duration = Duration::from_millis(400);
 const EVERY: Duration = Duration::from_millis(100);
 
-/// Shown only when it was asked for (a terminal, not `--quiet`); taken away again when dropped.
+/// A counter that is shown only on a terminal without `--quiet`, and erased when dropped.
 pub(crate) struct Progress {
     shown: bool,
-    /// What is done to what: `reading`, `files`.
+    /// A verb and a noun, such as `reading` and `files`.
     words: (&'static str, &'static str),
     total: u64,
     done: AtomicU64,
-    /// When to write next, and how long the last text was.
+    /// The time of the next update, and the length of the last text.
     state: Mutex<(Instant, usize)>,
 }
 
@@ -28,13 +28,13 @@ impl Progress {
         Self { shown, words, total: total as u64, done: AtomicU64::new(0), state }
     }
 
-    /// One more is done; any thread may say so.
+    /// Counts one more item; can be called from any thread.
     pub(crate) fn tick(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         if !self.shown {
             return;
         }
-        // A thread that finds another one writing goes on with its work.
+        // If another thread is writing, skip this update instead of waiting.
         let Ok(mut state) = self.state.try_lock() else { return };
         let now = Instant::now();
         if now < state.0 {

@@ -1,4 +1,4 @@
-//! Rows in the form that was asked for.
+//! Rows in the requested format.
 
 use clap::ValueEnum;
 
@@ -20,14 +20,14 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// Returns the format that was asked for; `--json` means one document, whatever else was said.
+    /// Returns the requested format; `--json` overrides it.
     pub(crate) fn or_json(self, json: bool) -> Self {
         if json { Self::Json } else { self }
     }
 }
 
-/// A field of comma-separated values, quoted where it must be. What a spreadsheet would take for a
-/// formula gets an apostrophe, by which it is text: anybody may have written it.
+/// Formats a CSV field, quoted if necessary. A value that a spreadsheet would run as a formula is prefixed
+/// with an apostrophe, because session text is untrusted.
 pub(crate) fn csv_field(text: &str) -> String {
     let is_formula =
         text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
@@ -39,7 +39,7 @@ pub(crate) fn csv_field(text: &str) -> String {
     }
 }
 
-/// Columns and rows that can be printed in several forms.
+/// Columns and rows that can be printed in several formats.
 pub(crate) struct Rows {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
@@ -62,7 +62,7 @@ impl Rows {
         table.lines(width)
     }
 
-    /// RFC 4180: quoted where it must be, CRLF left out as every reader takes LF.
+    /// Formats the rows as in RFC 4180, but with LF instead of CRLF, which every reader accepts.
     pub(super) fn csv(&self) -> String {
         self.joined(|cells| cells.iter().map(|text| csv_field(text)).collect::<Vec<_>>().join(","))
     }

@@ -1,4 +1,4 @@
-//! The few styles there are. Colours of the terminal's own palette, so that they suit any theme.
+//! The styles of all output. They use the terminal's own palette, so that they suit any theme.
 
 use anstyle::{AnsiColor, Style};
 
@@ -13,7 +13,7 @@ pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// The same palette for clap's help.
+/// The same styles for clap's help.
 pub(crate) const HELP: clap::builder::Styles = clap::builder::Styles::styled()
     .header(HEADING)
     .usage(HEADING)

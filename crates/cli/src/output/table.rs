@@ -1,4 +1,4 @@
-//! A small table: columns aligned by what a terminal shows, cut to its width.
+//! A small table: columns are aligned by display width and cut to the terminal.
 
 use anstyle::Style;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -7,11 +7,11 @@ use super::{Line, clean, style};
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
-/// A column that may shrink keeps at least this much.
+/// The minimum width of a column that may shrink.
 const NARROWEST: usize = 8;
-/// Before it shrinks below this, others are left out.
+/// Columns are dropped before one shrinks below this width.
 const READABLE: usize = 24;
-/// Where there is no terminal, nobody reads more of a line.
+/// The maximum width when stdout is not a terminal.
 const ENOUGH: usize = 200;
 
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +19,12 @@ pub(crate) struct Column {
     title: &'static str,
     right: bool,
     shrinks: Option<End>,
-    /// What goes first when there is no room; 0 stays.
+    /// The order in which columns are dropped when there is not enough room, the highest first; 0 is never
+    /// dropped.
     spare: u8,
 }
 
-/// Where a text is cut.
+/// The end at which a text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Front,
@@ -39,22 +40,22 @@ impl Column {
         self.title
     }
 
-    /// Right-aligned, so that digits stand below digits.
+    /// A right-aligned column, so that digits line up.
     pub(crate) fn number(title: &'static str) -> Self {
         Self { right: true, ..Self::text(title) }
     }
 
-    /// Text that is cut when the terminal is too narrow.
+    /// A column of text that is cut when the terminal is too narrow.
     pub(crate) fn long(title: &'static str) -> Self {
         Self { shrinks: Some(End::Back), ..Self::text(title) }
     }
 
-    /// The same for a path, of which the end tells most.
+    /// A column of paths, which are cut at the front because their end identifies them best.
     pub(crate) fn path(title: &'static str) -> Self {
         Self { shrinks: Some(End::Front), ..Self::text(title) }
     }
 
-    /// One that is left out when the terminal is too narrow, the highest first.
+    /// Marks a column that is dropped when the terminal is too narrow, the highest number first.
     pub(crate) fn spare(self, spare: u8) -> Self {
         Self { spare, ..self }
     }
@@ -95,12 +96,12 @@ impl Table {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
-    /// Adds a row; it should have a cell for each column.
+    /// Adds a row, which should have one cell per column.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// The lines of the table, header first where any column has a title.
+    /// Returns the lines of the table, with a header if any column has a title.
     pub(crate) fn lines(&self, terminal: Option<usize>) -> Vec<Line> {
         let mut widths = self.widths();
         let shown = fit(&self.columns, &mut widths, terminal);
@@ -148,7 +149,7 @@ impl Table {
     }
 }
 
-/// Which columns there is room for; those that can shrink do.
+/// Returns the columns that fit, and shrinks those that can shrink.
 fn fit(columns: &[Column], widths: &mut [usize], terminal: Option<usize>) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..columns.len()).filter(|n| widths[*n] > 0).collect();
     let Some(terminal) = terminal else {
@@ -183,13 +184,13 @@ fn fit(columns: &[Column], widths: &mut [usize], terminal: Option<usize>) -> Vec
     shown
 }
 
-/// The end of a text within a width.
+/// Cuts a text at its front to a width.
 fn cut_front(text: &str, width: usize) -> String {
     let turned = |text: &str| text.chars().rev().collect::<String>();
     if text.width() <= width { text.to_owned() } else { turned(&cut(&turned(text), width)) }
 }
 
-/// The text within a width, `…` for what had to go.
+/// Cuts a text to a width, with `…` at the cut.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

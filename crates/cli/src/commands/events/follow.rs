@@ -1,4 +1,4 @@
-//! Events as they happen.
+//! Prints events as they happen.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -18,7 +18,7 @@ use crate::library::cannot_open;
 use crate::output::Printer;
 use crate::watcher::Watcher;
 
-/// Tells what happens until somebody ends it. Where the period begins in the past, what was since then is told
+/// Prints new events until the user ends the run. With `--since`, earlier events since then are printed
 /// first.
 pub(super) fn run(
     ctx: &Context,
@@ -33,7 +33,7 @@ pub(super) fn run(
             "`--follow` reads what changes: `--no-sync` makes no sense with it",
         ));
     }
-    // Nobody knows whether a session will go on.
+    // A followed session may always continue.
     choice.types.retain(|kind| *kind != EventType::SessionEnd);
     if choice.types.is_empty() {
         return Err(Failure::new("a session that is followed has no end"));
@@ -51,7 +51,7 @@ pub(super) fn run(
         let everything = Choice { period: Period::default(), ..choice.clone() };
         let ids = stream.chosen();
         let progress = printer.counter(("reading", "sessions"), ids.len());
-        // What cannot be read now is told when it can be.
+        // A session that cannot be read now is printed once it can be.
         let _ = stream.library.each(&ids, |assembled| {
             let told = told.entry(assembled.session.id.clone()).or_default();
             let nobody = &mut io::sink();
@@ -81,7 +81,8 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Tells what is new in sessions. What cannot be read, for it is being deleted, ends nothing.
+/// Prints the new events of sessions. A session that cannot be read, for example because it is being
+/// deleted, is only a warning.
 fn tell(
     printer: &mut Printer,
     stream: &Stream,
@@ -113,7 +114,7 @@ fn tell(
     Ok(printed?)
 }
 
-/// The files that are new, or not as they were.
+/// Returns the files that are new or have changed.
 fn changed(before: &Discovery, after: &Discovery) -> HashSet<PathBuf> {
     let known: HashMap<&Path, &Source> =
         before.sources.iter().map(|source| (source.path.as_path(), source)).collect();

@@ -61,7 +61,7 @@ pub(crate) struct Events {
     no_redact: bool,
 }
 
-/// One type, or all of them.
+/// Parses one type, or `all`.
 #[derive(Debug, Clone, Copy)]
 enum Types {
     All,
@@ -116,20 +116,20 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     Ok(if written == 0 { Exit::Nothing } else { exit })
 }
 
-/// The sessions whose events are told.
+/// The sessions whose events are printed.
 pub(super) struct Stream {
     library: Library,
     wanted: Wanted,
 }
 
 enum Wanted {
-    /// By its id.
+    /// A session by its id.
     One(String),
     Fitting(Filter),
 }
 
 impl Stream {
-    /// One session, or without a name all that fit.
+    /// Opens one session, or without a name all sessions that match.
     pub(super) fn open(
         ctx: &Context,
         printer: &mut Printer,
@@ -143,7 +143,7 @@ impl Stream {
         }
         let library = Library::open(ctx, printer, &filters.project)?;
         let mut filter = filters.filter(ctx)?;
-        // Saved chats repeat what a session did.
+        // Saved chats repeat the content of a session.
         filter.kinds = match kinds {
             [] => vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background],
             kinds => kinds.iter().map(|kind| (*kind).into()).collect(),
@@ -151,26 +151,27 @@ impl Stream {
         Ok(Self { library, wanted: Wanted::Fitting(filter) })
     }
 
-    /// Where there is no session at all, that is the answer.
+    /// Fails if there are no sessions at all.
     pub(super) fn require_some(&self, ctx: &Context) -> Result<()> {
         let all = &self.library.all;
         if all.sessions.is_empty() { Err(super::empty(ctx, &all.found)) } else { Ok(()) }
     }
 
-    /// Their ids, in order.
+    /// Returns the ids of the chosen sessions, the oldest first.
     fn chosen(&self) -> Vec<String> {
         let filter = match &self.wanted {
             Wanted::One(id) => return vec![id.clone()],
             Wanted::Fitting(filter) => filter,
         };
-        // Of some only the prompts are left, in a log of prompts: they are not listed either.
+        // Sessions that are known only from a prompt log have no events, and are not listed by default
+        // either.
         let fits = |session: &&Session| session.state != State::LogOnly && filter.takes(session);
         let mut fitting: Vec<&Session> = self.library.all.sessions.iter().filter(fits).collect();
         fitting.sort_by_key(|session| (session.started.is_none(), session.started));
         fitting.into_iter().map(|session| session.id.clone()).collect()
     }
 
-    /// Writes what is wanted of each session; returns how many events that were.
+    /// Writes the chosen events of each session; returns their number.
     pub(super) fn write(
         &self,
         choice: &Choice,
@@ -185,7 +186,7 @@ impl Stream {
         Ok(written)
     }
 
-    /// Writes what is wanted of a session and was not told before.
+    /// Writes the chosen events of a session that were not written before.
     fn write_new(
         &self,
         mut assembled: SessionFacts,

@@ -1,4 +1,4 @@
-//! Lines of comma-separated values.
+//! CSV rows.
 
 use std::fmt::Display;
 

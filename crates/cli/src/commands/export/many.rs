@@ -1,4 +1,4 @@
-//! Many sessions into a folder, a file each, and an index of them.
+//! Exports many sessions into a folder, one file per session, with an index.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -32,7 +32,7 @@ pub(super) fn run(
     })?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let mut filter = args.filters.filter(ctx)?;
-    // A checkpoint repeats what a session did.
+    // A checkpoint repeats the content of a session.
     filter.kinds = vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background];
     let sessions: Vec<&Session> =
         library.all.sessions.iter().filter(|s| filter.takes(s) && s.turns > 0).collect();
@@ -94,7 +94,7 @@ pub(super) fn run(
     Ok(commands::strictly(ctx, &library))
 }
 
-/// Reads everything that will be written, so that its secrets are known; returns the names of the files.
+/// Reads everything that will be written, to learn its secrets; returns the names of the files.
 fn rehearse(
     ctx: &Context,
     args: &Export,
@@ -102,7 +102,7 @@ fn rehearse(
     sessions: &[&Session],
     censor: &Censor<'_>,
 ) -> Result<Names> {
-    // Only which sessions have a name matters here.
+    // Only the set of sessions with a file matters here.
     let unredacted = names(sessions.iter().copied(), args.format.ending());
     let writer = Writer::new(ctx, args, library, &unredacted, censor)?;
     let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
@@ -112,7 +112,7 @@ fn rehearse(
                 censor.session(session);
             }
             library.each(&ids, |assembled| {
-                // A session that cannot be read is reported when it is to be written.
+                // A session that cannot be read is reported when it is written.
                 if args.format != Format::Gemini || native::has_form(&assembled) {
                     let _ = writer.session(&assembled, out);
                 }
@@ -124,7 +124,7 @@ fn rehearse(
     Ok(names(redacted.iter(), args.format.ending()))
 }
 
-/// The newest first, each followed by the agents it started.
+/// Lists the newest session first, each followed by its subagents.
 fn entries<'a>(
     mut sessions: Vec<&'a Session>,
     entry: impl Fn(&'a Session) -> Entry<'a>,

@@ -123,7 +123,7 @@ enum Format {
 }
 
 impl Format {
-    /// How a file of it ends.
+    /// Returns the extension of an exported file.
     fn ending(self) -> &'static str {
         match self {
             Self::Markdown => "md",
@@ -182,7 +182,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
     Ok(exit)
 }
 
-/// One session, with the agents it started where it started them.
+/// Exports one session, with its subagents at the calls that started them.
 fn one(
     ctx: &Context,
     printer: &mut Printer,
@@ -198,7 +198,7 @@ fn one(
     Ok(super::strictly(ctx, &library))
 }
 
-/// Writes sessions in the form that was asked for.
+/// Writes sessions in the requested format.
 struct Writer<'a, 'r> {
     library: &'a Library,
     costs: Costs,
@@ -206,7 +206,7 @@ struct Writer<'a, 'r> {
     view: ViewArg,
     options: Options,
     zone: &'a TimeZone,
-    /// The sessions that have a file of their own.
+    /// The sessions that are exported to files of their own.
     names: &'a Names,
     censor: &'a Censor<'r>,
 }
@@ -250,7 +250,7 @@ impl<'a, 'r> Writer<'a, 'r> {
         }
     }
 
-    /// What was said, as it may leave the house.
+    /// Reads a session and its messages, redacted.
     fn read(&self, assembled: &SessionFacts) -> io::Result<(Session, Vec<Message>)> {
         let Library { archive, all, .. } = self.library;
         let agents = |agent: &str| all.agent_session(agent);
@@ -261,7 +261,7 @@ impl<'a, 'r> Writer<'a, 'r> {
         Ok((session, messages))
     }
 
-    /// A link where the agent's session has a file of its own, else all of it.
+    /// Returns a link if the subagent's session has a file of its own, and its whole session otherwise.
     fn agent(&self, id: &str) -> io::Result<Option<export::Agent>> {
         if let Some(name) = self.names.get(id) {
             return Ok(Some(Agent::Elsewhere(name.clone())));

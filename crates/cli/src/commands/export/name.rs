@@ -1,4 +1,4 @@
-//! What a session's file is called: readable, the same every time, and fit for every system.
+//! File names for sessions: readable, stable, and valid on every system.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use backstory_core::projects::hash_of;
 /// File names by session id.
 pub(super) type Names = BTreeMap<String, String>;
 
-/// Names for some sessions, no two alike, also where upper and lower case are the same.
+/// Returns a unique name for each session, even on case-insensitive file systems.
 pub(super) fn names<'a>(sessions: impl Iterator<Item = &'a Session>, ending: &str) -> Names {
     let mut by_name: BTreeMap<String, Vec<&Session>> = BTreeMap::new();
     for session in sessions {
@@ -28,7 +28,8 @@ pub(super) fn names<'a>(sessions: impl Iterator<Item = &'a Session>, ending: &st
     out
 }
 
-/// `2026-08-14_shop_add-a-cart_3f2a91c7`. The day is that of UTC, so that no zone renames a file.
+/// Returns a name such as `2026-08-14_shop_add-a-cart_3f2a91c7`. The day is in UTC, so that the time zone
+/// does not change the name.
 fn name(session: &Session, id: &str) -> String {
     let day = session.started.or(session.updated);
     let day = day.map_or_else(|| "undated".to_owned(), |at| at.strftime("%Y-%m-%d").to_string());
@@ -42,7 +43,7 @@ fn name(session: &Session, id: &str) -> String {
     parts.join("_")
 }
 
-/// Markers without their numbers, which depend on what else is exported.
+/// Removes the numbers from redaction markers, because they depend on the other exported sessions.
 fn unnumbered(title: &str) -> String {
     let mut parts = title.split("[redacted:");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -54,7 +55,7 @@ fn unnumbered(title: &str) -> String {
     out
 }
 
-/// The first 8 characters of an id that is unique; of others those of its hash.
+/// Returns the first 8 characters of an id that is globally unique, or else of its hash.
 fn short_id(session: &Session) -> String {
     if is_uuid(&session.id) {
         return session.id[..8].to_ascii_lowercase();
@@ -62,8 +63,8 @@ fn short_id(session: &Session) -> String {
     hash_of(&session.id)[..8].to_owned()
 }
 
-/// Letters and digits in lower case, hyphens between words. No character takes more than 4 bytes, so
-/// that the whole name fits into the 255 bytes that systems allow.
+/// Returns lower-case letters and digits with hyphens between words. A character takes at most 4 bytes, so
+/// that the whole name stays within the usual limit of 255 bytes.
 fn slug(text: &str, most: usize) -> String {
     const BYTES: usize = 96;
     let mut out = String::new();
@@ -72,7 +73,7 @@ fn slug(text: &str, most: usize) -> String {
         let word = word.to_lowercase();
         let added = word.chars().count() + usize::from(length > 0);
         if length + added > most || out.len() + word.len() + 1 > BYTES {
-            // A first word that is too long is cut; a later one is left out.
+            // A first word that is too long is cut; a later one is dropped.
             if out.is_empty() {
                 out.extend(word.chars().take(BYTES / 4));
             }

@@ -1,4 +1,4 @@
-//! An agent's own form, of the file that it would load.
+//! Exports a session in its agent's own format, from the file that the agent would load.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,7 +24,7 @@ use crate::library::Library;
 use crate::output::Printer;
 use crate::output::number::plural;
 
-/// One session or file.
+/// Exports one session or file.
 pub(super) fn one(
     ctx: &Context,
     printer: &mut Printer,
@@ -69,7 +69,7 @@ fn put_file(
     Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
 }
 
-/// One of many.
+/// Exports one of many sessions.
 pub(super) fn of(
     assembled: &SessionFacts,
     library: &Library,
@@ -88,17 +88,17 @@ pub(super) fn of(
     censor.with(|redactor| session.write(redactor, out))
 }
 
-/// Returns whether it has this form: it is made of Gemini CLI's own files only.
+/// Returns whether the session can be exported this way: only if all its files are Gemini CLI's own.
 pub(super) fn has_form(assembled: &SessionFacts) -> bool {
     assembled.resumable_file.is_some() && !assembled.listed().any(|placed| placed.facts.is_ours)
 }
 
-/// The file that Gemini CLI would load.
+/// Returns the file that Gemini CLI would load.
 fn true_source(assembled: &SessionFacts) -> Option<&Source> {
     assembled.files.get(assembled.resumable_file?)
 }
 
-/// Opens a file; what comes through a pipe is put into one first, for it is read more than once.
+/// Opens a file. A pipe is copied to a temporary file first, because the content is read more than once.
 fn open(path: &Path) -> io::Result<File> {
     let mut file = File::open(path)?;
     if file.metadata()?.is_file() {
@@ -144,11 +144,9 @@ fn warn_of_faults(ctx: &Context, printer: &mut Printer, path: &Path, session: &d
             ));
         }
     }
-    // What made it refuse the document as a whole is told already.
-    let is_told = |what: &FaultKind| {
-        what.is_pending()
-            || matches!(what, FaultKind::Refused(_))
-            || matches!(what, FaultKind::CutOff(_))
+    // Reasons to reject the whole document were reported above.
+    let is_told = |what: &What| {
+        what.is_pending() || matches!(what, FaultKind::Refused(_)) || matches!(what, FaultKind::CutOff(_))
     };
     let others = faults.iter().filter(|fault| !is_told(&fault.what)).count() as u64;
     if others > 0 {

@@ -1,4 +1,4 @@
-//! Rows instead of conversations: calls, tools or sessions, for spreadsheets and scripts.
+//! Exports rows instead of conversations: calls, tools or sessions, for spreadsheets and scripts.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -28,7 +28,7 @@ pub(super) fn run(
     censor: &Censor<'_>,
 ) -> Result<Exit> {
     let mut filter = args.filters.filter(ctx)?;
-    // Also sessions in which nothing was said may have calls.
+    // Sessions without any conversation may still have calls.
     filter.all = true;
     let (library, ids) = if let Some(session) = session {
         let (library, assembled) = open_session(ctx, printer, session)?;

@@ -1,4 +1,4 @@
-//! Where an export goes: standard output, or a file that appears whole or not at all.
+//! The destination of an export: standard output, or a file that appears whole or not at all.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::library::{cannot_write, check_place};
 use crate::output::Printer;
 use crate::save::save;
 
-/// Returns what `--force` means for a file that is there already.
+/// Translates `--force` into a rule for files that already exist.
 pub(super) fn existing(force: bool) -> Existing {
     if force { Existing::Replace } else { Existing::Keep }
 }
@@ -27,7 +27,7 @@ pub(super) fn check_file(ctx: &Context, output: &Path, force: bool) -> Result<()
     check_place(ctx, output)
 }
 
-/// Refuses a path where there is something that may not be replaced.
+/// Refuses a path with something that must not be replaced.
 fn check_free(ctx: &Context, output: &Path, force: bool, advice: &str) -> Result<()> {
     let shown = ctx.show(output);
     match occupant(output) {
@@ -40,7 +40,7 @@ fn check_free(ctx: &Context, output: &Path, force: bool, advice: &str) -> Result
     }
 }
 
-/// The folder for many files, made if it is not there. None of the files may be there already.
+/// Creates the folder for many files if necessary. None of the files may exist.
 pub(super) fn check_folder<'a>(
     ctx: &Context,
     folder: &Path,
@@ -53,7 +53,7 @@ pub(super) fn check_folder<'a>(
             .hint("many sessions go into a folder, a file each"));
     }
     check_place(ctx, folder)?;
-    // In the order of their names: whoever tries again is told the same.
+    // Sorted by name, so that the error is the same every time.
     let mut files: Vec<&str> = files.collect();
     files.sort_unstable();
     for file in files {
@@ -62,8 +62,8 @@ pub(super) fn check_folder<'a>(
     file::create_folders(folder).map_err(|error| cannot_write(ctx, folder, error))
 }
 
-/// Writes to standard output, or to the file that was named. The content is asked for twice: the first time, only
-/// its secrets are collected.
+/// Writes to standard output or to the given file. `content` is called twice: the first time only to
+/// collect its secrets.
 pub(super) fn put(
     ctx: &Context,
     printer: &mut Printer,

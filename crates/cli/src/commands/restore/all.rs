@@ -1,4 +1,4 @@
-//! Every captured file, below another folder: at its whole path, so that nothing meets.
+//! Restores every captured file below another folder, at its whole path, so that no two collide.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -79,13 +79,13 @@ pub(super) fn run(
     Ok(if done.iter().any(is_bad) { Exit::Nothing } else { Exit::Fine })
 }
 
-/// Not those that were never to be captured: excluded and forgotten ones.
+/// Returns whether a file has content to restore, which excluded and forgotten files do not.
 fn is_kept(archive: &Archive, row: &FileRow) -> bool {
     let is_there = || archive.is_local(&row.source) && row.source.path.exists();
     row.captured > 0 || row.source.size == 0 || is_there()
 }
 
-/// Returns a folder name for each machine: its label, unless that could lead somewhere else.
+/// Returns a folder name for each machine: its label, unless that could escape the folder.
 fn folder_names(archive: &Archive) -> Result<HashMap<String, String>> {
     let labels = archive.machine_labels().map_err(cannot_open)?;
     let is_plain = |label: &str| {
@@ -98,7 +98,7 @@ fn folder_names(archive: &Archive) -> Result<HashMap<String, String>> {
     Ok(labels.into_iter().map(name).collect())
 }
 
-/// Each source at its whole path; versions of one file are numbered, the newest without a number.
+/// Plans each source at its whole path; versions of one file are numbered, except for the newest.
 fn writes(to: &Path, sources: &[&Source], folders: &HashMap<String, String>) -> Vec<PlannedFile> {
     let machines: BTreeSet<&str> = sources.iter().filter_map(|source| machine(source)).collect();
     let mut versions: HashMap<PathBuf, usize> = HashMap::new();

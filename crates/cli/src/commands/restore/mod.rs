@@ -73,7 +73,7 @@ struct Document<'a> {
     dry_run: bool,
     files: Vec<FileDocument>,
     left: Vec<LeftDocument>,
-    /// Why the agent will delete it again at its next start; null where it will not.
+    /// Why the agent will delete it again at its next start; null if it will not.
     deleted_again: Option<&'static str>,
 }
 
@@ -113,7 +113,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
     Ok(Exit::Fine)
 }
 
-/// A session and the plan to bring it back.
+/// A session with the plan to restore it.
 pub(super) struct Prepared {
     library: Library,
     pub(super) assembled: SessionFacts,
@@ -164,7 +164,7 @@ impl Prepared {
         Ok(Self { library, assembled, agent, lifecycle, rows, captured, plan })
     }
 
-    /// Returns whether all that Gemini CLI needs is there.
+    /// Returns whether all files that the agent needs exist.
     pub(super) fn is_there(&self, ctx: &Context) -> Result<bool> {
         let done = self.writer(ctx, false, true).write_all(&self.plan)?;
         Ok(done
@@ -173,7 +173,7 @@ impl Prepared {
             .all(|done| done.how == How::There))
     }
 
-    /// Writes what is missing, and tells what has to be known about it.
+    /// Writes the missing files, and reports problems and side effects.
     pub(super) fn write(
         &self,
         ctx: &Context,
@@ -241,7 +241,7 @@ impl Prepared {
         })
     }
 
-    /// Returns the line that makes the session new again, if its file takes one.
+    /// Returns the line that makes the session recent, if its file format allows one.
     fn fresh_line(&self, ctx: &Context) -> Option<String> {
         self.lifecycle.fresh_line(&self.assembled, self.main()?, ctx.now)
     }
@@ -321,7 +321,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Returns what the next start of the agent in the project would do to the session.
+    /// Returns the deletion that the agent would perform at its next start in the project.
     fn deleted_again(&self, ctx: &Context, fresh: bool) -> Option<Deletion> {
         let main = self.main()?;
         let number = |source: &Source| source.archived.as_ref().map(|archived| archived.number);
@@ -402,15 +402,15 @@ fn reason(why: &DeletionReason) -> &'static str {
     }
 }
 
-/// Returns where the agent keeps projects on this machine: in the usual places, in configured roots,
-/// and wherever files of it were found.
+/// Returns the folders in which the agent keeps projects on this machine: the usual places, configured
+/// roots, and wherever its files were found.
 fn places(ctx: &Context, lifecycle: &dyn Lifecycle, found: &Discovery) -> BTreeSet<PathBuf> {
     let roots: Vec<PathBuf> = found.roots.iter().chain(&ctx.roots).cloned().collect();
     let folders = found.sources.iter().filter_map(|source| source.folder().map(Path::to_owned));
     lifecycle.project_parents(&ctx.env, &roots).into_iter().chain(folders).collect()
 }
 
-/// Returns a folder as Gemini CLI sees it when it is started there.
+/// Returns a folder as the agent sees it when started there.
 fn project_path(ctx: &Context, path: &Path) -> Result<String> {
     let found = if cfg!(unix) { path.canonicalize() } else { std::path::absolute(path) };
     let found = found.ok().filter(|path| path.is_dir()).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! The files of a plan, written or looked at.
+//! Writes the files of a plan, or checks what writing them would do.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,17 +20,17 @@ use crate::error::{Failure, Result};
 use crate::library::cannot_write;
 use crate::save::Batch;
 
-/// How much is read at a time.
+/// The size of the buffer for copying and comparing.
 const PIECE: usize = 64 * 1024;
 
-/// FileRole became of one file.
+/// The outcome for one file.
 pub(in crate::commands) struct Done {
     pub(super) path: PathBuf,
     pub(super) role: FileRole,
     pub(super) how: How,
     bytes: Option<u64>,
     modified: Option<SystemTime>,
-    /// Why it could not be written.
+    /// The reason why it could not be written.
     pub(super) why: Option<String>,
 }
 
@@ -38,16 +38,16 @@ pub(in crate::commands) struct Done {
 pub(super) enum How {
     Written,
     WouldWrite,
-    /// It is there, as it was or with more behind it.
+    /// It exists, unchanged or with more content at the end.
     There,
-    /// It was there; the line that makes it new was added.
+    /// It existed; the line that makes it recent was added.
     Freshened,
     WouldFreshen,
-    /// Another file is there, which stays.
+    /// A different file exists, and is left alone.
     Differs,
-    /// Not all of it was captured, so it is left out.
+    /// It was captured only in part, so it is left out.
     Missing,
-    /// Not all of it was captured, but all there is was written.
+    /// It was captured only in part, and that part was written.
     InPart,
     /// It could not be read or written.
     Failed,
@@ -101,10 +101,10 @@ pub(super) struct Writer<'a> {
     pub(super) ctx: &'a Context,
     pub(super) archive: &'a Archive,
     pub(super) captured: &'a CapturedBytes,
-    /// FileRole the session's own file gets behind its end.
+    /// The line to append to the session's own file.
     pub(super) line: Option<String>,
     pub(super) dry_run: bool,
-    /// Whether files that were captured in part are left out.
+    /// Whether files that were captured only in part are left out.
     pub(super) only_whole: bool,
 }
 
@@ -113,7 +113,7 @@ impl Writer<'_> {
         let root = plan.root.as_deref().unwrap_or(&plan.folder);
         let mut batch = Batch::default();
         let mut write = |write| match self.write(write, root, &mut batch) {
-            // FileRole is damaged costs no other file.
+            // A damaged file does not affect the others.
             Err(failure) if !self.only_whole => Ok(Done::failed(write, &failure)),
             other => other,
         };
@@ -145,7 +145,7 @@ impl Writer<'_> {
         }
         let cannot = |error| cannot_write(self.ctx, path, error);
         let found = self.look(path, content)?;
-        // FileRole is there already may be there through a link; nothing is written through one.
+        // A file that exists may be reached through a link, but nothing is written through one.
         if matches!(found, Found::Nothing) || line.is_some() {
             file::check_below(root, path).map_err(cannot)?;
         }
@@ -193,7 +193,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// FileRole stands where the file belongs.
+    /// Compares the content with the file at its destination.
     fn look(&self, path: &Path, content: &Content) -> Result<Found> {
         match file::occupant(path) {
             Occupant::Nothing => return Ok(Found::Nothing),
@@ -220,12 +220,12 @@ impl Writer<'_> {
 
 enum Found {
     Nothing,
-    /// All of it is there; a log may go on behind it.
+    /// All of the content is there; a log may have grown since.
     Same,
     Differs,
 }
 
-/// Returns whether all of `ours` stands at the beginning of `theirs`.
+/// Returns whether `theirs` begins with all of `ours`.
 fn begins_with(mut theirs: impl Read, mut ours: impl Read) -> io::Result<bool> {
     let (mut a, mut b) = (vec![0; PIECE], vec![0; PIECE]);
     loop {
@@ -243,7 +243,7 @@ fn begins_with(mut theirs: impl Read, mut ours: impl Read) -> io::Result<bool> {
     }
 }
 
-/// A line begins behind the end of another, also where that was cut off.
+/// Prepends a line break if the last line is incomplete.
 fn behind(last: u8, line: &str) -> String {
     if last == b'\n' { line.to_owned() } else { format!("\n{line}") }
 }
@@ -258,7 +258,7 @@ fn append(path: &Path, line: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// How many bytes are captured of each source, by its number.
+/// The number of captured bytes of each source.
 pub(super) type CapturedBytes = HashMap<i64, u64>;
 
 pub(super) fn captured_bytes(rows: &[FileRow]) -> CapturedBytes {
@@ -266,7 +266,7 @@ pub(super) fn captured_bytes(rows: &[FileRow]) -> CapturedBytes {
     rows.iter().filter_map(|row| Some((number(row)?, row.captured))).collect()
 }
 
-/// Of a file that is gone and was not captured whole: how much there is, of how much.
+/// Returns the captured and the total size of a file that is gone and was captured only in part.
 pub(super) fn captured_part(
     source: &Source,
     archive: &Archive,

@@ -1,4 +1,4 @@
-//! From flags and words to a question.
+//! Turns flags and words into a query.
 
 use backstory_core::collection::NotOne;
 use backstory_core::model::Session;
@@ -13,7 +13,7 @@ use crate::error::{Failure, Result};
 use crate::filters::Filters;
 use crate::library::{Library, cannot_open};
 
-/// The conditions that only messages have.
+/// The conditions on messages.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Ask {
@@ -43,7 +43,7 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// The whole question: what was typed, and the flags.
+    /// Combines the words and the flags into one query.
     pub(crate) fn query(&self, ctx: &Context, text: &str, filters: &Filters) -> Result<Query> {
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let mut query = Query::parse(text, &now).map_err(|error| unclear(text, &error))?;
@@ -68,7 +68,7 @@ impl Ask {
     }
 }
 
-/// Which sessions are meant.
+/// Returns a filter for sessions.
 pub(super) fn sessions<'a>(
     library: &Library,
     query: &'a Query,
@@ -94,7 +94,7 @@ pub(super) fn sessions<'a>(
     })
 }
 
-/// What is wrong with the query, with a mark below it.
+/// Describes an error in the query, with a marker below its position.
 pub(super) fn unclear(text: &str, error: &QueryError) -> Failure {
     let before = text.get(..error.at.start).unwrap_or_default();
     let bad = text.get(error.at.clone()).unwrap_or_default();
@@ -112,7 +112,7 @@ pub(super) fn pattern(text: &str, exact: bool) -> Result<Regex> {
     })
 }
 
-/// Nothing fits: say which word it is that stands nowhere.
+/// Explains an empty result, and names the words that occur nowhere.
 pub(super) fn nothing(
     ctx: &Context,
     library: &Library,

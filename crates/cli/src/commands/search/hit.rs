@@ -1,4 +1,4 @@
-//! Hits with their text, read again from where it is kept.
+//! Hits with their text, which is read from the files or the archive again.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use crate::error::Result;
 use crate::library::{Library, cannot_open};
 
-/// A message that fits, as it is shown.
+/// A matching message, as it is shown.
 pub(super) struct Hit<'a> {
     pub(super) session: &'a Session,
-    /// None for what is said of the session as a whole.
+    /// `None` for text about the session as a whole.
     pub(super) message: Option<String>,
     pub(super) at: Option<Timestamp>,
     pub(super) role: String,
@@ -23,24 +23,24 @@ pub(super) struct Hit<'a> {
     pub(super) field: Where,
     pub(super) snippet: Vec<Bit>,
     pub(super) score: f64,
-    /// Whether some of its text is not in the index.
+    /// Whether some of its text is not indexed.
     pub(super) capped: bool,
     pub(super) context: Vec<Message>,
 }
 
-/// How hits are read.
+/// Reads hits.
 pub(super) struct Read<'a> {
     pub(super) library: &'a Library,
     pub(super) query: &'a Query,
     pub(super) finder: &'a Finder<'a>,
-    /// How many neighbours to read with each.
+    /// The number of messages to read before and after each hit.
     pub(super) context: usize,
     /// The number of hits whose text could not be read.
     pub(super) unread: Cell<u64>,
 }
 
 impl<'a> Read<'a> {
-    /// Reads what the index found.
+    /// Reads the text of the hits that the index found.
     pub(super) fn matches(&self, chosen: &[Match<'a>]) -> Result<Vec<Hit<'a>>> {
         let mut rows: Vec<Option<TextRow>> = Vec::new();
         let mut wanted: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -52,7 +52,7 @@ impl<'a> Read<'a> {
                 wanted.entry(&hit.session.id).or_default().push(message);
             }
         }
-        // What cannot be read any more is found all the same, only not shown.
+        // A hit whose text can no longer be read is still listed, without the text.
         let read = self.library.archive.read_around(&wanted, self.context).map_err(cannot_open)?;
         let mut places: HashMap<(&str, &str), usize> = HashMap::new();
         for (session, messages) in &read {
@@ -114,7 +114,7 @@ impl<'a> Read<'a> {
         range.filter(|at| *at != place).map(|at| messages[at].clone()).collect()
     }
 
-    /// Reads all sessions that are meant, without the index; the newest first.
+    /// Searches all matching sessions without the index, the newest first.
     pub(super) fn scan(&self, takes: &dyn Fn(&Session) -> bool) -> Result<Vec<Hit<'a>>> {
         let sessions: Vec<&Session> =
             self.library.all.sessions.iter().filter(|session| takes(session)).collect();
@@ -145,7 +145,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// The text that says most of what was found: most terms, then the better place.
+/// Returns the field with the most matched terms; ties go to the more important field.
 fn best(fields: &Fields<'_>, found: &[Found]) -> (Where, Vec<Bit>) {
     let best = found
         .iter()

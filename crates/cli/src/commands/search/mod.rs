@@ -86,7 +86,7 @@ enum Sort {
     Date,
 }
 
-/// How many hits of one session are shown to people.
+/// The number of hits per session that are shown to people.
 const BEST: usize = 3;
 
 /// `backstory.search/1`
@@ -200,7 +200,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     Ok(Exit::Fine)
 }
 
-/// The ids of the sessions in which some words were said.
+/// Returns the ids of the sessions that contain some words.
 pub(super) fn sessions_with(
     ctx: &Context,
     printer: &mut Printer,
@@ -217,7 +217,8 @@ pub(super) fn sessions_with(
     Ok(found.iter().map(|hit| hit.session.id.clone()).collect())
 }
 
-/// Which of the hits to show. People see the best of each session together, in the order of sessions.
+/// Chooses the hits to show. For people, the best hits of each session are grouped, in the order of the
+/// sessions.
 fn page<'a>(
     sessions: impl Iterator<Item = &'a Session>,
     all: bool,
@@ -241,7 +242,7 @@ fn page<'a>(
     groups.into_iter().flatten().skip(offset).take(limit).collect()
 }
 
-/// How many hits each session has.
+/// Counts the hits of each session.
 fn left<'a>(sessions: impl Iterator<Item = &'a Session>) -> HashMap<String, usize> {
     let mut out: HashMap<String, usize> = HashMap::new();
     for session in sessions {

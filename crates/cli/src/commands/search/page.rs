@@ -1,4 +1,4 @@
-//! Hits for people: session by session.
+//! Hits for people, grouped by session.
 
 use std::collections::HashMap;
 
@@ -62,7 +62,7 @@ fn line(hit: &Hit<'_>) -> Line {
     marked(line, &hit.snippet)
 }
 
-/// Text with what was found standing out.
+/// Appends text with the matches highlighted.
 fn marked(line: Line, bits: &[Bit]) -> Line {
     bits.iter().fold(
         line,
@@ -85,7 +85,7 @@ fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
     Ok(())
 }
 
-/// What was found in all, and what is not looked into.
+/// Prints the number of hits, and the text that was not searched.
 pub(super) fn tell(
     printer: &mut Printer,
     hits: &[Hit<'_>],

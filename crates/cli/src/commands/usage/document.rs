@@ -101,7 +101,7 @@ impl Page<'_> {
         }
     }
 
-    /// As a table for spreadsheets.
+    /// Returns the answer as a table for spreadsheets.
     pub(super) fn plain(&self) -> Rows {
         let names = [
             "key",

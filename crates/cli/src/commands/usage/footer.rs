@@ -1,4 +1,4 @@
-//! The lines below the table: the basis of the numbers, and what is doubtful about them.
+//! The lines below the table: the basis of the numbers, and their uncertainties.
 
 use super::Page;
 use super::document::Faults;
@@ -78,7 +78,7 @@ impl Page<'_> {
         lines
     }
 
-    /// What could not be read, and token counts that cannot be right.
+    /// Counts unreadable records and impossible token counts.
     pub(super) fn faults(&self) -> Faults {
         let faults = self.library.faults;
         Faults { files: faults.files, records: faults.records + faults.numbers }

@@ -79,7 +79,7 @@ pub(crate) struct Usage {
     format: Format,
 }
 
-/// The groups that a question can have, by name.
+/// Parses the name of a group.
 fn groups() -> impl TypedValueParser<Value = Group> {
     let names = PossibleValuesParser::new(Group::ALL.map(Group::name));
     names.try_map(|name| Group::named(&name).ok_or("there is no such group"))
@@ -125,7 +125,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         Format::Table => page.print(printer)?,
     }
     if let Some(budget) = budget {
-        // Who asks for a budget wants to know whether it is spent: nothing at all is not.
+        // With a budget, the exit code reports whether it is spent, even if there are no calls.
         budget.tell(printer, format == Format::Table)?;
         return Ok(if budget.is_over { Exit::Nothing } else { Exit::Fine });
     }
@@ -138,7 +138,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     Ok(if ctx.strict && page.faults().records > 0 { Exit::Nothing } else { Exit::Fine })
 }
 
-/// As much of the library as the question needs.
+/// Opens only as much of the library as the question needs.
 fn open(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Library> {
     let needs_sessions =
         !args.filters.is_empty() || !args.kind.is_empty() || args.group == Group::Session;
@@ -179,7 +179,7 @@ fn sort(rows: &mut [Row], by: Option<Sort>) {
     }
 }
 
-/// As many rows as are asked for: of times the newest, else the first.
+/// Limits the rows: for times to the newest, otherwise to the first.
 fn limit(rows: &mut Vec<Row>, args: &Usage) {
     let Some(limit) = args.limit.filter(|limit| *limit < rows.len()) else { return };
     if args.group.is_time() && args.sort.is_none() {
@@ -189,13 +189,13 @@ fn limit(rows: &mut Vec<Row>, args: &Usage) {
     }
 }
 
-/// An answer, and what is needed to tell it.
+/// An answer with everything that printing it needs.
 struct Page<'a> {
     ctx: &'a Context,
     args: &'a Usage,
     library: &'a Library,
     answer: &'a Answer,
-    /// How many rows are not shown.
+    /// The number of rows that are not shown.
     left: usize,
     budget: Option<&'a Standing>,
 }
@@ -217,7 +217,7 @@ impl Page<'_> {
     }
 }
 
-/// Nothing was counted: say what there would be.
+/// Explains that nothing was counted, and what would be.
 fn nothing(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     let all = Library::open(ctx, printer, &[])?.all;
     if all.sessions.is_empty() {

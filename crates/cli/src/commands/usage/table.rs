@@ -31,7 +31,7 @@ impl Page<'_> {
             Column::text(""),
         ]);
         let most = self.answer.rows.iter().map(|row| row.sum.usage.total()).max().unwrap_or(0);
-        // A chart only where it fits beside the numbers.
+        // A chart is shown only if it fits beside the numbers.
         let chart = width.filter(|width| *width >= 110).map_or(0, |width| (width - 95).min(24));
         let titles = self.titles();
         for row in &self.answer.rows {
@@ -56,7 +56,7 @@ impl Page<'_> {
         sessions.map(|s| (s.id.as_str(), format!("{}  {}", all.short(s), s.title().0))).collect()
     }
 
-    /// A key as people know it.
+    /// Formats a key for people.
     fn shown(&self, row: &Row, titles: &BTreeMap<&str, String>) -> String {
         match self.args.group {
             Group::Session => match titles.get(row.key.as_str()) {
