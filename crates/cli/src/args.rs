@@ -15,24 +15,25 @@ use crate::output::{clean, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory                        an overview: projects, sessions, what is about to be lost
-  backstory --demo                 the same on made-up sessions that come with the program
-  backstory search 'login bug'     where that was said, even in deleted sessions
+  backstory                        an overview: recent sessions, projects, upcoming deletions
+  backstory --demo                 the same for the bundled sample sessions
+  backstory search 'login bug'     find a conversation, even in deleted sessions
   backstory usage --since this-month
                                    tokens and cost, day by day
-  backstory resume 3f2a            continue a session, bringing it back first if it was deleted
+  backstory resume 3f2a            continue a session, restoring it first if it was deleted
   backstory --from ~/backup/.gemini doctor
-                                   where it looked, what is damaged, in a copy of Gemini CLI's folder
+                                   check a copy of the agent's folder
   backstory export 3f2a --format gemini -o session.json
                                    one session, as `gemini --session-file` reads it
 
-Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict;
-2 wrong usage or failure; 130 interrupted.";
+Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with --strict;
+2 usage error or failure; 130 interrupted.";
 
-/// The story behind your code: every session Gemini CLI left on your disk
+/// The story behind your code: every session your coding agent left on your disk
 ///
 /// backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them; only
-/// `restore` and `resume` write there, to bring back what was lost. Without a command it prints an overview.
+/// `restore` and `resume` write there, to bring back deleted sessions. Without a command, it prints an
+/// overview.
 #[derive(Debug, Parser)]
 #[command(
     name = "backstory",

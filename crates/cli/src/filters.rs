@@ -11,11 +11,11 @@ use crate::error::{Failure, Result};
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Filters {
-    /// Only this project: its name, a part of its path, or the beginning of its hash (repeatable)
+    /// Only this project: its name, part of its path, or a prefix of its hash (repeatable)
     #[arg(long, short, value_name = "NAME")]
     pub(crate) project: Vec<String>,
 
-    /// Only sessions that used this model; a part of its name is enough (repeatable)
+    /// Only sessions that used this model; part of its name is enough (repeatable)
     #[arg(long, value_name = "NAME")]
     model: Vec<String>,
 
@@ -23,19 +23,19 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "AGENT", value_parser = ["gemini"])]
     agent: Vec<String>,
 
-    /// Only sessions with this tag of yours (repeatable)
+    /// Only sessions with this tag (repeatable)
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
 
-    /// Only what was read on this machine (repeatable)
+    /// Only sessions from this machine (repeatable)
     #[arg(long, value_name = "NAME")]
     machine: Vec<String>,
 
-    /// Only what happened from this time on: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+    /// Only activity since this time: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 
-    /// Only what happened before the end of this
+    /// Only activity up to the end of this time
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
 }
@@ -52,9 +52,9 @@ pub(crate) fn limit(text: &str) -> std::result::Result<usize, String> {
 pub(crate) enum Kind {
     /// Conversations
     Main,
-    /// Agents that another agent started
+    /// Agents started by another agent
     Subagent,
-    /// Jobs that ran by themselves
+    /// Jobs that ran in the background
     Background,
     /// Saved chats, restore points, shared histories
     Checkpoint,

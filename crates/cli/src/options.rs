@@ -14,9 +14,10 @@ use crate::output::Verbosity;
 pub(crate) struct Global {
     /// Read this file or folder instead of the usual places (repeatable)
     ///
-    /// A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a
-    /// home that holds one. Without it: what `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
-    /// `GEMINI_CLI_HOME` names, else `~/.gemini` and `~/.cache/.gemini`, and the `roots` of the config file.
+    /// A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a home that
+    /// contains one. The default is the folder that `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
+    /// `GEMINI_CLI_HOME` names, or else `~/.gemini` and `~/.cache/.gemini`, plus the `roots` in the config
+    /// file.
     #[arg(long, global = true, value_name = "PATH", conflicts_with = "demo")]
     pub(crate) from: Vec<PathBuf>,
 
@@ -36,7 +37,7 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
-    /// Use the prices in this file, in our form or LiteLLM's JSON, over the built-in ones
+    /// Override built-in prices with those in this file, in backstory's format or LiteLLM's JSON
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) pricing: Option<PathBuf>,
 
@@ -52,15 +53,15 @@ pub(crate) struct Global {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
 
-    /// List what is otherwise only counted
+    /// List items that are otherwise only counted
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
-    /// Exit with 1 when anything could not be read
+    /// Exit with 1 if anything could not be read
     #[arg(long, global = true)]
     pub(crate) strict: bool,
 
-    /// Use the made-up sessions that come with the program, at a fixed time
+    /// Use the bundled sample sessions, at a fixed time
     #[arg(long, global = true)]
     pub(crate) demo: bool,
 }

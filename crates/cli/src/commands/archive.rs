@@ -15,9 +15,9 @@ const EXAMPLES: &str = "\
 Examples:
   backstory archive info
   backstory archive backup ~/backups/backstory.db
-  backstory archive merge /mnt/laptop/archive.db   the sessions of another machine as well";
+  backstory archive merge /mnt/laptop/archive.db   add the sessions of another machine";
 
-/// Look after the archive: its size, its health, copies, other machines
+/// Manage the archive: size, integrity, backups, other machines
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ArchiveArgs {
@@ -27,18 +27,18 @@ pub(crate) struct ArchiveArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// How large it is, and what is in it
+    /// Show its size and contents
     Info,
-    /// Unpack and hash every captured piece, and check every key
+    /// Verify the hash of every captured piece, and every reference between records
     Check,
-    /// Copy it to a new file, also while it is in use
+    /// Copy it to a new file, even while it is in use
     Backup {
-        /// Where to; it must not be there yet
+        /// The new file, which must not exist yet
         file: PathBuf,
     },
     /// Import everything from another archive
     ///
-    /// The same call is counted once, whichever archive it is in; merging twice changes nothing.
+    /// A call in both archives is counted once, and merging twice changes nothing.
     Merge {
         /// The other archive
         file: PathBuf,

@@ -14,17 +14,17 @@ use crate::output::{Cell, Column, Line, Printer, Table, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory doctor                          everything, the long lists cut
-  backstory doctor -v                       everything, nothing cut
-  backstory doctor --from session.jsonl     one file: is it whole?
+  backstory doctor                          everything, with long lists cut
+  backstory doctor -v                       everything, in full
+  backstory doctor --from session.jsonl     check a single file
   backstory doctor --strict -q > /dev/null  exit code 1 if anything could not be read
   backstory doctor --json | jq '.at_risk'   the sessions that the resume bug will delete";
 
-/// Say where it looked, what it found, what is damaged, and what will be deleted
+/// Report searched places, files found, damage, and upcoming deletions
 ///
-/// Lists every place that was looked at and why, the files by kind, what was passed over on purpose,
-/// every record that could not be used, the disk space of each project, how long Gemini CLI keeps
-/// sessions by its settings files, which sessions it will delete next, and whether the archive keeps them.
+/// Lists every place that was searched and why, the files by kind, files that were skipped on purpose,
+/// every record that could not be used, the disk space of each project, how long the agent keeps sessions
+/// according to its settings, which sessions it will delete next, and whether the archive has them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}

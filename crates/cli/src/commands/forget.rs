@@ -18,15 +18,15 @@ use crate::output::number::{bytes, date, plural};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory forget 3f2a --dry-run          what would go
+  backstory forget 3f2a --dry-run          show what would be removed
   backstory forget --project secret --yes  a whole project, without asking
-  backstory forget --before 2025-01-01     all that ended before that day
-  backstory unforget 3f2a91c7-…            let it come back";
+  backstory forget --before 2025-01-01     all sessions that ended before that day
+  backstory unforget 3f2a91c7-…            allow it to come back";
 
 /// Remove sessions from the archive for good
 ///
-/// What was captured, read and counted goes, and a note stays that keeps the session from coming
-/// back with the next sync, a rebuild or a merge. The agent's own files are not touched.
+/// Removes everything that was captured, read and counted, and leaves a note that keeps the session from
+/// coming back with the next sync, a rebuild or a merge. The agent's own files are not touched.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Forget {
@@ -38,29 +38,29 @@ pub(crate) struct Forget {
     #[arg(long, short, value_name = "NAME")]
     project: Vec<String>,
 
-    /// All sessions that ended before this
+    /// All sessions that ended before this time
     #[arg(long, value_name = "WHEN")]
     before: Option<String>,
 
-    /// Only show what would be removed
+    /// Show what would be removed without removing it
     #[arg(long)]
     dry_run: bool,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
 /// Allow forgotten sessions to come back
 ///
-/// The next sync reads what the agent still has of them.
+/// The next sync reads the files that the agent still has.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Unforget {
-    /// The ids of the sessions, or their beginnings; `--list` shows them
+    /// The ids of the sessions, or prefixes of them; `--list` shows them
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
 
-    /// List what was forgotten
+    /// List forgotten sessions
     #[arg(long)]
     list: bool,
 }

@@ -3,8 +3,8 @@ use crate::output::Printer;
 
 /// Print the manual page
 ///
-/// For the program, or for one of its commands. Try `backstory man | man -l -`, or keep it:
-/// `backstory man > ~/.local/share/man/man1/backstory.1`.
+/// Describes the program, or one of its commands. Read it with `backstory man | man -l -`, or install it
+/// with `backstory man > ~/.local/share/man/man1/backstory.1`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Man {
     /// The command to describe

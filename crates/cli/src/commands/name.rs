@@ -10,7 +10,7 @@ use crate::output::Printer;
 
 const NAME_EXAMPLES: &str = "\
 Examples:
-  backstory name latest \"the login fix\"   call it something
+  backstory name latest \"the login fix\"   give it a name
   backstory show \"the login fix\"          and find it by that name
   backstory name latest --clear           go back to its own title";
 
@@ -18,21 +18,21 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = NAME_EXAMPLES)]
 pub(crate) struct Name {
-    /// The session: its id, the beginning of it, `latest`, `@N`, its name, or a file's name
+    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name
     session: OsString,
 
-    /// What to call it
+    /// The new name
     #[arg(value_name = "NAME", required_unless_present = "clear")]
     text: Option<String>,
 
-    /// Take the name away
+    /// Remove the name
     #[arg(long, conflicts_with = "text")]
     clear: bool,
 }
 
-/// Put tags on a session
+/// Add tags to a session
 ///
-/// `backstory sessions --tag TAG` lists the sessions that have one.
+/// `backstory sessions --tag TAG` lists the sessions with a tag.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tag {
     /// The session
@@ -43,7 +43,7 @@ pub(crate) struct Tag {
     tags: Vec<String>,
 }
 
-/// Take tags off a session
+/// Remove tags from a session
 #[derive(Debug, clap::Args)]
 pub(crate) struct Untag {
     /// The session

@@ -19,27 +19,27 @@ Examples:
   backstory pricing                       the prices of the models you used
   backstory pricing --all                 the whole table
   backstory pricing gemini-3              models with that in their name
-  backstory --pricing mine.json pricing   with your own prices over the table
+  backstory --pricing mine.json pricing   with your own prices over the built-in ones
   curl -sLo prices.json https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json
-  backstory --pricing prices.json usage   with the list prices of today
+  backstory --pricing prices.json usage   with today's list prices
 
-docs/pricing.md describes both forms of price file.";
+docs/pricing.md describes both formats.";
 
-/// Show the price table: models, prices, dates, and what has no price
+/// Show the price table, and the models without a price
 ///
-/// Prices are US dollars per million tokens. The table comes with the program and is dated; your own
-/// rows come from `--pricing FILE` or the config file.
+/// Prices are in US dollars per million tokens. The built-in table is dated; your own rows come from
+/// `--pricing FILE` or the config file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Pricing {
-    /// Only models with this in their name
+    /// Only models with this text in their name
     model: Option<String>,
 
-    /// Every model, not only those in your sessions
+    /// Show every model, not only those in your sessions
     #[arg(long)]
     all: bool,
 
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

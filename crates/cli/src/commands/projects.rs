@@ -21,30 +21,30 @@ use crate::save::save;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory projects                       where you worked, the latest first
-  backstory projects --scan                look for the folders of which only the hash is known
+  backstory projects                       your projects, latest first
+  backstory projects --scan                search for folders that are known only by hash
   backstory projects link 3f9a21c0 ~/code/old-name
-                                           set it yourself; it is kept in the config file
+                                           set it yourself; it is stored in the config file
 
-How a path is known (PROOF): `project_root` and `registry` are Gemini CLI's own notes; `directories`
+PROOF is the source of a path: `project_root` and `registry` are Gemini CLI's records; `directories`
 and `session_context` are recorded in a session; `hash` is a folder whose hash is the recorded one;
-`tool_paths` is a guess from the paths tools worked on; `link` is your word.";
+`tool_paths` is a guess from the paths that tools used; `link` was set by you.";
 
-/// List projects: names, paths, and how each path is known
+/// List projects: names, paths, and the source of each path
 ///
-/// Older versions of Gemini CLI recorded only a hash of a project's path. Many of them can be told
-/// from what sessions say; `--scan` looks through your folders for the rest.
+/// Older versions of Gemini CLI recorded only a hash of a project's path. Many of these paths can be
+/// inferred from the sessions; `--scan` searches your folders for the rest.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Projects {
     #[command(flatten)]
     filters: Filters,
 
-    /// Look for the folders of unknown projects, up to 5 seconds
+    /// Search for the folders of unknown projects, for up to 5 seconds
     #[arg(long)]
     scan: bool,
 
-    /// How to print them
+    /// The output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 
@@ -54,11 +54,11 @@ pub(crate) struct Projects {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Set which folder a hash stands for
+    /// Set the folder that a hash belongs to
     Link {
-        /// The hash, or enough of its beginning
+        /// The hash, or a unique prefix of it
         hash: String,
-        /// The project's folder, as it was when the sessions were made
+        /// The project's folder at the time of the sessions
         path: PathBuf,
     },
 }

@@ -16,22 +16,22 @@ use crate::output::{Cell, Column, Line, Printer, Table, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory prompts --since 30d            what you asked last month, the newest last
+  backstory prompts --since 30d            the prompts of the last 30 days, newest last
   backstory prompts | fzf --tac            pick one
   backstory prompts --project harbor --long
-  backstory prompts --grep 'tide -test'    those that hold a word, and not another";
+  backstory prompts --grep 'tide -test'    prompts with one word but not another";
 
 /// List everything you typed, across projects: one per line, newest last
 ///
-/// Prompts, commands and shell escapes, from sessions and from Gemini CLI's own logs of what was typed
-/// (`logs.json`, `shell_history`), which outlive sessions. Each once.
+/// Lists prompts, commands and shell escapes, each once, from sessions and from Gemini CLI's input logs
+/// (`logs.json`, `shell_history`), which outlive sessions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Prompts {
     #[command(flatten)]
     filters: Filters,
 
-    /// Only prompts with these words; as `search` takes them
+    /// Only prompts that contain these words, in the syntax of `search`
     #[arg(long, value_name = "WORDS", help_heading = "Filters")]
     grep: Option<String>,
 
@@ -39,7 +39,7 @@ pub(crate) struct Prompts {
     #[arg(long, short)]
     long: bool,
 
-    /// Show the last N
+    /// Show the last N prompts
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 }

@@ -20,15 +20,15 @@ const HELD: u64 = 64 * 1024 * 1024;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory redact < build.log > clean.log    the same text, secrets replaced by markers
-  git diff | backstory redact --check         exit code 1 if there is a secret in it
-  backstory redact --rules                    what is looked for";
+  backstory redact < build.log > clean.log    replace secrets with markers
+  git diff | backstory redact --check         exit with 1 if it contains a secret
+  backstory redact --rules                    the kinds of secrets";
 
-/// Take secrets out of any text: a filter for standard input
+/// Remove secrets from any text: a filter for standard input
 ///
-/// Each secret gives way to a marker such as `[redacted:github-token:1]`; equal secrets get equal
-/// markers. How many there were is told on stderr. Exports do the same by themselves. Your own rules
-/// and exceptions go into the config file (docs/redaction.md).
+/// Replaces each secret with a marker such as `[redacted:github-token:1]`; equal secrets get equal markers.
+/// Their number is printed on stderr. Exports are redacted the same way. Your own rules and exceptions go
+/// into the config file (docs/redaction.md).
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Redact {
@@ -39,11 +39,11 @@ pub(crate) struct Redact {
     #[arg(long)]
     check: bool,
 
-    /// List what is looked for
+    /// List the kinds of secrets
     #[arg(long, conflicts_with_all = ["file", "check"])]
     rules: bool,
 
-    /// How to print the list
+    /// The format of the list
     #[arg(long, value_enum, default_value = "table", requires = "rules")]
     format: Format,
 }

@@ -16,25 +16,25 @@ use crate::output::Printer;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory resume latest                go on where you left off, wherever that was
-  backstory resume 3f2a --print          only say how
-  backstory resume 3f2a --project ~/new  its folder was moved there";
+  backstory resume latest                continue where you left off, in any project
+  backstory resume 3f2a --print          only print the command
+  backstory resume 3f2a --project ~/new  the project was moved there";
 
-/// Continue a session in Gemini CLI
+/// Continue a session in its agent
 ///
-/// Changes to the project's folder and runs `gemini --resume`. Files that Gemini CLI deleted are
-/// restored first.
+/// Changes to the project's folder and runs the agent there, as in `gemini --resume`. Files that the agent
+/// has deleted are restored first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Resume {
-    /// The session: its id, the beginning of it, `latest`, `@N`, its name, or a file's name
+    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name
     session: OsString,
 
-    /// Say what would be run, and run nothing
+    /// Print the command without running it
     #[arg(long)]
     print: bool,
 
-    /// The folder of the project, if it is not where it was
+    /// The project's folder, if it was moved
     #[arg(long, short, value_name = "DIR")]
     project: Option<PathBuf>,
 }

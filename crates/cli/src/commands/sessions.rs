@@ -17,40 +17,40 @@ use crate::output::{Cell, Column, Printer, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory sessions                       the latest conversations, the newest first
-  backstory sessions --since 7d -p harbor  those of the last 7 days, in the project called harbor
+  backstory sessions                       the latest conversations, newest first
+  backstory sessions --since 7d -p harbor  the last 7 days, in the project harbor
   backstory sessions --grep 'berth calendar'
-                                           those in which both words were said in one message
+                                           sessions with both words in one message
   backstory sessions --sort tokens --limit 5
   backstory sessions --kind subagent       the subagents that sessions started
   backstory sessions --json | jq -r '.sessions[].title'
 
-Open one with `backstory show`: by the number in the first column (`@3`), by the beginning of its
+Open one with `backstory show`: by the number in the first column (`@3`), by a prefix of its
 id, or `latest`.";
 
-/// List sessions: what was asked, when, in which project
+/// List sessions: titles, times, projects, tokens and cost
 ///
-/// Conversations in which something was said, the newest first. Subagents, saved chats and sessions
-/// that hold nothing are left out unless `--kind` or `--all` asks for them.
+/// Lists conversations, newest first. Subagents, saved chats and empty sessions are left out unless
+/// `--kind` or `--all` asks for them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sessions {
     #[command(flatten)]
     filters: Filters,
 
-    /// Only these kinds of session
+    /// Only sessions of these kinds
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
     kind: Vec<Kind>,
 
-    /// Only sessions in which these words were said; as `search` takes them
+    /// Only sessions that contain these words, in the syntax of `search`
     #[arg(long, value_name = "WORDS", help_heading = "Filters")]
     grep: Option<String>,
 
-    /// Everything: every kind, empty sessions, and those known only from the log of prompts
+    /// List every kind, empty sessions, and sessions known only from prompt logs
     #[arg(long, help_heading = "Filters")]
     all: bool,
 
-    /// What comes first
+    /// The sort order
     #[arg(long, value_enum, default_value = "updated")]
     sort: Sort,
 
@@ -58,30 +58,30 @@ pub(crate) struct Sessions {
     #[arg(long)]
     reverse: bool,
 
-    /// How many to list [default: 20; no limit with --json and other formats]
+    /// List at most N sessions [default: 20; no limit with --json and other formats]
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
-    /// How to print them
+    /// The output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// The last update, the newest first
+    /// Last update, newest first
     Updated,
-    /// The start, the newest first
+    /// Start, newest first
     Started,
-    /// Tokens, the most first
+    /// Tokens, most first
     Tokens,
-    /// Prompts, the most first
+    /// Prompts, most first
     Prompts,
-    /// Model calls, the most first
+    /// Model calls, most first
     Calls,
-    /// Tool calls, the most first
+    /// Tool calls, most first
     Tools,
-    /// The project's name, then the newest first
+    /// Project name, then newest first
     Project,
 }
 

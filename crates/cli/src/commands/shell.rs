@@ -12,33 +12,33 @@ use crate::output::{Cell, Column, Printer, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory commands                    which programs agents ran, the most used first
-  backstory commands --full -n 20       the whole commands instead
+  backstory commands                    the programs that agents ran, most used first
+  backstory commands --full -n 20       whole commands instead
   backstory commands -p api --since 7d";
 
 /// Count the programs that the shell tool ran
 ///
-/// Command lines are taken apart by a shell's own grammar: pipelines, `&&`, substitutions, `bash -c`
-/// and the like; `sudo`, `env`, `time`, `xargs` and friends count as the program they run.
+/// Parses command lines with a shell's own grammar: pipelines, `&&`, substitutions, `bash -c` and the like.
+/// `sudo`, `env`, `time`, `xargs` and similar wrappers count as the program that they run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Commands {
     #[command(flatten)]
     filters: Filters,
 
-    /// Only these kinds of session
+    /// Only sessions of these kinds
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
     kind: Vec<Kind>,
 
-    /// Group by the whole simple command
+    /// Group by the whole command instead of the program
     #[arg(long)]
     full: bool,
 
-    /// How many rows [default: 30; no limit with --json and other formats]
+    /// Show at most N rows [default: 30; no limit with --json and other formats]
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }

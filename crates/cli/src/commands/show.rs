@@ -23,18 +23,18 @@ const EXAMPLES: &str = "\
 Examples:
   backstory show latest                 the newest conversation
   backstory show @3 --thoughts          the third of `backstory sessions`, with the model's thoughts
-  backstory show 3f2a --only prompt     only what was typed
+  backstory show 3f2a --only prompt     only prompts
   backstory show 3f2a --grep tide --pager
-                                        from where that word was said first
-  backstory show 3f2a --view current    what Gemini CLI itself would load, nothing that was removed
+                                        from the first message with that word
+  backstory show 3f2a --view current    only the messages that the agent would load
   backstory show ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl
-  backstory show latest | less -R       long ones, page by page";
+  backstory show latest | less -R       a long one, page by page";
 
-/// Read a session: what was said, which tools ran, what went wrong
+/// Read a session: prompts, replies, tool calls and errors
 ///
-/// A session is named by its id or the beginning of it, by `latest` or `@N` (the N-th of `backstory
-/// sessions`), or by a file. The full view is shown: also what was rewound, compressed away or
-/// failed, marked as such.
+/// A session is named by its id or a prefix of it, by `latest` or `@N` (the N-th of `backstory sessions`),
+/// or by a file. By default, messages that were rewound, compressed away or failed are shown too, and
+/// marked as such.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Show {
@@ -42,7 +42,7 @@ pub(crate) struct Show {
     #[arg(value_name = "SESSION", default_value = "latest")]
     session: OsString,
 
-    /// Which messages
+    /// The messages to show
     #[arg(long, value_enum, default_value = "full")]
     view: ViewArg,
 
@@ -50,7 +50,7 @@ pub(crate) struct Show {
     #[arg(long)]
     thoughts: bool,
 
-    /// Show what tools gave back
+    /// Show the output of tools
     #[arg(long)]
     tool_output: bool,
 
@@ -62,28 +62,28 @@ pub(crate) struct Show {
     #[arg(long)]
     tokens: bool,
 
-    /// Only these
+    /// Show only these blocks
     #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
     only: Vec<OnlyArg>,
 
-    /// Only this file of a session that is spread over several, counted from 1
+    /// Show only this file of a session that spans several, counted from 1
     #[arg(long, value_name = "N")]
     part: Option<usize>,
 
-    /// Mark these words, as `search` takes them, and with `--pager` begin at the first
+    /// Mark these words, in the syntax of `search`, and with `--pager` start at the first
     #[arg(long, value_name = "WORDS")]
     grep: Option<String>,
 
-    /// Page by page, with the program that `PAGER` names
+    /// Show it page by page, with the program that `PAGER` names
     #[arg(long)]
     pager: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ViewArg {
-    /// All that happened
+    /// Everything that happened
     Full,
-    /// What the agent itself would load
+    /// The messages that the agent would load
     Current,
 }
 

@@ -12,21 +12,21 @@ use crate::output::number::{bytes, count, plural};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory sync                  read and keep all that changed
-  backstory sync --quiet          the same without a word, for a hook or a timer
+  backstory sync                  read and copy everything that changed
+  backstory sync --quiet          the same without output, for a hook or a timer
   backstory sync --from /mnt/laptop/.gemini --as laptop
                                   import the sessions of another machine
-  backstory sync --rebuild        rebuild the archive from what it captured";
+  backstory sync --rebuild        rebuild the archive from the copied files";
 
-/// Bring the archive up to date, and keep the agent's own files in it
+/// Bring the archive up to date, and copy the agent's files into it
 ///
-/// Reads the files that are new or have changed, captures their bytes, so that every command works
-/// for a session whose files are gone, and indexes what they say. Other commands read and
-/// capture too, but stop capturing after a moment; only `search` indexes.
+/// Reads new and changed files, copies their bytes, so that every command works for sessions whose files
+/// are gone, and indexes their text. Other commands read and copy too, but stop copying after a moment;
+/// only `search` indexes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Sync {
-    /// Rebuild the archive; names, tags and what was forgotten stay
+    /// Rebuild the archive; names, tags and forgotten sessions are preserved
     #[arg(long)]
     rebuild: bool,
 

@@ -15,41 +15,41 @@ use crate::output::{Cell, Column, Printer, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory tools                     every tool, the most used first
+  backstory tools                     every tool, most used first
   backstory tools server              by MCP server
   backstory tools --since 7d -p api   the last 7 days, in one project
-  backstory commands                  which programs the shell tool ran";
+  backstory commands                  the programs that the shell tool ran";
 
-/// Count tool calls: how often, how they ended, lines changed
+/// Count tool calls, their results and the lines they changed
 ///
 /// Counts each call once, however often it was recorded, and lists the most frequent errors. Gemini CLI recorded no
 /// tool calls before October 2025, so earlier sessions show none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Tools {
-    /// How to group
+    /// The grouping
     #[arg(value_enum, default_value = "tool")]
     group: GroupArg,
 
     #[command(flatten)]
     filters: Filters,
 
-    /// Only these kinds of session
+    /// Only sessions of these kinds
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
     kind: Vec<Kind>,
 
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroupArg {
-    /// By the recorded name
+    /// By recorded name
     Tool,
-    /// By what it is called for every agent: Bash, Read, Edit, …
+    /// By the name that all agents share: Bash, Read, Edit, …
     Label,
-    /// Execute, Read, Edit, Search, …
+    /// By category: Execute, Read, Edit, Search, …
     Category,
     /// By MCP server
     Server,

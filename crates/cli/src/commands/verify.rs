@@ -12,15 +12,15 @@ use crate::output::{Line, Printer, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory verify             each check, and how many cases it has
+  backstory verify             each check with its number of cases
   backstory verify -v          every case
-  backstory verify --strict    for scripts: exit with 1 when any number is in doubt";
+  backstory verify --strict    for scripts: exit with 1 if any number is in doubt";
 
-/// Check the numbers against the files' own figures, and list every doubt
+/// Check the numbers against the totals in the files, and list every doubt
 ///
-/// Every call's buckets against its recorded total; what the agent would load against all that
-/// happened; copies, imports and removed messages; sums that are only bounds; calls without a price;
-/// every record that could not be read.
+/// Compares the token counts of each call with its recorded total, and the current view of each session
+/// with the full one. Lists copies, imports and removed messages, sums that are only bounds, calls without
+/// a price, and every record that could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Verify {}

@@ -21,18 +21,18 @@ use crate::watcher::Watcher;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory watch                 keep the archive fresh, and tell what happens
+  backstory watch                 keep the archive up to date, and print changes
   backstory watch --quiet > /dev/null &
                                   the same in the background
   backstory watch --json | jq -r 'select(.what == \"grew\").session'
-  backstory watch --poll 30       look every half minute instead, for a network file system
+  backstory watch --poll 30       poll every 30 seconds, for a network file system
 
-It ends on Ctrl-C or SIGTERM, after what it is doing, with exit code 0.";
+It stops on Ctrl-C or SIGTERM, after finishing the current sync, with exit code 0.";
 
-/// Keep the archive up to date as the agent writes, and tell what changed
+/// Keep the archive up to date as the agent writes, and print changes
 ///
-/// Does what `sync` does, then again within a second of every change. Prints a line for each session that
-/// started, grew, or whose files are gone; it keeps what it has seen of those.
+/// Runs a sync, and another one within a second of every change. Prints a line for each session that
+/// started, grew, or whose files are gone; everything seen of those is kept.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Watch {

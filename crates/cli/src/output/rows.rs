@@ -7,13 +7,13 @@ use super::{Line, clean};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// A table for people
     Table,
     /// One document with a `schema` field
     Json,
-    /// The rows alone, one per line
+    /// The rows as JSON, one per line
     Jsonl,
-    /// For spreadsheets
+    /// Comma-separated values, for spreadsheets
     Csv,
     /// A Markdown table
     Md,

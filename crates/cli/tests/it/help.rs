@@ -10,39 +10,39 @@ fn help(args: &[&str]) -> String {
 #[test]
 fn program() {
     insta::assert_snapshot!(help(&["--help"]), @"
-    The story behind your code: every session Gemini CLI left on your disk
+    The story behind your code: every session your coding agent left on your disk
 
     backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them; only
-    `restore` and `resume` write there, to bring back what was lost. Without a command it prints an
+    `restore` and `resume` write there, to bring back deleted sessions. Without a command, it prints an
     overview.
 
     Usage: backstory [OPTIONS] [COMMAND]
 
     Commands:
-      sessions     List sessions: what was asked, when, in which project
-      show         Read a session: what was said, which tools ran, what went wrong
-      search       Search all that was ever said: prompts, replies, thoughts, tools and their output
+      sessions     List sessions: titles, times, projects, tokens and cost
+      show         Read a session: prompts, replies, tool calls and errors
+      search       Search all sessions: prompts, replies, thoughts, tools and their output
       prompts      List everything you typed, across projects: one per line, newest last
       usage        Count tokens and cost by day, session, project, model and more
-      tools        Count tool calls: how often, how they ended, lines changed
+      tools        Count tool calls, their results and the lines they changed
       commands     Count the programs that the shell tool ran
-      projects     List projects: names, paths, and how each path is known
-      events       Print what happened as a stream of events, one JSON object per line
-      export       Write sessions in another form: to read, to send, to count
-      redact       Take secrets out of any text: a filter for standard input
-      verify       Check the numbers against the files' own figures, and list every doubt
-      pricing      Show the price table: models, prices, dates, and what has no price
-      restore      Write a session's files back, so that the agent lists and resumes it
-      resume       Continue a session in Gemini CLI
-      sync         Bring the archive up to date, and keep the agent's own files in it
-      watch        Keep the archive up to date as the agent writes, and tell what changed
+      projects     List projects: names, paths, and the source of each path
+      events       Print sessions as a stream of events, one JSON object per line
+      export       Export sessions as Markdown, HTML, JSON, CSV and more
+      redact       Remove secrets from any text: a filter for standard input
+      verify       Check the numbers against the totals in the files, and list every doubt
+      pricing      Show the price table, and the models without a price
+      restore      Restore a session's files, so that the agent can list and resume it
+      resume       Continue a session in its agent
+      sync         Bring the archive up to date, and copy the agent's files into it
+      watch        Keep the archive up to date as the agent writes, and print changes
       name         Give a session a name of your own
-      tag          Put tags on a session
-      untag        Take tags off a session
+      tag          Add tags to a session
+      untag        Remove tags from a session
       forget       Remove sessions from the archive for good
       unforget     Allow forgotten sessions to come back
-      archive      Look after the archive: its size, its health, copies, other machines
-      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
+      archive      Manage the archive: size, integrity, backups, other machines
+      doctor       Report searched places, files found, damage, and upcoming deletions
       completions  Print a completion script for a shell
       man          Print the manual page
       help         Print this message or the help of the given subcommand(s)
@@ -59,9 +59,9 @@ fn program() {
               Read this file or folder instead of the usual places (repeatable)
 
               A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a
-              home that holds one. Without it: what `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
-              `GEMINI_CLI_HOME` names, else `~/.gemini` and `~/.cache/.gemini`, and the `roots` of the
-              config file.
+              home that contains one. The default is the folder that `GEMINI_SESSIONS_DIR`, `GEMINI_DIR`
+              or `GEMINI_CLI_HOME` names, or else `~/.gemini` and `~/.cache/.gemini`, plus the `roots`
+              in the config file.
 
           --archive <FILE>
               Use this archive instead of `backstory/archive.db` in the data folder
@@ -76,7 +76,7 @@ fn program() {
               Print one JSON document with a `schema` field, for programs
 
           --pricing <FILE>
-              Use the prices in this file, in our form or LiteLLM's JSON, over the built-in ones
+              Override built-in prices with those in this file, in backstory's format or LiteLLM's JSON
 
           --tz <ZONE>
               Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
@@ -90,64 +90,63 @@ fn program() {
               Print the answer and errors only, no warnings
 
       -v, --verbose
-              List what is otherwise only counted
+              List items that are otherwise only counted
 
           --strict
-              Exit with 1 when anything could not be read
+              Exit with 1 if anything could not be read
 
           --demo
-              Use the made-up sessions that come with the program, at a fixed time
+              Use the bundled sample sessions, at a fixed time
 
     Examples:
-      backstory                        an overview: projects, sessions, what is about to be lost
-      backstory --demo                 the same on made-up sessions that come with the program
-      backstory search 'login bug'     where that was said, even in deleted sessions
+      backstory                        an overview: recent sessions, projects, upcoming deletions
+      backstory --demo                 the same for the bundled sample sessions
+      backstory search 'login bug'     find a conversation, even in deleted sessions
       backstory usage --since this-month
                                        tokens and cost, day by day
-      backstory resume 3f2a            continue a session, bringing it back first if it was deleted
+      backstory resume 3f2a            continue a session, restoring it first if it was deleted
       backstory --from ~/backup/.gemini doctor
-                                       where it looked, what is damaged, in a copy of Gemini CLI's
-                                       folder
+                                       check a copy of the agent's folder
       backstory export 3f2a --format gemini -o session.json
                                        one session, as `gemini --session-file` reads it
 
-    Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict;
-    2 wrong usage or failure; 130 interrupted.
+    Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with --strict;
+    2 usage error or failure; 130 interrupted.
     ");
 }
 
 #[test]
 fn program_in_short() {
     insta::assert_snapshot!(help(&["-h"]), @"
-    The story behind your code: every session Gemini CLI left on your disk
+    The story behind your code: every session your coding agent left on your disk
 
     Usage: backstory [OPTIONS] [COMMAND]
 
     Commands:
-      sessions     List sessions: what was asked, when, in which project
-      show         Read a session: what was said, which tools ran, what went wrong
-      search       Search all that was ever said: prompts, replies, thoughts, tools and their output
+      sessions     List sessions: titles, times, projects, tokens and cost
+      show         Read a session: prompts, replies, tool calls and errors
+      search       Search all sessions: prompts, replies, thoughts, tools and their output
       prompts      List everything you typed, across projects: one per line, newest last
       usage        Count tokens and cost by day, session, project, model and more
-      tools        Count tool calls: how often, how they ended, lines changed
+      tools        Count tool calls, their results and the lines they changed
       commands     Count the programs that the shell tool ran
-      projects     List projects: names, paths, and how each path is known
-      events       Print what happened as a stream of events, one JSON object per line
-      export       Write sessions in another form: to read, to send, to count
-      redact       Take secrets out of any text: a filter for standard input
-      verify       Check the numbers against the files' own figures, and list every doubt
-      pricing      Show the price table: models, prices, dates, and what has no price
-      restore      Write a session's files back, so that the agent lists and resumes it
-      resume       Continue a session in Gemini CLI
-      sync         Bring the archive up to date, and keep the agent's own files in it
-      watch        Keep the archive up to date as the agent writes, and tell what changed
+      projects     List projects: names, paths, and the source of each path
+      events       Print sessions as a stream of events, one JSON object per line
+      export       Export sessions as Markdown, HTML, JSON, CSV and more
+      redact       Remove secrets from any text: a filter for standard input
+      verify       Check the numbers against the totals in the files, and list every doubt
+      pricing      Show the price table, and the models without a price
+      restore      Restore a session's files, so that the agent can list and resume it
+      resume       Continue a session in its agent
+      sync         Bring the archive up to date, and copy the agent's files into it
+      watch        Keep the archive up to date as the agent writes, and print changes
       name         Give a session a name of your own
-      tag          Put tags on a session
-      untag        Take tags off a session
+      tag          Add tags to a session
+      untag        Remove tags from a session
       forget       Remove sessions from the archive for good
       unforget     Allow forgotten sessions to come back
-      archive      Look after the archive: its size, its health, copies, other machines
-      doctor       Say where it looked, what it found, what is damaged, and what will be deleted
+      archive      Manage the archive: size, integrity, backups, other machines
+      doctor       Report searched places, files found, damage, and upcoming deletions
       completions  Print a completion script for a shell
       man          Print the manual page
       help         Print this message or the help of the given subcommand(s)
@@ -163,31 +162,30 @@ fn program_in_short() {
           --config <FILE>   Read this config file instead of `backstory/config.toml` in the config
                             folder
           --json            Print one JSON document with a `schema` field, for programs
-          --pricing <FILE>  Use the prices in this file, in our form or LiteLLM's JSON, over the
-                            built-in ones
+          --pricing <FILE>  Override built-in prices with those in this file, in backstory's format or
+                            LiteLLM's JSON
           --tz <ZONE>       Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
           --color <WHEN>    Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
                             [possible values: auto, always, never]
       -q, --quiet           Print the answer and errors only, no warnings
-      -v, --verbose         List what is otherwise only counted
-          --strict          Exit with 1 when anything could not be read
-          --demo            Use the made-up sessions that come with the program, at a fixed time
+      -v, --verbose         List items that are otherwise only counted
+          --strict          Exit with 1 if anything could not be read
+          --demo            Use the bundled sample sessions, at a fixed time
 
     Examples:
-      backstory                        an overview: projects, sessions, what is about to be lost
-      backstory --demo                 the same on made-up sessions that come with the program
-      backstory search 'login bug'     where that was said, even in deleted sessions
+      backstory                        an overview: recent sessions, projects, upcoming deletions
+      backstory --demo                 the same for the bundled sample sessions
+      backstory search 'login bug'     find a conversation, even in deleted sessions
       backstory usage --since this-month
                                        tokens and cost, day by day
-      backstory resume 3f2a            continue a session, bringing it back first if it was deleted
+      backstory resume 3f2a            continue a session, restoring it first if it was deleted
       backstory --from ~/backup/.gemini doctor
-                                       where it looked, what is damaged, in a copy of Gemini CLI's
-                                       folder
+                                       check a copy of the agent's folder
       backstory export 3f2a --format gemini -o session.json
                                        one session, as `gemini --session-file` reads it
 
-    Exit codes: 0 fine; 1 nothing matched, a budget is spent, or faults with --strict;
-    2 wrong usage or failure; 130 interrupted.
+    Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with --strict;
+    2 usage error or failure; 130 interrupted.
     ");
 }
 
@@ -203,11 +201,11 @@ fn own_help(command: &str) -> String {
 #[test]
 fn doctor() {
     insta::assert_snapshot!(own_help("doctor"), @"
-    Say where it looked, what it found, what is damaged, and what will be deleted
+    Report searched places, files found, damage, and upcoming deletions
 
-    Lists every place that was looked at and why, the files by kind, what was passed over on purpose,
-    every record that could not be used, the disk space of each project, how long Gemini CLI keeps
-    sessions by its settings files, which sessions it will delete next, and whether the archive keeps
+    Lists every place that was searched and why, the files by kind, files that were skipped on purpose,
+    every record that could not be used, the disk space of each project, how long the agent keeps
+    sessions according to its settings, which sessions it will delete next, and whether the archive has
     them.
 
     Usage: backstory doctor [OPTIONS]
@@ -217,9 +215,9 @@ fn doctor() {
               Print help (see a summary with '-h')
 
     Examples:
-      backstory doctor                          everything, the long lists cut
-      backstory doctor -v                       everything, nothing cut
-      backstory doctor --from session.jsonl     one file: is it whole?
+      backstory doctor                          everything, with long lists cut
+      backstory doctor -v                       everything, in full
+      backstory doctor --from session.jsonl     check a single file
       backstory doctor --strict -q > /dev/null  exit code 1 if anything could not be read
       backstory doctor --json | jq '.at_risk'   the sessions that the resume bug will delete
     ");
@@ -228,12 +226,12 @@ fn doctor() {
 #[test]
 fn export() {
     insta::assert_snapshot!(own_help("export"), @"
-    Write sessions in another form: to read, to send, to count
+    Export sessions as Markdown, HTML, JSON, CSV and more
 
-    A session is named by its id, by the beginning of it that is not shared with another, by `latest` or
-    `@N`, or by the name of one of its files. A path is read alone, whatever state the file is in.
-    `--all`, or filters instead of a session, write many: a file each into the folder that `-o` names,
-    called by day, project, title and id. For `gemini` the file that Gemini CLI would load is taken.
+    A session is named by its id or a unique prefix of it, by `latest` or `@N`, or by the name of one of
+    its files. A path is read by itself, whatever state the file is in. `--all`, or filters instead of a
+    session, export many sessions: one file per session in the folder given with `-o`, named by day,
+    project, title and id. `gemini` exports the file that Gemini CLI would load.
 
     Usage: backstory export [OPTIONS] --format <FORMAT> [FILE|SESSION]
 
@@ -250,10 +248,10 @@ fn export() {
 
     Filters:
       -p, --project <NAME>
-              Only this project: its name, a part of its path, or the beginning of its hash (repeatable)
+              Only this project: its name, part of its path, or a prefix of its hash (repeatable)
 
           --model <NAME>
-              Only sessions that used this model; a part of its name is enough (repeatable)
+              Only sessions that used this model; part of its name is enough (repeatable)
 
           --agent <AGENT>
               Only this agent
@@ -261,39 +259,37 @@ fn export() {
               [possible values: gemini]
 
           --tag <TAG>
-              Only sessions with this tag of yours (repeatable)
+              Only sessions with this tag (repeatable)
 
           --machine <NAME>
-              Only what was read on this machine (repeatable)
+              Only sessions from this machine (repeatable)
 
           --since <WHEN>
-              Only what happened from this time on: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+              Only activity since this time: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
 
           --until <WHEN>
-              Only what happened before the end of this
+              Only activity up to the end of this time
 
           --format <FORMAT>
-              The form to write
+              The format to write
 
               Possible values:
-              - markdown: To read on any forge: prompts, replies, tool calls folded
-              - html:     One page that holds everything and needs no network
-              - json:     Our own document, complete: the session and every message
-                (`backstory.session/1`)
+              - markdown: For any forge: prompts, replies, and tool calls folded
+              - html:     A self-contained page that needs no network
+              - json:     A complete document: the session and every message (`backstory.session/1`)
               - jsonl:    The same as JSON lines: the session, then its messages
               - calls:    One line per model call: tokens, tools, commands, prompt, cost
               - csv:      A table for spreadsheets
-              - events:   What happened, one line per event: prompts, tools and their results
-                (`backstory events`)
+              - events:   One line per event: prompts, tools and their results (`backstory events`)
               - gemini:   Gemini CLI's own document, as `/export-session` writes it and `--session-file`
                 reads it
 
           --view <VIEW>
-              Which messages; `gemini` is always the current ones
+              The messages to include; `gemini` always exports the current ones
 
               Possible values:
-              - full:    All that happened
-              - current: What the agent itself would load
+              - full:    Everything that happened
+              - current: The messages that the agent would load
 
               [default: full]
 
@@ -301,7 +297,7 @@ fn export() {
               Include the model's thoughts (`html` has them anyway, folded)
 
           --tool-output
-              Include all that tools were given and gave back, where `markdown` and `html` cut it
+              Include the whole input and output of tools, which `markdown` and `html` cut
 
           --info
               Include notices, injected context and summaries
@@ -310,7 +306,7 @@ fn export() {
               Include tokens and cost of each reply
 
           --rows <ROWS>
-              What a row of `csv` is
+              The rows of `csv`
 
               Possible values:
               - calls:    Model calls
@@ -320,23 +316,23 @@ fn export() {
               [default: calls]
 
       -o, --output <FILE>
-              Write to this file instead of standard output; for many sessions, the folder
+              Write to this file instead of standard output; for many sessions, a folder
 
           --force
-              Replace what is there
+              Replace existing files
 
           --no-redact
-              Keep secrets; by default they are taken out and counted (docs/redaction.md)
+              Keep secrets; by default they are removed and counted (docs/redaction.md)
 
     Examples:
       backstory export latest --format html -o session.html
-                            one page to send to somebody: no network, light and dark, foldable
+                            a self-contained page to send to somebody
       backstory export 3f2a --format markdown > session.md
       backstory export --all --format markdown -o sessions/
-                            every session, a file each, and an index
+                            every session in its own file, and an index
       backstory export -p shop --since 7d --format html -o shop/
       backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
-                            one file, wherever it is; `gemini --session-file session.json` reads it
+                            a single file, wherever it is; `gemini --session-file session.json` reads it
       backstory export --all --format csv --rows tools -o tools.csv
       backstory export 3f2a --format gemini | jq '.messages | length'
     ");
@@ -370,8 +366,8 @@ fn man() {
     insta::assert_snapshot!(own_help("man"), @"
     Print the manual page
 
-    For the program, or for one of its commands. Try `backstory man | man -l -`, or keep it: `backstory
-    man > ~/.local/share/man/man1/backstory.1`.
+    Describes the program, or one of its commands. Read it with `backstory man | man -l -`, or install
+    it with `backstory man > ~/.local/share/man/man1/backstory.1`.
 
     Usage: backstory man [OPTIONS] [COMMAND]
 
@@ -440,10 +436,10 @@ fn version() {
 #[test]
 fn watch() {
     insta::assert_snapshot!(own_help("watch"), @r#"
-    Keep the archive up to date as the agent writes, and tell what changed
+    Keep the archive up to date as the agent writes, and print changes
 
-    Does what `sync` does, then again within a second of every change. Prints a line for each session
-    that started, grew, or whose files are gone; it keeps what it has seen of those.
+    Runs a sync, and another one within a second of every change. Prints a line for each session that
+    started, grew, or whose files are gone; everything seen of those is kept.
 
     Usage: backstory watch [OPTIONS]
 
@@ -455,12 +451,12 @@ fn watch() {
               Print help (see a summary with '-h')
 
     Examples:
-      backstory watch                 keep the archive fresh, and tell what happens
+      backstory watch                 keep the archive up to date, and print changes
       backstory watch --quiet > /dev/null &
                                       the same in the background
       backstory watch --json | jq -r 'select(.what == "grew").session'
-      backstory watch --poll 30       look every half minute instead, for a network file system
+      backstory watch --poll 30       poll every 30 seconds, for a network file system
 
-    It ends on Ctrl-C or SIGTERM, after what it is doing, with exit code 0.
+    It stops on Ctrl-C or SIGTERM, after finishing the current sync, with exit code 0.
     "#);
 }

@@ -19,21 +19,21 @@ use crate::output::Printer;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory events latest                   what happened in the newest conversation
+  backstory events latest                   the events of the newest conversation
   backstory events --since today --types all
-                                            all of today, every session, replies and costs included
+                                            all events of today, replies and costs included
   backstory events --types tool_use | jq -r .canonical | sort | uniq -c
   backstory events ~/old/checkpoint-plan.json
-  backstory events --follow                 what happens from now on, in any session
-  backstory events --follow --since today   all of today first
+  backstory events --follow                 new events, in any session
+  backstory events --follow --since today   the events of today first
 
 docs/events.md describes each type.";
 
-/// Print what happened as a stream of events, one JSON object per line
+/// Print sessions as a stream of events, one JSON object per line
 ///
-/// Prompts, tool uses and their results, the same for every kind of file: sessions old and new, saved chats,
-/// shared histories. `seq` counts within a session without a gap, and `at` never goes back. Without a session
-/// it is all of them, the oldest first.
+/// Prints prompts, tool uses and their results in the same form for every kind of file: old and new
+/// sessions, saved chats, shared histories. `seq` counts within a session without gaps, and `at` never goes
+/// back. Without a session, all sessions are printed, oldest first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Events {
@@ -44,11 +44,11 @@ pub(crate) struct Events {
     #[command(flatten)]
     filters: Filters,
 
-    /// Only these kinds of session; saved chats only when asked for
+    /// Only sessions of these kinds; saved chats only when asked for
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
     kind: Vec<Kind>,
 
-    /// Which events, or `all` [default: start, end, prompts, tools and their results]
+    /// The types of events, or `all` [default: start, end, prompts, tools and their results]
     #[arg(long, value_delimiter = ',', value_name = "TYPE", value_parser = types())]
     types: Vec<Types>,
 
@@ -56,7 +56,7 @@ pub(crate) struct Events {
     #[arg(long, short)]
     follow: bool,
 
-    /// Keep secrets; by default they are taken out and counted (docs/redaction.md)
+    /// Keep secrets; by default they are removed and counted (docs/redaction.md)
     #[arg(long)]
     no_redact: bool,
 }

@@ -30,22 +30,22 @@ use crate::output::Printer;
 const EXAMPLES: &str = "\
 Examples:
   backstory export latest --format html -o session.html
-                        one page to send to somebody: no network, light and dark, foldable
+                        a self-contained page to send to somebody
   backstory export 3f2a --format markdown > session.md
   backstory export --all --format markdown -o sessions/
-                        every session, a file each, and an index
+                        every session in its own file, and an index
   backstory export -p shop --since 7d --format html -o shop/
   backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
-                        one file, wherever it is; `gemini --session-file session.json` reads it
+                        a single file, wherever it is; `gemini --session-file session.json` reads it
   backstory export --all --format csv --rows tools -o tools.csv
   backstory export 3f2a --format gemini | jq '.messages | length'";
 
-/// Write sessions in another form: to read, to send, to count
+/// Export sessions as Markdown, HTML, JSON, CSV and more
 ///
-/// A session is named by its id, by the beginning of it that is not shared with another, by `latest`
-/// or `@N`, or by the name of one of its files. A path is read alone, whatever state the file is in.
-/// `--all`, or filters instead of a session, write many: a file each into the folder that `-o` names,
-/// called by day, project, title and id. For `gemini` the file that Gemini CLI would load is taken.
+/// A session is named by its id or a unique prefix of it, by `latest` or `@N`, or by the name of one of its
+/// files. A path is read by itself, whatever state the file is in. `--all`, or filters instead of a
+/// session, export many sessions: one file per session in the folder given with `-o`, named by day,
+/// project, title and id. `gemini` exports the file that Gemini CLI would load.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
@@ -60,11 +60,11 @@ pub(crate) struct Export {
     #[command(flatten)]
     filters: Filters,
 
-    /// The form to write
+    /// The format to write
     #[arg(long, value_enum)]
     format: Format,
 
-    /// Which messages; `gemini` is always the current ones
+    /// The messages to include; `gemini` always exports the current ones
     #[arg(long, value_enum, default_value = "full")]
     view: ViewArg,
 
@@ -72,7 +72,7 @@ pub(crate) struct Export {
     #[arg(long)]
     thoughts: bool,
 
-    /// Include all that tools were given and gave back, where `markdown` and `html` cut it
+    /// Include the whole input and output of tools, which `markdown` and `html` cut
     #[arg(long)]
     tool_output: bool,
 
@@ -84,31 +84,31 @@ pub(crate) struct Export {
     #[arg(long)]
     tokens: bool,
 
-    /// What a row of `csv` is
+    /// The rows of `csv`
     #[arg(long, value_enum, default_value = "calls")]
     rows: Rows,
 
-    /// Write to this file instead of standard output; for many sessions, the folder
+    /// Write to this file instead of standard output; for many sessions, a folder
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace what is there
+    /// Replace existing files
     #[arg(long)]
     force: bool,
 
-    /// Keep secrets; by default they are taken out and counted (docs/redaction.md)
+    /// Keep secrets; by default they are removed and counted (docs/redaction.md)
     #[arg(long)]
     no_redact: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// To read on any forge: prompts, replies, tool calls folded
+    /// For any forge: prompts, replies, and tool calls folded
     #[value(alias = "md")]
     Markdown,
-    /// One page that holds everything and needs no network
+    /// A self-contained page that needs no network
     Html,
-    /// Our own document, complete: the session and every message (`backstory.session/1`)
+    /// A complete document: the session and every message (`backstory.session/1`)
     Json,
     /// The same as JSON lines: the session, then its messages
     Jsonl,
@@ -116,7 +116,7 @@ enum Format {
     Calls,
     /// A table for spreadsheets
     Csv,
-    /// What happened, one line per event: prompts, tools and their results (`backstory events`)
+    /// One line per event: prompts, tools and their results (`backstory events`)
     Events,
     /// Gemini CLI's own document, as `/export-session` writes it and `--session-file` reads it
     Gemini,

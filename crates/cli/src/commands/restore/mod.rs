@@ -25,21 +25,20 @@ use crate::output::{Column, Printer, Table};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory restore 3f2a --dry-run            what would be written
-  backstory restore 3f2a                      write back what Gemini CLI needs to list it
-  backstory restore 3f2a --fresh              and keep it from being cleaned up for its age
-  backstory restore 3f2a --project ~/new/shop its folder was moved there
-  backstory restore --to out --all-files      every file that was ever captured";
+  backstory restore 3f2a --dry-run            show what would be written
+  backstory restore 3f2a                      restore the files that the agent needs
+  backstory restore 3f2a --fresh              and keep it from being deleted for its age
+  backstory restore 3f2a --project ~/new/shop the project was moved there
+  backstory restore --to out --all-files      every captured file";
 
-/// Write a session's files back, so that the agent lists and resumes it
+/// Restore a session's files, so that the agent can list and resume it
 ///
-/// Written are the file that Gemini CLI loads, files that hold more of the session, its subagents, long
-/// tool outputs, plans and tasks: as they were, to the byte. A file that is there already is never
-/// overwritten.
+/// Restores, byte for byte, the file that the agent loads, other files with parts of the session, its
+/// subagents, long tool outputs, plans and tasks. An existing file is never overwritten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Restore {
-    /// The session: its id, the beginning of it, `latest`, `@N`, its name, or a file's name
+    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name
     #[arg(required_unless_present = "all_files")]
     session: Option<OsString>,
 
@@ -47,11 +46,11 @@ pub(crate) struct Restore {
     #[arg(long)]
     dry_run: bool,
 
-    /// Add one line that makes the session new again, so that it is not deleted for its age
+    /// Add one line that makes the session recent, so that it is not deleted for its age
     #[arg(long)]
     fresh: bool,
 
-    /// The folder of the project, if it is not where it was
+    /// The project's folder, if it was moved
     #[arg(long, short, value_name = "DIR")]
     project: Option<PathBuf>,
 
@@ -59,7 +58,7 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "DIR", requires = "all_files")]
     to: Option<PathBuf>,
 
-    /// Every captured file, of the session or of all, below another folder
+    /// Restore every captured file of the session, or of all sessions, below another folder
     #[arg(long, requires = "to", conflicts_with_all = ["fresh", "project"])]
     all_files: bool,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "NAME")]
     tool: Vec<String>,
 
-    /// Only what this side said
+    /// Only messages with this role
     #[arg(long, value_name = "ROLE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["user", "assistant", "tool", "system"]))]
     role: Vec<String>,
 
@@ -29,7 +29,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kind: Vec<String>,
 
-    /// Only here in a message
+    /// Only in this part of a message
     #[arg(long = "where", value_name = "WHERE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["prompt", "reference", "reply", "thought", "tool", "output", "summary", "name"]))]
     field: Vec<String>,
 

@@ -25,25 +25,25 @@ pub(super) use ask::Ask;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory search cart price              messages that hold both words
-  backstory search '\"add a cart\" -draft'   a phrase, without a word
-  backstory search 'pars* (json OR toml)'  beginnings of words, alternatives
+  backstory search cart price              messages with both words
+  backstory search '\"add a cart\" -draft'   a phrase, but not a word
+  backstory search 'pars* (json OR toml)'  prefixes and alternatives
   backstory search 'parseHttpHeader where:tool since:30d'
   backstory search --project harbor --role user berth
-  backstory search --exact 'Ok(())'        those characters, in all text ever captured
+  backstory search --exact 'Ok(())'        these characters, in all captured text
   backstory search cart --json | jq -r '.hits[].session'
 
 Conditions, in the query or as flags: project: model: tool: role: kind: where: session: tag: since:
-until: fate:. Words are found whatever their case and accents; docs/search.md has the details.";
+until: fate:. Case and accents of words do not matter; docs/search.md has the details.";
 
-/// Search all that was ever said: prompts, replies, thoughts, tools and their output
+/// Search all sessions: prompts, replies, thoughts, tools and their output
 ///
-/// Every word must be in the message, in any order. The best match comes first, by session. Sessions
-/// whose files are gone are searched like any other.
+/// A message matches if it contains every word, in any order. Hits are grouped by session, best match
+/// first. Sessions whose files are gone are searched like any other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Search {
-    /// What to look for: words, "phrases", begin*, -without, OR, (…), conditions
+    /// The query: words, "phrases", prefix*, -without, OR, (…), conditions
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
 
@@ -57,11 +57,11 @@ pub(crate) struct Search {
     #[arg(long, conflicts_with = "regex")]
     exact: bool,
 
-    /// Look for a regular expression, in all text and without the index
+    /// Search for a regular expression, in all text and without the index
     #[arg(long)]
     regex: bool,
 
-    /// What comes first
+    /// The sort order
     #[arg(long, value_enum, default_value = "relevance")]
     sort: Sort,
 
@@ -69,20 +69,20 @@ pub(crate) struct Search {
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
 
-    /// How many hits to show [default: 20; no limit with --json]
+    /// Show at most N hits [default: 20; no limit with --json]
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
-    /// How many hits to pass over first
+    /// Skip the first N hits
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Sort {
-    /// The best match first, the newer of equal ones
+    /// Best match first, then newest
     Relevance,
-    /// The newest
+    /// Newest first
     Date,
 }
 

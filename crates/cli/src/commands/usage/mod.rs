@@ -24,29 +24,29 @@ Examples:
   backstory usage                           tokens and cost by day
   backstory usage model --since this-month  by model, this month
   backstory usage session --sort cost -n 5  the five most expensive sessions
-  backstory usage project --breakdown       by project, and in each by model
-  backstory usage prompt -p harbor          what each prompt cost
-  backstory usage --budget 200/month        exits with 1 when more than that was spent
+  backstory usage project --breakdown       by project, split by model
+  backstory usage prompt -p harbor          the cost of each prompt
+  backstory usage --budget 200/month        exit with 1 if more than that was spent
   backstory usage monthly --json | jq -r '.rows[] | [.key, .cost_usd] | @tsv'
 
-INPUT is fresh input and what tools put there; CACHED is what came from the cache. Cost is the
-recorded calls at list price; docs/accounting.md lists what Gemini CLI does not record.";
+INPUT is fresh input, including that from tools; CACHED is input from the cache. Cost is that of the
+recorded calls at list price; docs/accounting.md lists the calls that agents do not record.";
 
 /// Count tokens and cost by day, session, project, model and more
 ///
-/// Counts everything that happened, each model call once: what was rewound, compressed away or failed
-/// was paid for too, and a call counts once, however many files repeat it.
+/// Counts each model call once, however many files repeat it. Calls that were rewound, compressed away or
+/// failed count too, because they were paid for.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Usage {
-    /// How to group
+    /// The grouping
     #[arg(default_value = "daily", value_parser = groups())]
     group: Group,
 
     #[command(flatten)]
     filters: Filters,
 
-    /// Only these kinds of session; saved chats count only when asked for
+    /// Only sessions of these kinds; saved chats count only when asked for
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
     kind: Vec<Kind>,
 
@@ -54,27 +54,27 @@ pub(crate) struct Usage {
     #[arg(long, short)]
     breakdown: bool,
 
-    /// Add what subagents used to the session that started them (for `session`)
+    /// Add the usage of subagents to the session that started them (for `session`)
     #[arg(long)]
     rollup: bool,
 
-    /// What comes first; times are in their own order unless this is given
+    /// The sort order; periods are in chronological order by default
     #[arg(long, value_enum)]
     sort: Option<Sort>,
 
-    /// Show N rows; for times, the newest
+    /// Show N rows; for periods, the newest
     #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
     limit: Option<usize>,
 
-    /// `current` counts only what the agent would still load: less than what was paid for
+    /// `current` counts only messages that the agent would still load, which is less than was paid for
     #[arg(long, value_enum, default_value = "full")]
     view: ViewArg,
 
-    /// Compare with a budget in dollars: 200/month, 50/week, 10/day; exit with 1 when it is spent
+    /// Compare with a budget in dollars: 200/month, 50/week, 10/day; exit with 1 if it is exceeded
     #[arg(long, value_name = "SUM/PERIOD")]
     budget: Option<Budget>,
 
-    /// How to print it
+    /// The output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
 }
@@ -125,7 +125,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         Format::Table => page.print(printer)?,
     }
     if let Some(budget) = budget {
-        // With a budget, the exit code reports whether it is spent, even if there are no calls.
+        // With a budget, the exit code reports whether it is exceeded, even if there are no calls.
         budget.tell(printer, format == Format::Table)?;
         return Ok(if budget.is_over { Exit::Nothing } else { Exit::Fine });
     }
