@@ -257,7 +257,7 @@ fn zone(
             DateTimeParser::new().parse_time_zone(name)
         };
         zone.map_err(|error| {
-            Failure::new(format!("{by}: no time zone is called `{name}`"))
+            Failure::new(format!("{by}: there is no time zone `{name}`"))
                 .because(error)
                 .hint("use a name like `Europe/Berlin`, `UTC`, `local`, or an offset like `+02:00`")
         })

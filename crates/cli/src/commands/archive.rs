@@ -77,7 +77,7 @@ struct Check<'a> {
 pub(super) fn path(ctx: &Context) -> Result<PathBuf> {
     ctx.own_archive.clone().ok_or_else(|| {
         Failure::new("there is no place for an archive")
-            .hint("without a home folder, `--archive FILE` must name one")
+            .hint("the home folder is unknown; name a file with `--archive FILE`")
     })
 }
 
@@ -130,7 +130,7 @@ fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
             machines: &info.machines,
         })?);
     }
-    let oldest = info.oldest.map(|at| format!(", the oldest of {}", date(at, &ctx.zone)));
+    let oldest = info.oldest.map(|at| format!(", the oldest from {}", date(at, &ctx.zone)));
     let share = |part: u64| match source_bytes {
         0 => bytes(part),
         all => format!("{} ({} of the files)", bytes(part), percent(part, all)),
@@ -171,7 +171,7 @@ fn check(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<Exit
         for problem in &checked.problems {
             printer.line(problem.as_str())?;
         }
-        let state = if checked.problems.is_empty() { "all whole" } else { "damaged" };
+        let state = if checked.problems.is_empty() { "all intact" } else { "damaged" };
         printer.line(format!(
             "{} in {} ({}): {state}.",
             plural(checked.pieces, "piece", "pieces"),
@@ -182,14 +182,14 @@ fn check(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<Exit
     if checked.problems.is_empty() {
         return Ok(Exit::Fine);
     }
-    printer.note("`backstory sync --rebuild` rebuilds it from what is whole.");
+    printer.note("`backstory sync --rebuild` rebuilds it from the intact parts.");
     Ok(Exit::Nothing)
 }
 
 fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &Path) -> Result<()> {
     let shown = ctx.show(file);
     if file.symlink_metadata().is_ok() {
-        return Err(Failure::new(format!("`{shown}` exists already")).hint("name a new file"));
+        return Err(Failure::new(format!("`{shown}` already exists")).hint("name a new file"));
     }
     check_place(ctx, file)?;
     archive.backup(file, ctx.now).map_err(|error| {
@@ -209,7 +209,7 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
                 "run this version of backstory on it once: `backstory --archive FILE sync`"
             }
             ArchiveError::Newer(_) => "update backstory here first",
-            _ => "it must be an archive of backstory; yours is as it was",
+            _ => "it must be a backstory archive; yours was not changed",
         };
         failure.because(error).hint(hint)
     })?;
@@ -232,7 +232,7 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
         printer.warn(format!("not imported from `{shown}`: {refused}"));
     }
     printer.note(format!(
-        "Imported {} of `{shown}` with {} of captured content.",
+        "Imported {} from `{shown}` with {} of captured content.",
         plural(merged.sources, "file", "files"),
         bytes(merged.bytes)
     ));

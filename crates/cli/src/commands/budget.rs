@@ -23,12 +23,12 @@ impl FromStr for Budget {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let (sum, each) = text.split_once('/').ok_or("write it like 200/month")?;
+        let (sum, each) = text.split_once('/').ok_or("expected a budget like 200/month")?;
         let each = match each {
             "day" => "day",
             "week" => "week",
             "month" => "month",
-            other => return Err(format!("`{other}` is none of day, week, month")),
+            other => return Err(format!("`{other}` is not one of day, week, month")),
         };
         let sum: Usd = sum
             .trim_start_matches('$')
@@ -65,8 +65,8 @@ impl Budget {
             "week" => "this-week",
             _ => "this-month",
         };
-        let (start, end) = time::stretch(word, &now)
-            .ok_or_else(|| Failure::new("the clock is out of its range"))?;
+        let (start, end) =
+            time::stretch(word, &now).ok_or_else(|| Failure::new("the clock is out of range"))?;
         let bill = spent(Period { since: Some(start), until: Some(end) })?;
         let spent = bill.usd.unwrap_or_default();
         let length = end.duration_since(start).as_secs().max(1);
@@ -91,12 +91,13 @@ impl Standing {
     pub(crate) fn tell(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
         let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);
         let text = format!(
-            "Budget: {} of {} {} ({}); at this pace {} by its end.",
+            "Budget: {} of {} {} ({}); at this pace, {} by the end of the {}.",
             self.bill.marked(self.spent_usd),
             self.limit_usd.short(),
             if self.each == "day" { "today".to_owned() } else { format!("this {}", self.each) },
             percent(micro(self.spent_usd), micro(self.limit_usd)),
-            self.bill.marked(self.forecast_usd)
+            self.bill.marked(self.forecast_usd),
+            self.each
         );
         if for_people {
             printer.line(text)?;
@@ -105,7 +106,7 @@ impl Standing {
         }
         if self.is_over {
             let limit = self.limit_usd.short();
-            printer.warn(format!("the budget of {limit} a {} is spent", self.each));
+            printer.warn(format!("the budget of {limit} per {} is exceeded", self.each));
         }
         Ok(())
     }

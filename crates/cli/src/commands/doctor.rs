@@ -110,7 +110,7 @@ impl Page<'_> {
     fn found(&mut self) -> io::Result<()> {
         self.heading("Found", None)?;
         if self.report.found.is_empty() {
-            return self.none("no files of sessions");
+            return self.none("no session files");
         }
         let mut table =
             Table::new([Column::text("KIND"), Column::number("FILES"), Column::number("SIZE")]);
@@ -318,10 +318,11 @@ impl Page<'_> {
         }
         let open = deletions.iter().filter(|d| d.resumable && !d.kept).count() as u64;
         let text = match open {
-            0 => "All of it is kept in the archive; `backstory restore` brings a session back."
-                .to_owned(),
+            0 => {
+                "All of it is in the archive; `backstory restore` brings a session back.".to_owned()
+            }
             n => format!(
-                "{} not in the archive yet; `backstory sync` keeps them.",
+                "{} not in the archive yet; `backstory sync` adds them.",
                 plural(n, "file is", "files are")
             ),
         };
@@ -340,7 +341,7 @@ impl Page<'_> {
                 Some(at) => format!("on {}", date(at, &self.ctx.zone)),
                 None => "never".to_owned(),
             };
-            let text = format!("    goes {when}; by its age: {instead}");
+            let text = format!("    will be deleted {when}; by age alone: {instead}");
             self.printer.line(Line::new().styled(style::DIM, text))?;
         }
         self.cut(shown as u64, at_risk.len() as u64)?;
@@ -348,9 +349,9 @@ impl Page<'_> {
             return Ok(());
         }
         let help = match self.report.archive {
-            Some(_) if at_risk.iter().all(|d| d.kept) => "The archive keeps them.",
-            Some(_) => "`backstory sync` keeps them.",
-            None => "Copy these files away now.",
+            Some(_) if at_risk.iter().all(|d| d.kept) => "The archive has them.",
+            Some(_) => "`backstory sync` archives them.",
+            None => "Copy them elsewhere now.",
         };
         self.printer.prose(
             Style::new(),

@@ -165,7 +165,7 @@ fn report(ctx: &Context, printer: &mut Printer, done: &Forgotten) {
         bytes(done.bytes)
     ));
     for (paths, what) in [
-        (&done.agent_files, "Gemini CLI's own file still has it"),
+        (&done.agent_files, "the agent's own file still has it"),
         (&done.backups, "a backup of the archive still has it"),
     ] {
         for path in paths {
@@ -192,7 +192,7 @@ fn forgotten_before(
         let path = library.archive.path().unwrap_or(Path::new("")).to_owned();
         return Err(cannot_open(ArchiveError::StillRead(path)));
     }
-    printer.note("Forgotten already; nothing of it is left in the archive.");
+    printer.note("Already forgotten; nothing of it is left in the archive.");
     Ok(Some(Exit::Fine))
 }
 

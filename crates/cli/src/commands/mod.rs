@@ -167,13 +167,13 @@ fn open_session(
             .hint("name a file in it, or a session with `--from FOLDER`")),
         Err(NotOne::None(_)) if all.sessions.is_empty() => Err(empty(ctx, &all.found)),
         Err(none) => Err(Failure::nothing(none.to_string())
-            .hint("name it by its id, the beginning of its id, `latest`, `@N`, its name or a file")
+            .hint("name it by its id, a prefix of its id, `latest`, `@N`, its name or a file")
             .hint("`backstory sessions` lists them")),
     }
 }
 
 fn no_conversation(ctx: &Context, path: &Path, library: &Library) -> Failure {
-    let failure = Failure::new(format!("`{}` holds no conversation", ctx.show(path)));
+    let failure = Failure::new(format!("`{}` contains no conversation", ctx.show(path)));
     let files = library.archive.files().unwrap_or_default();
     match files.first().map(|file| &file.about.contents) {
         Some(Contents::Nothing(what)) => failure.because(format!("the file is: {what}")),
@@ -226,7 +226,7 @@ fn cannot_count(error: ArchiveError) -> Failure {
 
 /// Explains that there are no sessions at all: the places searched, and what to do.
 fn empty(ctx: &Context, found: &Discovery) -> Failure {
-    let mut failure = Failure::nothing("no sessions of Gemini CLI were found");
+    let mut failure = Failure::nothing("no sessions were found");
     for looked in &found.looked {
         let state = state(found, looked);
         failure = failure.hint(format!("looked in `{}`: {state}", ctx.show(&looked.path)));
@@ -267,12 +267,12 @@ fn require_given(ctx: &Context) -> Result<()> {
     match ctx.from.iter().find(missing) {
         None => Ok(()),
         Some(path) => Err(Failure::new(format!("`{}` does not exist", ctx.show(path)))
-            .hint("`--from` takes a session file, or any folder from a home to a `chats` folder")),
+            .hint("`--from` takes a session file, or a folder: a home, a `.gemini` folder, a `chats` folder")),
     }
 }
 
 /// Hints for an empty result.
 const ELSEWHERE: [&str; 2] = [
-    "point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file",
-    "or look around with made-up sessions: `backstory --demo`",
+    "read another folder: `backstory --from FOLDER`, or `roots` in the config file",
+    "or explore the bundled sample sessions: `backstory --demo`",
 ];

@@ -58,7 +58,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<E
     let (mut library, id) = named(ctx, printer, &args.session)?;
     let name = args.text.as_deref().map(str::trim);
     if name.is_some_and(str::is_empty) {
-        return Err(Failure::new("a name cannot be empty").hint("`--clear` takes the name away"));
+        return Err(Failure::new("a name cannot be empty").hint("`--clear` removes the name"));
     }
     if let Some(name) = name {
         check_free(&library.all, &id, name)?;
@@ -100,7 +100,7 @@ fn check_free(all: &Collection, id: &str, name: &str) -> Result<()> {
     let number = name.strip_prefix('@').and_then(|number| number.parse::<usize>().ok());
     if name == "latest" || number.is_some() {
         return Err(Failure::new(format!("`{name}` cannot be a name"))
-            .hint("`latest` and `@N` name sessions by their place in the list"));
+            .hint("`latest` and `@N` name sessions by their position in the list"));
     }
     let other = match all.find(name) {
         Ok(session) if session.id == id => return Ok(()),
@@ -116,7 +116,7 @@ fn cleaned(tags: &[String]) -> Result<Vec<&str>> {
     let tags: Vec<&str> = tags.iter().map(|tag| tag.trim()).collect();
     match tags.iter().find(|tag| bad(tag)) {
         Some(tag) => Err(Failure::new(format!("`{tag}` cannot be a tag"))
-            .hint("a tag is one word, without spaces and commas")),
+            .hint("a tag is one word, without spaces or commas")),
         None => Ok(tags),
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
         .reports()
         .and_then(|reports| reports.overview(all, &now, DAYS))
         .map_err(super::cannot_count)?;
-    let lately = lately.ok_or_else(|| Failure::new("the clock is out of its range"))?;
+    let lately = lately.ok_or_else(|| Failure::new("the clock is out of range"))?;
     let listed = all.listed();
     let recent = &listed[..listed.len().min(SHOWN)];
     // Only the JSON document has the costs of sessions and the sizes of projects.
@@ -149,7 +149,7 @@ fn empty(
     found: &Discovery,
     only_antigravity: bool,
 ) -> Result<()> {
-    printer.line(Line::new().styled(style::HEADING, "No sessions of Gemini CLI were found."))?;
+    printer.line(Line::new().styled(style::HEADING, "No sessions were found."))?;
     if only_antigravity {
         printer.line("There is data of Antigravity CLI, another product, which is not read.")?;
     }
@@ -342,7 +342,7 @@ impl Page<'_> {
             ("backstory show @1", "read the latest one"),
         ];
         const REST: [(&str, &str); 2] = [
-            ("backstory doctor", "what was found, what is damaged, what will be deleted and when"),
+            ("backstory doctor", "files found, damage, and upcoming deletions"),
             ("backstory --help", "everything else"),
         ];
         self.printer.blank()?;

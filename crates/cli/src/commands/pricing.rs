@@ -113,10 +113,10 @@ fn notes(printer: &mut Printer, prices: &Table, unpriced: &[String]) {
         source.unwrap_or_default()
     ));
     for own in prices.overrides() {
-        printer.note(format!("With {} rows of `{}`.", own.rows, own.name));
+        printer.note(format!("With {} rows from `{}`.", own.rows, own.name));
     }
     if !unpriced.is_empty() {
-        printer.note(format!("In your sessions, without a price: {}.", unpriced.join(", ")));
+        printer.note(format!("Models in your sessions without a price: {}.", unpriced.join(", ")));
     }
     printer.note(format!(
         "To refresh: save {NEWER} and pass it with `--pricing FILE`, or name it as `pricing` in the \

@@ -237,7 +237,7 @@ fn plain(rows: &[ProjectAnswer]) -> Rows {
 fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result<Exit> {
     let hash = hash.to_lowercase();
     if hash.len() < 4 || hash.len() > 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Failure::new(format!("`{hash}` is not the beginning of a hash"))
+        return Err(Failure::new(format!("`{hash}` is not a prefix of a hash"))
             .hint("`backstory projects --json` shows the hashes; 4 characters are enough"));
     }
     let path = std::path::absolute(path).map_err(|error| {
@@ -266,7 +266,7 @@ fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result
     save(&file, Existing::Replace, |out| out.write_all(config.to_string().as_bytes()))
         .map_err(|error| cannot("write").because(error))?;
     printer.note(format!(
-        "`{hash}` is `{}` from now on; written to `{}`.",
+        "`{hash}` is now `{}`; written to `{}`.",
         ctx.show(&path),
         ctx.show(&file)
     ));

@@ -92,7 +92,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
             .map_err(|error| cannot_read(ctx, args, error))?;
         out.flush()?;
         drop(out);
-        tell(printer, &redactor.counts(), "taken out");
+        tell(printer, &redactor.counts(), "removed");
         return Ok(Exit::Fine);
     }
     redact(&mut redactor, &mut input, &mut io::sink())
@@ -138,7 +138,7 @@ pub(super) fn rules(ctx: &Context) -> Result<Rules> {
         let file = ctx.config.as_deref().map(|file| ctx.show(file)).unwrap_or_default();
         Failure::new(format!("cannot use `[redact]` in the config file `{file}`"))
             .because(error)
-            .hint("docs/redaction.md shows the form; `backstory redact --rules` lists the kinds")
+            .hint("docs/redaction.md shows the syntax; `backstory redact --rules` lists the kinds")
     })
 }
 
@@ -203,7 +203,7 @@ impl<'a> Censor<'a> {
     /// Prints the number of removed secrets.
     pub(super) fn tell(self, printer: &mut Printer) {
         if let Some(redactor) = self.redactor {
-            tell(printer, &redactor.into_inner().counts(), "taken out");
+            tell(printer, &redactor.into_inner().counts(), "removed");
         }
     }
 }

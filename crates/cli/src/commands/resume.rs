@@ -114,7 +114,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
     if !is_there {
         // Nothing is restored for a program that is not installed.
         if !is_installed(ctx, resume.program) {
-            return Err(not_installed("it is in none of the folders of `PATH`".into()));
+            return Err(not_installed("it is not in any folder of `PATH`".into()));
         }
         prepared.write(ctx, printer, false, false)?;
         printer.note("Its files were restored first.");
@@ -157,7 +157,7 @@ fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
     if !Path::new(project).is_dir() {
         let shown = ctx.show(Path::new(project));
         return Err(
-            Failure::new(format!("the project's folder `{shown}` is not there")).hint(moved)
+            Failure::new(format!("the project's folder `{shown}` does not exist")).hint(moved)
         );
     }
     Ok(project.clone())

@@ -278,7 +278,7 @@ fn nothing(ctx: &Context, all: &Collection) -> Failure {
     let failure = Failure::nothing("no sessions match");
     let Some(newest) = listed.first() else {
         return failure.hint(format!(
-            "`--all` also lists {} in which nothing was said",
+            "`--all` also lists {} without a conversation",
             plural(all.sessions.len() as u64, "session", "sessions")
         ));
     };

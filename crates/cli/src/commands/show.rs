@@ -215,8 +215,8 @@ impl<'a> Marks<'a> {
             }
         }
         if found.is_empty() {
-            return Err(Failure::nothing("this session does not contain that")
-                .hint("`backstory search` looks in all of them"));
+            return Err(Failure::nothing("nothing in this session matches")
+                .hint("`backstory search` searches all sessions"));
         }
         Ok(Self { finder, messages: found })
     }
@@ -253,7 +253,7 @@ impl Page<'_> {
         let blocks = blocks(messages, options);
         if blocks.is_empty() {
             let why = if messages.is_empty() {
-                "There are no messages in it."
+                "It has no messages."
             } else if options.only.is_empty() {
                 "Neither you nor the agent said anything; `--info` shows the rest."
             } else {
@@ -276,7 +276,7 @@ impl Page<'_> {
         let times = match (session.started, session.updated) {
             (Some(from), Some(to)) => format!("{} to {}", date(from), date(to)),
             (Some(at), None) | (None, Some(at)) => date(at),
-            (None, None) => "no time known".to_owned(),
+            (None, None) => "time unknown".to_owned(),
         };
         let project = &session.project;
         let place = project.path.as_deref().map(|path| self.ctx.show(Path::new(path)));

@@ -126,7 +126,7 @@ fn read_and_capture(
 
 pub(super) fn not_writable(ctx: &Context, path: &Path) -> Failure {
     Failure::new(format!("the archive `{}` cannot be written", ctx.show(path)))
-        .hint("check the rights of the file and its folder, or name another with `--archive`")
+        .hint("check the permissions of the file and its folder, or name another with `--archive`")
 }
 
 pub(super) fn tell(

@@ -90,7 +90,7 @@ struct Mark {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<Exit> {
     super::require_given(ctx)?;
     if ctx.no_sync {
-        return Err(Failure::new("`watch` is there to sync: `--no-sync` makes no sense with it"));
+        return Err(Failure::new("`watch` syncs, so it cannot be combined with `--no-sync`"));
     }
     let path = super::archive::path(ctx)?;
     let archive = library::open_archive_at(ctx, printer, &path)?;
@@ -113,7 +113,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
                 before = Some(marks);
             }
             Err(error) if error.passes() => {
-                printer.warn(format!("{error}; it is tried again"));
+                printer.warn(format!("{error}; trying again"));
                 watcher.again();
             }
             Err(error) => return Err(cannot_open(error)),
@@ -185,7 +185,7 @@ fn welcome(
         .iter()
         .map(|looked| format!("`{}`", ctx.show(&looked.path)))
         .collect();
-    printer.note(format!("Watching {}. Ctrl-C ends it.", places.join(", ")));
+    printer.note(format!("Watching {}; press Ctrl-C to stop.", places.join(", ")));
 }
 
 /// Prints a line for each session that has changed.

@@ -235,7 +235,7 @@ impl Library {
         if let Some(assembled) = &mut found {
             self.complete(assembled);
         }
-        found.ok_or_else(|| Failure::nothing(format!("session `{id}` is not there any more")))
+        found.ok_or_else(|| Failure::nothing(format!("session `{id}` no longer exists")))
     }
 }
 
@@ -248,7 +248,7 @@ fn bring_up(
     paths: Vec<PathBuf>,
 ) -> Result<()> {
     if archive.is_read_only() {
-        printer.note("The archive cannot be written: this is what it knew last.");
+        printer.note("The archive cannot be written; this answer may be out of date.");
     } else if !ctx.no_sync {
         sync(ctx, printer, archive, found, Machine::This(&ctx.machine), paths)?;
     }
@@ -262,20 +262,21 @@ fn open_archive(ctx: &Context, printer: &mut Printer) -> Result<Archive> {
         check_new(ctx, path)?;
         if ctx.no_sync && !path.exists() {
             return Err(Failure::new(format!("there is no archive `{}`", ctx.show(path)))
-                .hint("with `--no-sync` nothing else is read: leave that out"));
+                .hint("with `--no-sync` nothing else is read; leave the flag out"));
         }
         if !ctx.must_write
             && Archive::is_busy(path)
             && let Ok(archive) = Archive::open_to_read(path)
         {
-            printer
-                .note("Another backstory is working on the archive: this is what it held before.");
+            printer.note(
+                "Another backstory is writing to the archive; this answer may be out of date.",
+            );
             return Ok(archive);
         }
         match open_waiting(ctx, printer, path) {
             Ok(archive) => return finish_forgetting(ctx, printer, archive),
             Err(ArchiveError::Open { why, .. }) if !ctx.no_sync => printer.warn(format!(
-                "nothing is kept: the archive `{}` cannot be opened ({why})",
+                "nothing is archived, because `{}` cannot be opened ({why})",
                 ctx.show(path)
             )),
             Err(_) => return open_archive_at(ctx, printer, path),
@@ -341,7 +342,7 @@ fn finish_forgetting(
         return Ok(archive);
     }
     match archive.finish_forgetting() {
-        Ok(()) => printer.note("A `forget` that was interrupted is complete now."),
+        Ok(()) => printer.note("An interrupted `forget` was completed."),
         Err(error) => printer.warn(error.to_string()),
     }
     Ok(archive)
@@ -354,7 +355,7 @@ fn rebuild_outdated(ctx: &Context, printer: &mut Printer, path: &Path) -> Result
     if !rebuild.is_needed() {
         return Ok(());
     }
-    printer.note("The archive was written by an older version of backstory and is rebuilt.");
+    printer.note("The archive was written by an older version of backstory and is being rebuilt.");
     run_rebuild(ctx, printer, &rebuild)?;
     Ok(())
 }
@@ -446,7 +447,7 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
     let done = archive.capture(&first, Some(end), &|_| {}).map_err(cannot_open)?;
     if done.left_files > 0 {
         printer.note(format!(
-            "{} ({}) are not captured yet: `backstory sync` does it.",
+            "{} ({}) are not captured yet; `backstory sync` captures them.",
             plural(done.left_files, "file", "files"),
             bytes(done.left_bytes)
         ));
@@ -478,7 +479,7 @@ pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
             "close the program that reads it; the next command removes the text"
         }
         ArchiveError::Open { .. } => "check its folder, or name another one with `--archive`",
-        other if other.is_full() => "free some space; nothing of what was kept before is lost",
+        other if other.is_full() => "free some space; nothing archived before is lost",
         other if other.passes() => {
             "is a `backstory watch` or `sync` running? Try again, or `--no-sync`"
         }

@@ -11,7 +11,7 @@ pub(crate) fn prices(ctx: &Context) -> Result<Table> {
     let bad = |name: &str, error: PricingError| {
         Failure::new(format!("cannot use the prices of `{name}`"))
             .because(error)
-            .hint("docs/pricing.md shows the forms: our own, or LiteLLM's JSON")
+            .hint("docs/pricing.md describes both formats: backstory's own and LiteLLM's JSON")
     };
     if !ctx.prices.is_empty() {
         table = table

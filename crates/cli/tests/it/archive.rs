@@ -120,7 +120,7 @@ fn everything_answers_the_same_when_the_files_are_gone() {
     insta::assert_snapshot!(env.run(&["archive", "check"]).show(), @"
     exit code 0
     --- stdout
-    6 pieces in 6 files (1.8 kB): all whole.
+    6 pieces in 6 files (1.8 kB): all intact.
     ");
 }
 
@@ -161,13 +161,13 @@ fn names_and_tags_survive_a_rebuild() {
     exit code 2
     --- stderr
     error: a name cannot be empty
-      hint: `--clear` takes the name away
+      hint: `--clear` removes the name
     ");
     insta::assert_snapshot!(env.run(&["tag", "the till", "two words"]).show(), @"
     exit code 2
     --- stderr
     error: `two words` cannot be a tag
-      hint: a tag is one word, without spaces and commas
+      hint: a tag is one word, without spaces or commas
     ");
     let listed = env.json(&["sessions", "--json", "--tag", "money"]);
     assert_eq!(listed["sessions"][0]["title_from"], "name");
@@ -198,13 +198,13 @@ fn forgetting_asks_first_and_lasts() {
     11111111-0000-4000-8000-000000000001  2026-07-20 11:00  add a cart
     --- stderr
     Forgotten: 1 session, 1 file and 0 B of captured text.
-    warning: Gemini CLI's own file still has it: `~/.gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl`
+    warning: the agent's own file still has it: `~/.gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl`
     ");
     insta::assert_snapshot!(env.run(&["show", SHOP]).show(), @"
     exit code 1
     --- stderr
     error: no session is called `11111111-0000-4000-8000-000000000001`
-      hint: name it by its id, the beginning of its id, `latest`, `@N`, its name or a file
+      hint: name it by its id, a prefix of its id, `latest`, `@N`, its name or a file
       hint: `backstory sessions` lists them
     ");
     insta::assert_snapshot!(env.run(&["unforget", "--list"]).show(), @"
@@ -306,10 +306,10 @@ fn what_cannot_be_used_is_said() {
     --- stderr
     error: `nowhere.db` cannot be merged
       caused by: `nowhere.db` is not an archive of this version of backstory: it is not a regular file
-      hint: it must be an archive of backstory; yours is as it was
+      hint: it must be a backstory archive; yours was not changed
     ");
     let info = env.run(&["--demo", "archive", "info"]).stdout;
-    assert!(info.contains("18, the oldest of 2026-03-18 20:07"), "{info}");
+    assert!(info.contains("18, the oldest from 2026-03-18 20:07"), "{info}");
 }
 
 #[cfg(unix)]
@@ -347,7 +347,7 @@ fn without_a_place_for_the_archive_it_answers_all_the_same() {
           ID        UPDATED    PROJECT  PROMPTS  TOKENS  COST  TITLE
       @1  44444444  1 day ago  tools          1       0     –  why
     --- stderr
-    warning: nothing is kept: the archive `file/archive.db` cannot be opened (Not a directory (os error 20))
+    warning: nothing is archived, because `file/archive.db` cannot be opened (Not a directory (os error 20))
     2 more; `--limit 3` lists them all.
     2 faults while reading; see `backstory doctor`.
     ");
@@ -361,8 +361,8 @@ fn without_a_place_for_the_archive_it_answers_all_the_same() {
     insta::assert_snapshot!(env.run(&["tag", SHOP, "x", "--archive", "file/archive.db"]).show(), @"
     exit code 2
     --- stderr
-    warning: nothing is kept: the archive `file/archive.db` cannot be opened (Not a directory (os error 20))
+    warning: nothing is archived, because `file/archive.db` cannot be opened (Not a directory (os error 20))
     error: the archive `file/archive.db` cannot be written
-      hint: check the rights of the file and its folder, or name another with `--archive`
+      hint: check the permissions of the file and its folder, or name another with `--archive`
     ");
 }

@@ -17,7 +17,7 @@ fn mistakes_have_a_place_and_a_hint() {
     insta::assert_snapshot!(env.run(&[]).show(), @"
     exit code 2
     --- stderr
-    error: `tz` in `~/.config/backstory/config.toml`: no time zone is called `Mars/Olympus`
+    error: `tz` in `~/.config/backstory/config.toml`: there is no time zone `Mars/Olympus`
       caused by: parsed apparent IANA time zone identifier, but the tzdb lookup failed: failed to find time zone `Mars/Olympus` in time zone database
       hint: use a name like `Europe/Berlin`, `UTC`, `local`, or an offset like `+02:00`
     ");
@@ -91,7 +91,7 @@ fn zones() {
     insta::assert_snapshot!(env.run(&["--tz", "Mars/Olympus"]).show(), @"
     exit code 2
     --- stderr
-    error: `--tz`: no time zone is called `Mars/Olympus`
+    error: `--tz`: there is no time zone `Mars/Olympus`
       caused by: parsed apparent IANA time zone identifier, but the tzdb lookup failed: failed to find time zone `Mars/Olympus` in time zone database
       hint: use a name like `Europe/Berlin`, `UTC`, `local`, or an offset like `+02:00`
     ");

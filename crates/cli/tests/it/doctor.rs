@@ -49,13 +49,13 @@ fn small_tree() {
       2026-08-19 11:00   in 4 days   shop     11111111    its age
       2026-09-12 08:05   in 28 days  tools    44444444    its age
       Gemini CLI cleans up when it is started in the project after that time.
-      3 files are not in the archive yet; `backstory sync` keeps them.
+      3 files are not in the archive yet; `backstory sync` adds them.
 
     At risk from the resume bug: 1
       ! ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
-        goes at the next start; by its age: on 2026-09-11 09:30
+        will be deleted at the next start; by age alone: on 2026-09-11 09:30
       Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage and
-      deletes every file with the same id, the session included. `backstory sync` keeps them.
+      deletes every file with the same id, the session included. `backstory sync` archives them.
 
     Archive
       ~/.local/share/backstory/archive.db: 0 of 6 files captured
@@ -86,11 +86,11 @@ fn nothing_there() {
     Where it looked
       –  ~/.gemini         home, not there
       –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
-      hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
-      hint: or look around with made-up sessions: `backstory --demo`
+      hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file
+      hint: or explore the bundled sample sessions: `backstory --demo`
 
     Found
-      no files of sessions
+      no session files
 
     Skipped on purpose: none
 

@@ -55,7 +55,7 @@ fn compare(env: &TestEnv, path: &Path, theirs: &Value) {
     let name = path.display();
     assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
     let ours: Value = serde_json::from_str(&run.stdout).unwrap();
-    let refuses = run.stderr.contains("Gemini CLI refuses");
+    let refuses = run.stderr.contains("Gemini CLI rejects");
     assert_eq!(refuses, theirs.is_null(), "{name}: {}", run.stderr);
     let strict = env.run(&export(path.to_str().unwrap(), &["--strict"]));
     assert!(!refuses || strict.code == Some(1), "{name}");
@@ -84,7 +84,7 @@ fn a_refused_file_is_answered() {
       "hasResumableContent": true
     }
     --- stderr
-    warning: Gemini CLI refuses `chats/lost.jsonl`: it has no header. What is there was read: 1 message.
+    warning: Gemini CLI rejects `chats/lost.jsonl`: it has no header. It was read anyway: 1 message.
     "#);
     let quiet = env.run(&export("chats/lost.jsonl", &["-q"]));
     assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""));
@@ -99,7 +99,7 @@ fn a_refused_file_is_answered() {
       "hasResumableContent": false
     }
     --- stderr
-    warning: Gemini CLI refuses `empty.jsonl`: there is no session in it. What is there was read: 0 messages.
+    warning: Gemini CLI rejects `empty.jsonl`: there is no session in it. It was read anyway: 0 messages.
     "#);
 }
 
@@ -128,7 +128,7 @@ fn what_is_no_conversation() {
     insta::assert_snapshot!(env.run(&export("log.json", &[])).show(), @"
     exit code 2
     --- stderr
-    error: `log.json` holds no conversation
+    error: `log.json` contains no conversation
       caused by: the file is: prompt log
     ");
     env.write("package.json", r#"{"name":"x"}"#);
@@ -169,7 +169,7 @@ fn unknown_and_ambiguous() {
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: no session is called `99`
-      hint: name it by its id, the beginning of its id, `latest`, `@N`, its name or a file
+      hint: name it by its id, a prefix of its id, `latest`, `@N`, its name or a file
       hint: `backstory sessions` lists them
     ");
     env.write(
@@ -204,7 +204,7 @@ fn to_a_file() {
     insta::assert_snapshot!(env.run(&to).show(), @"
     exit code 2
     --- stderr
-    error: `out.json` exists already
+    error: `out.json` already exists
       hint: `--force` replaces it
     ");
     assert_eq!(fs::read(&path).unwrap(), b"mine");

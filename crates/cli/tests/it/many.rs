@@ -100,7 +100,7 @@ fn nothing_is_replaced_unasked() {
     insta::assert_snapshot!(env.run(&to).show(), @"
     exit code 2
     --- stderr
-    error: `out/2026-07-20_shop_add-a-cart_11111111.json` exists already
+    error: `out/2026-07-20_shop_add-a-cart_11111111.json` already exists
       hint: `--force` replaces it and all others
     ");
     assert_eq!(fs::read(&mine).unwrap(), b"mine");
@@ -129,13 +129,13 @@ fn what_is_missing_is_told() {
     insta::assert_snapshot!(env.run(&["export", "--all", "--format", "html"]).show(), @"
     exit code 2
     --- stderr
-    error: many sessions go into a folder, a file each
-      hint: `-o FOLDER` names it
+    error: many sessions are written to a folder, one file each
+      hint: name the folder with `-o FOLDER`
     ");
     insta::assert_snapshot!(env.run(&["export", SHOP, "--format", "html", "--rows", "tools"]).show(), @"
     exit code 2
     --- stderr
-    error: `--rows` goes with `--format csv`
+    error: `--rows` works only with `--format csv`
     ");
 }
 
@@ -170,7 +170,7 @@ fn an_export_is_read_back() {
     insta::assert_snapshot!(env.run(&["export", "shop.jsonl", "--format", "gemini"]).show(), @"
     exit code 2
     --- stderr
-    error: `shop.jsonl` is in our own form
-      hint: an agent's form is made of its own files only
+    error: `shop.jsonl` is in backstory's own format
+      hint: Gemini CLI's form is made of its own files only
     ");
 }

@@ -24,7 +24,7 @@ fn small_tree() {
     Next
       backstory sessions --since 7d  sessions of the last 7 days
       backstory show @1              read the latest one
-      backstory doctor               what was found, what is damaged, what will be deleted and when
+      backstory doctor               files found, damage, and upcoming deletions
       backstory --help               everything else
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
@@ -36,14 +36,14 @@ fn nothing_there() {
     insta::assert_snapshot!(TestEnv::new().run(&[]).show(), @"
     exit code 0
     --- stdout
-    No sessions of Gemini CLI were found.
+    No sessions were found.
 
     It looked here:
       ~/.gemini         home, not there
       ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
-    hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
-    hint: or look around with made-up sessions: `backstory --demo`
+    hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file
+    hint: or explore the bundled sample sessions: `backstory --demo`
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     ");
@@ -56,15 +56,15 @@ fn only_antigravity() {
     insta::assert_snapshot!(env.run(&[]).show(), @"
     exit code 0
     --- stdout
-    No sessions of Gemini CLI were found.
+    No sessions were found.
     There is data of Antigravity CLI, another product, which is not read.
 
     It looked here:
       ~/.gemini         home, nothing in it
       ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
-    hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
-    hint: or look around with made-up sessions: `backstory --demo`
+    hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file
+    hint: or explore the bundled sample sessions: `backstory --demo`
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     ");
@@ -118,7 +118,7 @@ fn a_given_place_must_exist() {
     exit code 2
     --- stderr
     error: `nope` does not exist
-      hint: `--from` takes a session file, or any folder from a home to a `chats` folder
+      hint: `--from` takes a session file, or a folder: a home, a `.gemini` folder, a `chats` folder
     ");
 }
 

@@ -38,7 +38,7 @@ fn a_filter() {
     DB_PASSWORD=[redacted:password:1] [redacted:github-token:1]
     plain
     --- stderr
-    4 secrets taken out: 3 github-token, 1 password
+    4 secrets removed: 3 github-token, 1 password
     ");
     insta::assert_snapshot!(filter(&env, &["redact"], b"plain \xe9\n").show(), @"
     exit code 0
@@ -128,7 +128,7 @@ fn the_config_file() {
             (
             ^
         error: unclosed group
-      hint: docs/redaction.md shows the form; `backstory redact --rules` lists the kinds
+      hint: docs/redaction.md shows the syntax; `backstory redact --rules` lists the kinds
     ");
 }
 
@@ -164,13 +164,13 @@ fn every_export_is_redacted() {
             assert!(!run.stdout.contains(secret), "{format}: {}", run.stdout);
         }
         assert!(run.stdout.contains("[redacted:github-token:"), "{format}: {}", run.stdout);
-        assert!(run.stderr.contains(" secrets taken out: "), "{format}: {}", run.stderr);
+        assert!(run.stderr.contains(" secrets removed: "), "{format}: {}", run.stderr);
         let open = env.run(&["export", SHOP, "--format", format, "--no-redact"]);
         assert!(open.stdout.contains(&token(1)), "{format}: {}", open.stdout);
         assert_eq!(open.stderr, "");
     }
     let gemini = env.run(&["export", SHOP, "--format", "gemini"]);
-    insta::assert_snapshot!(gemini.stderr, @"8 secrets taken out: 6 github-token, 2 flag-password");
+    insta::assert_snapshot!(gemini.stderr, @"8 secrets removed: 6 github-token, 2 flag-password");
     let document: Value = serde_json::from_str(&gemini.stdout).unwrap();
     assert_eq!(document["sessionId"], SHOP);
     assert_eq!(

@@ -150,7 +150,7 @@ fn a_lost_session() {
       would write  session   ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
       would write  registry  ~/.gemini/projects.json
     --- stderr
-    The project's folder `/code/shop` is not there; `--project DIR` restores to where it is now.
+    The project's folder `/code/shop` does not exist; `--project DIR` names its new location.
     ");
     assert!(!env.home().join(".gemini").exists());
     insta::assert_snapshot!(env.run(&["restore", "2222"]).show(), @"
@@ -161,14 +161,14 @@ fn a_lost_session() {
       written  session   ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
       written  registry  ~/.gemini/projects.json
     --- stderr
-    The project's folder `/code/shop` is not there; `--project DIR` restores to where it is now.
+    The project's folder `/code/shop` does not exist; `--project DIR` names its new location.
     ");
     insta::assert_snapshot!(env.run(&["restore", "2222"]).show(), @"
     exit code 0
     --- stdout
       there  session  ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
     --- stderr
-    The project's folder `/code/shop` is not there; `--project DIR` restores to where it is now.
+    The project's folder `/code/shop` does not exist; `--project DIR` names its new location.
     ");
     let root = env.home().join(".gemini");
     let names: Vec<_> = files(&root).iter().map(|file| file.display().to_string()).collect();
@@ -197,8 +197,8 @@ fn a_differing_file_stays() {
     insta::assert_snapshot!(run.show(), @"
     exit code 2
     --- stderr
-    error: `~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl` is there already, and differs
-      hint: nothing was written; `--to DIR --all-files` gives the captured files elsewhere
+    error: `~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl` already exists and differs
+      hint: nothing was written; `--to DIR --all-files` restores the captured files elsewhere
     ");
     let all = env.run(&["restore", "2222", "--to", out.to_str().unwrap(), "--all-files"]);
     assert_eq!(all.code, Some(0), "{}", all.stderr);
@@ -214,8 +214,8 @@ fn too_old_to_stay_without_a_new_line() {
     let env = lost(env);
     let run = env.run(&["restore", "1111"]);
     insta::assert_snapshot!(run.stderr, @"
-    The project's folder `/code/shop` is not there; `--project DIR` restores to where it is now.
-    warning: Gemini CLI will delete it again at its next start in that project, for its age: `--fresh` prevents that
+    The project's folder `/code/shop` does not exist; `--project DIR` names its new location.
+    warning: Gemini CLI will delete it again at its next start in that project, because of its age: `--fresh` prevents that
     ");
     let path = env.home().join(&name);
     assert_eq!(fs::read_to_string(&path).unwrap(), log);
@@ -347,7 +347,7 @@ fn a_stub_that_is_still_there_is_named() {
       written  session   ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
       written  registry  ~/.gemini/projects.json
     --- stderr
-    The project's folder `/code/shop` is not there; `--project DIR` restores to where it is now.
+    The project's folder `/code/shop` does not exist; `--project DIR` names its new location.
     warning: Gemini CLI will delete it again at its next start in that project, because of `~/.gemini/tmp/shop/chats/session-2026-08-12T09-30-22222222.jsonl`: remove that file first
     ");
 }
@@ -378,7 +378,7 @@ fn resume_runs_the_agent() {
     insta::assert_snapshot!(run.show(), @"
     exit code 2
     --- stderr
-    error: the project's folder `/code/shop` is not there
+    error: the project's folder `/code/shop` does not exist
       hint: `--project DIR` names the folder that the project is in now
     ");
     let shown = env.run(&["resume", "2222", "--project", "it's here", "--print"]);
@@ -526,7 +526,7 @@ fn a_pipe_in_the_place_of_a_file_stays() {
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let run = env.run(&["--no-sync", "restore", "2222"]);
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("is there already, and differs"), "{}", run.stderr);
+    assert!(run.stderr.contains("already exists and differs"), "{}", run.stderr);
 }
 
 #[cfg(unix)]

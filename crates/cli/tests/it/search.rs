@@ -94,21 +94,21 @@ fn nothing_is_an_answer() {
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
     error: nothing found for `cart zyzzyva`
       hint: no session contains `zyzzyva`
-      hint: `--exact` also looks into the middle of long tool output
+      hint: `--exact` also searches the middle of long tool output
     ");
     insta::assert_snapshot!(env.run(&["search", "cart till"]).show(), @"
     exit code 1
     --- stderr
     error: nothing found for `cart till`
-      hint: each word is there, but no message holds all of them; `OR` finds any
-      hint: `--exact` also looks into the middle of long tool output
+      hint: each word occurs, but no message contains all of them; `OR` finds any
+      hint: `--exact` also searches the middle of long tool output
     ");
     insta::assert_snapshot!(env.run(&["search", "cart fate:rewound"]).show(), @"
     exit code 1
     --- stderr
     error: nothing found for `cart fate:rewound`
-      hint: each word is there, but not where the conditions allow it
-      hint: `--exact` also looks into the middle of long tool output
+      hint: each word occurs, but not where the conditions allow it
+      hint: `--exact` also searches the middle of long tool output
     ");
     let run = env.run(&["search", "zyzzyva", "--json"]);
     assert_eq!(run.code, Some(1));
@@ -125,7 +125,7 @@ fn a_bad_query_says_where() {
     error: the quote is never closed
         add "a cart
             ^^^^^^^
-      hint: `backstory search --help` shows what a query can be
+      hint: `backstory search --help` explains queries
     "#);
     insta::assert_snapshot!(env.run(&["search", "日本 role:chef"]).show(), @"
     exit code 2
@@ -133,13 +133,13 @@ fn a_bad_query_says_where() {
     error: `role:` is one of user, assistant, tool, system
         日本 role:chef
              ^^^^^^^^^
-      hint: `backstory search --help` shows what a query can be
+      hint: `backstory search --help` explains queries
     ");
     insta::assert_snapshot!(env.run(&["search", "???"]).show(), @"
     exit code 2
     --- stderr
     error: there is no word in `???`
-      hint: `--exact` looks for characters that are not words
+      hint: `--exact` searches for any characters
     ");
     insta::assert_snapshot!(env.run(&["search", "--regex", "a("]).show(), @"
     exit code 2
@@ -149,7 +149,7 @@ fn a_bad_query_says_where() {
             a(
              ^
         error: unclosed group
-      hint: `--exact` takes every character as it is
+      hint: `--exact` takes every character literally
     ");
 }
 
@@ -163,7 +163,7 @@ fn characters_and_patterns() {
       prompt    add a cart
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
-    1 hit, in all text: the middle of long tool output too, which the index leaves out.
+    1 hit in all text, including the middle of long tool output, which is not indexed.
     ");
     assert_eq!(env.json(&["search", "--regex", "^(add|sort) ", "--json"])["total"], 2);
     assert_eq!(env.run(&["search", "--exact", "A CART"]).code, Some(1), "case counts");

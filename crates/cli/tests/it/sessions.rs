@@ -89,11 +89,11 @@ fn nothing_there() {
     exit code 1
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
-    error: no sessions of Gemini CLI were found
+    error: no sessions were found
       hint: looked in `~/.gemini`: not there
       hint: looked in `~/.cache/.gemini`: not there
-      hint: point it elsewhere: `backstory --from FOLDER`, or `roots` in the config file
-      hint: or look around with made-up sessions: `backstory --demo`
+      hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file
+      hint: or explore the bundled sample sessions: `backstory --demo`
     ");
 }
 

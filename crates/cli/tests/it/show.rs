@@ -121,7 +121,7 @@ fn files_by_themselves() {
     let env = TestEnv::new();
     for (file, words) in [
         ("edge/plain.jsonl", "hello"),
-        ("edge/header-only.jsonl", "There are no messages in it."),
+        ("edge/header-only.jsonl", "It has no messages."),
         ("edge/bom.jsonl", "hello"),
         ("edge/history-array.json", "yo"),
         ("0.20.2/interactive/project/share-out.json", "prompt one"),

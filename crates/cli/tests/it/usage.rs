@@ -93,7 +93,7 @@ fn the_newest_rows() {
     assert_eq!(newest["rows"].as_array().unwrap(), &days[days.len() - 2..]);
     assert_eq!(newest["total"], all["total"]);
     let run = TestEnv::new().run(&["--demo", "usage", "-n", "1"]);
-    let more = format!("{} more rows; the total is of all.", days.len() - 1);
+    let more = format!("{} more rows; the total includes them.", days.len() - 1);
     assert!(run.stderr.contains(&more) && run.stdout.contains("total"), "{}", run.show());
 }
 

@@ -249,7 +249,7 @@ fn a_link_to_a_file_leads_to_what_is_replaced() {
     symlink("far/file.json", home.join("link.json")).unwrap();
     let to = ["export", SHOP, "--format", "json", "-o", "link.json"];
     let run = env.run(&to);
-    assert!(run.stderr.contains("`link.json` exists already"), "{}", run.stderr);
+    assert!(run.stderr.contains("`link.json` already exists"), "{}", run.stderr);
     assert_eq!(fs::read(home.join("far/file.json")).unwrap(), b"mine");
     assert_eq!(env.run(&[&to[..], &["--force"]].concat()).code, Some(0));
     assert!(home.join("link.json").symlink_metadata().unwrap().is_symlink());

@@ -30,13 +30,13 @@ pub(super) fn run(
 ) -> Result<()> {
     if ctx.no_sync {
         return Err(Failure::new(
-            "`--follow` reads what changes: `--no-sync` makes no sense with it",
+            "`--follow` reads changes, so it cannot be combined with `--no-sync`",
         ));
     }
     // A followed session may always continue.
     choice.types.retain(|kind| *kind != EventType::SessionEnd);
     if choice.types.is_empty() {
-        return Err(Failure::new("a session that is followed has no end"));
+        return Err(Failure::new("`--follow` never prints `session_end`, the only type asked for"));
     }
     let file = session.map(Path::new).filter(|path| path.is_file());
     let look = || match file {
@@ -60,14 +60,14 @@ pub(super) fn run(
             Ok(())
         });
     }
-    printer.note("Following. Ctrl-C ends it.");
+    printer.note("Following; press Ctrl-C to stop.");
     while let Some(found) = watcher.next() {
         let changed = changed(&stream.library.all.found, &found);
         if let Err(error) = stream.library.refresh(ctx, found, &|_| {}) {
             if !error.passes() {
                 return Err(cannot_open(error));
             }
-            printer.warn(format!("{error}; it is tried again"));
+            printer.warn(format!("{error}; trying again"));
             watcher.again();
             continue;
         }

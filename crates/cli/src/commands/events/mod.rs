@@ -74,7 +74,7 @@ fn types() -> impl TypedValueParser<Value = Types> {
     PossibleValuesParser::new(names).try_map(|name| match EventType::named(&name) {
         Some(one) => Ok(Types::One(one)),
         None if name == ALL => Ok(Types::All),
-        None => Err("there is no such type"),
+        None => Err("unknown type"),
     })
 }
 
@@ -109,7 +109,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     let written = events
         .write(&choice, &censor, &mut out)
         .and_then(|written| out.flush().map(|()| written))
-        .map_err(|error| Failure::new("cannot read what happened").because(error))?;
+        .map_err(|error| Failure::new("cannot read the events").because(error))?;
     drop(out);
     censor.tell(printer);
     let exit = events.finish(ctx, printer);

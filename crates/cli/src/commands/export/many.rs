@@ -28,7 +28,8 @@ pub(super) fn run(
 ) -> Result<Exit> {
     let folder = args.output.as_deref().filter(|output| *output != Path::new("-"));
     let folder = folder.ok_or_else(|| {
-        Failure::new("many sessions go into a folder, a file each").hint("`-o FOLDER` names it")
+        Failure::new("many sessions are written to a folder, one file each")
+            .hint("name the folder with `-o FOLDER`")
     })?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let mut filter = args.filters.filter(ctx)?;

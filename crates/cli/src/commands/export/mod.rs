@@ -154,7 +154,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
             .hint("or many: `--all`, `--project NAME`, `--since 7d`"));
     }
     if args.rows != Rows::Calls && args.format != Format::Csv {
-        return Err(Failure::new("`--rows` goes with `--format csv`"));
+        return Err(Failure::new("`--rows` works only with `--format csv`"));
     }
     let is_rows = matches!(args.format, Format::Calls | Format::Csv | Format::Events);
     if let Some(output) = args.output.as_deref().filter(|_| is_rows || session.is_some()) {

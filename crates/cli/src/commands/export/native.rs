@@ -40,7 +40,7 @@ pub(super) fn one(
     let (library, assembled) = open_session(ctx, printer, session)?;
     let source = true_source(&assembled).ok_or_else(|| {
         Failure::nothing(format!("the files of session `{}` are gone", assembled.session.id))
-            .hint("only what was typed is left of it: `backstory show` has that")
+            .hint("only its prompts are left: `backstory show` prints them")
     })?;
     if assembled.files.len() > 1 {
         printer.detail(format!(
@@ -118,16 +118,16 @@ fn load<'a>(
     let name = format.to_possible_value();
     let agent = name.and_then(|name| Agents::default().get(&AgentId::new(name.get_name())));
     let Some(native) = agent.and_then(|agent| agent.native_format()) else {
-        return Err(Failure::new("this agent has no form of its own to export to"));
+        return Err(Failure::new("this agent has no format of its own to export to"));
     };
     native.load(path, file).map_err(|error| match error {
         NativeError::Io(error) => cannot_read(ctx, path, error),
         NativeError::Ours => {
-            let what = format!("`{}` is in our own form", ctx.show(path));
-            Failure::new(what).hint("an agent's form is made of its own files only")
+            let what = format!("`{}` is in backstory's own format", ctx.show(path));
+            Failure::new(what).hint("only an agent's own files can be exported in its format")
         }
         NativeError::NoConversation(_) => {
-            let what = format!("`{}` holds no conversation", ctx.show(path));
+            let what = format!("`{}` contains no conversation", ctx.show(path));
             Failure::new(what).because(error)
         }
     })
@@ -139,9 +139,8 @@ fn warn_of_faults(ctx: &Context, printer: &mut Printer, path: &Path, session: &d
     for fault in faults {
         if let FaultKind::Refused(why) = &fault.what {
             let read = plural(session.message_count() as u64, "message", "messages");
-            printer.warn(format!(
-                "Gemini CLI refuses `{shown}`: {why}. What is there was read: {read}."
-            ));
+            printer
+                .warn(format!("Gemini CLI rejects `{shown}`: {why}. It was read anyway: {read}."));
         }
     }
     // Reasons to reject the whole document were reported above.
@@ -151,6 +150,6 @@ fn warn_of_faults(ctx: &Context, printer: &mut Printer, path: &Path, session: &d
     let others = faults.iter().filter(|fault| !is_told(&fault.what)).count() as u64;
     if others > 0 {
         let faults = plural(others, "fault", "faults");
-        printer.warn(format!("{faults} in `{shown}`: `backstory doctor --from FILE` tells more."));
+        printer.warn(format!("{faults} in `{shown}`; `backstory doctor --from FILE` lists them."));
     }
 }

@@ -34,7 +34,7 @@ fn check_free(ctx: &Context, output: &Path, force: bool, advice: &str) -> Result
         Occupant::Special(what) => Err(Failure::new(format!("`{shown}` is {what}"))
             .hint("name a file with `-o`, or standard output with `-o -`")),
         Occupant::File(_) if !force => {
-            Err(Failure::new(format!("`{shown}` exists already")).hint(advice))
+            Err(Failure::new(format!("`{shown}` already exists")).hint(advice))
         }
         _ => Ok(()),
     }
@@ -50,7 +50,7 @@ pub(super) fn check_folder<'a>(
     let shown = ctx.show(folder);
     if occupant(folder) != Occupant::Nothing && !folder.is_dir() {
         return Err(Failure::new(format!("`{shown}` is not a folder"))
-            .hint("many sessions go into a folder, a file each"));
+            .hint("many sessions are written to a folder, one file each"));
     }
     check_place(ctx, folder)?;
     // Sorted by name, so that the error is the same every time.

@@ -47,7 +47,7 @@ pub(super) fn run(
         }
     };
     if chosen.is_empty() {
-        return Err(Failure::nothing("there are no files to give back"));
+        return Err(Failure::nothing("there are no files to restore"));
     }
     let plan = RestorePlan {
         folder: to.to_owned(),

@@ -104,7 +104,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
     if args.fresh && prepared.fresh_line(ctx).is_none() {
         return Err(Failure::new("`--fresh` cannot add a line to this session")
-            .because("it is a document of Gemini CLI before 0.39, not a log")
+            .because("it is a document from Gemini CLI before 0.39, not a log")
             .hint("raise `general.sessionRetention.maxAge` in Gemini CLI's settings instead"));
     }
     let done = prepared.write(ctx, printer, args.fresh, args.dry_run)?;
@@ -151,7 +151,7 @@ impl Prepared {
                 Refusal::NoRoot => Some("set `HOME` or `GEMINI_CLI_HOME`".to_owned()),
                 Refusal::Subagent(parent) => Some(format!("`backstory restore {parent}`")),
                 Refusal::Empty | Refusal::LogOnly => {
-                    Some("`--to DIR --all-files` gives back every captured file".to_owned())
+                    Some("`--to DIR --all-files` restores every captured file elsewhere".to_owned())
                 }
                 Refusal::Registry(_) | Refusal::Outside(_) => None,
             };
@@ -186,11 +186,11 @@ impl Prepared {
             looked.iter().find(|d| d.role == FileRole::Session && d.how == How::Differs)
         {
             return Err(Failure::new(format!(
-                "`{}` is there already, and differs",
+                "`{}` already exists and differs",
                 ctx.show(&main.path)
             ))
             .hint(
-                "nothing was written; `--to DIR --all-files` gives the captured files elsewhere",
+                "nothing was written; `--to DIR --all-files` restores the captured files elsewhere",
             ));
         }
         let mut done = looked;
@@ -200,18 +200,20 @@ impl Prepared {
         done.extend(self.register(ctx, printer, dry_run));
         for file in done.iter().filter(|done| done.how == How::Differs) {
             printer.warn(format!(
-                "`{}` is there already, and differs: it stays",
+                "`{}` already exists and differs: it is left unchanged",
                 ctx.show(&file.path)
             ));
         }
         for file in done.iter().filter(|done| done.how == How::Missing) {
-            printer
-                .warn(format!("`{}` was not captured whole: it is left out", ctx.show(&file.path)));
+            printer.warn(format!(
+                "`{}` was captured only in part: it is left out",
+                ctx.show(&file.path)
+            ));
         }
         for left in self.plan.left.iter().filter(|left| left.why.loses_messages()) {
             let why = match left.why {
                 LeftReason::Version => "a newer version of it is written",
-                _ => "Gemini CLI would take it for corrupt, and delete the session",
+                _ => "Gemini CLI would consider it corrupt and delete the session",
             };
             printer.warn(format!("`{}` is left out: {why}", ctx.show(&left.source.path)));
         }
@@ -259,7 +261,7 @@ impl Prepared {
         } else {
             failure
                 .because(format!("`{file}` was captured only in part: {got} of {of} bytes"))
-                .hint("`--to DIR --all-files` gives back what there is")
+                .hint("`--to DIR --all-files` restores that part")
         })
     }
 
@@ -271,7 +273,7 @@ impl Prepared {
         match self.lifecycle.register(&self.plan)? {
             (file, Ok(())) => Some(Done::registry(file, How::Written)),
             (file, Err(error)) => {
-                printer.warn(format!("`{}` was left as it is: {error}", ctx.show(&file)));
+                printer.warn(format!("`{}` was left unchanged: {error}", ctx.show(&file)));
                 None
             }
         }
@@ -308,11 +310,11 @@ impl Prepared {
         {
             let project = ctx.show(Path::new(project));
             printer.note(format!(
-                "The project's folder `{project}` is not there; `--project DIR` restores to where it is now."
+                "The project's folder `{project}` does not exist; `--project DIR` names its new location."
             ));
         }
         if args.fresh && !args.dry_run {
-            printer.note("One line was added that makes it new again.");
+            printer.note("One line was added to make it recent.");
         }
         if let Some(again) = again {
             self.warn_again(ctx, printer, &again);
@@ -359,9 +361,9 @@ impl Prepared {
         let advice = self.lifecycle.advice(&again.why);
         match &again.why {
             DeletionReason::Age if self.fresh_line(ctx).is_some() => {
-                printer.warn(format!("{what}, for its age: `--fresh` prevents that"));
+                printer.warn(format!("{what}, because of its age: `--fresh` prevents that"));
             }
-            DeletionReason::Age => printer.warn(format!("{what}, for its age: {advice}")),
+            DeletionReason::Age => printer.warn(format!("{what}, because of its age: {advice}")),
             DeletionReason::Count => {
                 printer.warn(format!("{what}, because there are newer ones: {advice}"));
             }
@@ -418,7 +420,7 @@ fn project_path(ctx: &Context, path: &Path) -> Result<String> {
     })?;
     found.into_os_string().into_string().map_err(|_| {
         Failure::new(format!("`{}` is not UTF-8", ctx.show(path)))
-            .because("Gemini CLI would take it for another folder")
+            .because("Gemini CLI would mistake it for another folder")
     })
 }
 

@@ -100,7 +100,7 @@ pub(super) fn unclear(text: &str, error: &QueryError) -> Failure {
     let bad = text.get(error.at.clone()).unwrap_or_default();
     let mark = format!("{}{}", " ".repeat(before.width()), "^".repeat(bad.width().max(1)));
     Failure::new(format!("{}\n{text}\n{mark}", error.what))
-        .hint("`backstory search --help` shows what a query can be")
+        .hint("`backstory search --help` explains queries")
 }
 
 pub(super) fn pattern(text: &str, exact: bool) -> Result<Regex> {
@@ -108,7 +108,7 @@ pub(super) fn pattern(text: &str, exact: bool) -> Result<Regex> {
     Regex::new(&escaped).map_err(|error| {
         Failure::new(format!("`{text}` is not a valid regular expression"))
             .because(error)
-            .hint("`--exact` takes every character as it is")
+            .hint("`--exact` takes every character literally")
     })
 }
 
@@ -136,10 +136,10 @@ pub(super) fn nothing(
     if !missing.is_empty() {
         failure = failure.hint(format!("no session contains {}", missing.join(" or ")));
     } else if !query.filters.is_empty() {
-        failure = failure.hint("each word is there, but not where the conditions allow it");
+        failure = failure.hint("each word occurs, but not where the conditions allow it");
     } else if query.terms().len() > 1 {
         failure =
-            failure.hint("each word is there, but no message holds all of them; `OR` finds any");
+            failure.hint("each word occurs, but no message contains all of them; `OR` finds any");
     }
-    Ok(failure.hint("`--exact` also looks into the middle of long tool output"))
+    Ok(failure.hint("`--exact` also searches the middle of long tool output"))
 }

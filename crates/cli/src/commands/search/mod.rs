@@ -140,7 +140,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     let query = args.ask.query(ctx, words, &args.filters)?;
     if pattern.is_none() && query.words.is_none() && query.filters.is_empty() {
         return Err(Failure::new(format!("there is no word in `{text}`"))
-            .hint("`--exact` looks for characters that are not words"));
+            .hint("`--exact` searches for any characters"));
     }
     let finder = pattern.as_ref().map_or(Finder::Words(&query), Finder::Pattern);
     let takes = ask::sessions(&library, &query, &args.filters.filter(ctx)?)?;

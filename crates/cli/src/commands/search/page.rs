@@ -96,7 +96,7 @@ pub(super) fn tell(
     let all = plural(total as u64, "hit", "hits");
     if is_pattern {
         printer.note(format!(
-            "{all}, in all text: the middle of long tool output too, which the index leaves out."
+            "{all} in all text, including the middle of long tool output, which is not indexed."
         ));
     } else if total > hits.len() {
         let from = if offset > 0 {
@@ -108,7 +108,7 @@ pub(super) fn tell(
     }
     if !is_pattern && hits.iter().any(|hit| hit.capped) {
         printer.detail(
-            "Of long tool output only the beginning and the end are indexed; `--exact` reads all.",
+            "Only the beginning and end of long tool output are indexed; `--exact` searches all of it.",
         );
     }
 }

@@ -18,7 +18,7 @@ impl Page<'_> {
         ));
         if self.args.view == ViewArg::Current {
             lines.push(
-                "Only what the agent would still load; `--view full` is what was paid for."
+                "Only what the agent would still load; `--view full` counts everything that was paid for."
                     .to_owned(),
             );
         }
@@ -55,7 +55,7 @@ impl Page<'_> {
         if bill.upper_bound > 0 {
             let calls = plural(bill.upper_bound, "call", "calls");
             doubts
-                .push(format!("{calls} priced at most that much, because there is no cache price"));
+                .push(format!("{calls} priced at an upper bound, because there is no cache price"));
         }
         if total.undated > 0 {
             let calls = plural(total.undated, "call", "calls");

@@ -82,7 +82,7 @@ pub(crate) struct Usage {
 /// Parses the name of a group.
 fn groups() -> impl TypedValueParser<Value = Group> {
     let names = PossibleValuesParser::new(Group::ALL.map(Group::name));
-    names.try_map(|name| Group::named(&name).ok_or("there is no such group"))
+    names.try_map(|name| Group::named(&name).ok_or("unknown group"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,8 +96,10 @@ enum Sort {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     super::require_given(ctx)?;
     if args.rollup && args.group != Group::Session {
-        return Err(Failure::new("`--rollup` adds up sessions and works with no other group")
-            .hint("`backstory usage session --rollup`"));
+        return Err(Failure::new(
+            "`--rollup` adds up sessions and works only with the group `session`",
+        )
+        .hint("`backstory usage session --rollup`"));
     }
     let library = open(ctx, printer, args)?;
     let question = question(ctx, args, &library.all)?;
@@ -208,7 +210,7 @@ impl Page<'_> {
         printer.rows(&self.table(printer.width()), Format::Table)?;
         if self.left > 0 {
             let rows = plural(self.left as u64, "more row", "more rows");
-            printer.note(format!("{rows}; the total is of all."));
+            printer.note(format!("{rows}; the total includes them."));
         }
         for line in self.footer() {
             printer.note(line);
