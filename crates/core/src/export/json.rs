@@ -35,6 +35,9 @@ pub struct SessionRow<'a> {
     pub kind: &'static str,
     /// The session that started it.
     pub parent: Option<&'a str>,
+    /// The session that this one is a branch of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<&'a str>,
     /// Its project.
     pub project: ProjectRow<'a>,
     /// The time of its start.

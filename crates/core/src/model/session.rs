@@ -22,6 +22,10 @@ pub struct Session {
     pub kind: SessionKind,
     /// The session that started this one.
     pub parent: Option<String>,
+    /// The tool call of the parent that started it.
+    pub spawned_by: Option<String>,
+    /// The session that this one is a branch of.
+    pub forked_from: Option<String>,
     /// Its project.
     pub project: Arc<Project>,
     /// The time of its start.

@@ -144,8 +144,10 @@ fn warn_of_faults(ctx: &Context, printer: &mut Printer, path: &Path, session: &d
         }
     }
     // Reasons to reject the whole document were reported above.
-    let is_told = |what: &What| {
-        what.is_pending() || matches!(what, FaultKind::Refused(_)) || matches!(what, FaultKind::CutOff(_))
+    let is_told = |what: &FaultKind| {
+        what.is_pending()
+            || matches!(what, FaultKind::Refused(_))
+            || matches!(what, FaultKind::CutOff(_))
     };
     let others = faults.iter().filter(|fault| !is_told(&fault.what)).count() as u64;
     if others > 0 {
