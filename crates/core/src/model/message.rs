@@ -171,6 +171,8 @@ pub enum Fate {
     Compressed,
     /// It is a prompt that failed or was cancelled, or followed one.
     Failed,
+    /// The user interrupted the turn that it belongs to.
+    Interrupted,
 }
 
 impl Fate {
@@ -181,6 +183,7 @@ impl Fate {
             Self::Rewound => "rewound",
             Self::Compressed => "compressed",
             Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -351,7 +351,8 @@ pub(crate) fn fill(message: &mut Message, text: &str) -> bool {
     true
 }
 
-const FATES: [Fate; 4] = [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed];
+const FATES: [Fate; 5] =
+    [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed, Fate::Interrupted];
 const STATUSES: [ToolStatus; 4] =
     [ToolStatus::Success, ToolStatus::Error, ToolStatus::Cancelled, ToolStatus::Unfinished];
 
