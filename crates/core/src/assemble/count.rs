@@ -12,8 +12,9 @@ impl SessionFacts {
         for entry in self.listed() {
             let facts = &entry.facts;
             session.messages_full += 1;
-            session.turns += usize::from(facts.kind.is_turn());
-            if matches!(facts.kind, MessageKind::Prompt | MessageKind::Slash) {
+            session.turns += usize::from(facts.kind.is_turn() && !facts.is_inherited);
+            let is_prompt = matches!(facts.kind, MessageKind::Prompt | MessageKind::Slash);
+            if is_prompt && !facts.is_inherited {
                 session.prompts += 1;
                 let typed = facts.typed.clone().filter(|typed| !typed.is_empty());
                 if facts.kind == MessageKind::Prompt || session.first_prompt.is_none() {

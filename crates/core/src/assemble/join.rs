@@ -99,11 +99,13 @@ impl Messages {
             if self.compressed[file] && facts.fate == Fate::Kept && current.is_none() {
                 facts.fate = Fate::Compressed;
             }
+            // Another session made the tool calls of a message that it repeats.
+            let owned = !facts.is_inherited || facts.call.is_some();
             self.entries.push(MessageEntry {
                 facts,
                 places: places.collect(),
                 current,
-                owned: true,
+                owned,
                 at_least: is_document,
             });
         }

@@ -3,6 +3,7 @@
 //! The result must not depend on the order of the sources, so everything is sorted before it is
 //! joined. Nothing here depends on an agent's format or on the archive.
 
+mod branches;
 mod count;
 mod join;
 mod nameless;
@@ -127,6 +128,7 @@ pub fn assemble(
             groups.entry(id).or_default().push(part);
         }
     }
+    branches::resolve(&mut groups);
     let mut sessions: Vec<SessionFacts> = Vec::new();
     for (group, parts) in groups {
         for (id, parts) in refined(refine, &group, parts) {

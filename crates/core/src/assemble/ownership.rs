@@ -13,12 +13,17 @@ fn shared_key(facts: &MessageFacts) -> Option<&str> {
     facts.counts().then(|| facts.global_key()).flatten()
 }
 
-/// Returns the keys of a source's messages that other sessions may contain too, as numbers. A
-/// collision only costs reading both sessions.
+/// Returns the keys of a source's messages that other sessions could contain too, and of the files whose
+/// history it shares, as numbers. Two keys that collide only cost a look at both sessions.
 pub fn keys(scanned: &ScannedSource) -> Vec<i64> {
     let seed = xxh3_64(scanned.source.agent.as_str().as_bytes());
     let key = |key: &str| xxh3_64_with_seed(key.as_bytes(), seed).cast_signed();
-    scanned.facts.messages().filter_map(shared_key).map(key).collect()
+    let lineages = scanned.facts.parts.iter().filter_map(|part| part.lineage.as_deref());
+    let files = lineages.flat_map(|lineage| {
+        let base = lineage.base.as_ref().map(|base| base.file.as_str());
+        base.into_iter().chain([lineage.id.as_str()])
+    });
+    scanned.facts.messages().filter_map(shared_key).chain(files).map(key).collect()
 }
 
 /// Attributes each call to one session: not to one that inherited it, otherwise to the one that
@@ -59,8 +64,14 @@ pub(super) fn settle(sessions: &mut [SessionFacts]) {
     let copies: Vec<_> = copies.into_iter().map(|(copy, key)| (copy, owners[&key])).collect();
     for ((at, n), (owner, place)) in copies {
         sessions[at].messages[n].owned = false;
-        // Facts that only the copy still has are true of the call as well.
-        let facts = sessions[at].messages[n].facts.clone();
+        // What only the copy still has of the call is true of the call, but for the time: a file that
+        // repeats a call rarely has the right one.
+        let mut facts = sessions[at].messages[n].facts.clone();
+        if is_inherited(&sessions[at].messages[n])
+            && !is_inherited(&sessions[owner].messages[place])
+        {
+            facts.at = None;
+        }
         sessions[owner].messages[place].facts.complete(&facts);
     }
 }

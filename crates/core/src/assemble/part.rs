@@ -18,8 +18,7 @@ use crate::project::Project;
 pub struct Part<'a> {
     /// The file.
     pub source: &'a Source,
-    faults: &'a Faults,
-    /// The facts of this part.
+    pub(super) faults: &'a Faults,
     pub facts: PartFacts,
     /// The id of its session.
     pub id: String,

@@ -41,7 +41,9 @@ pub struct MessageFacts {
     pub unexplained: bool,
     /// Whether it only repeats other messages and was not billed.
     pub is_copy: bool,
-    /// Whether it was read from a document of backstory, which records all facts explicitly.
+    /// The file only repeats a message of another session.
+    pub is_inherited: bool,
+    /// It was read from a document of backstory, which states all of it outright.
     pub is_ours: bool,
     /// Whether it begins like the task of a subagent.
     pub is_task: bool,
@@ -85,6 +87,7 @@ impl MessageFacts {
             fate: Fate::Kept,
             unexplained: false,
             is_copy: false,
+            is_inherited: false,
             is_ours: false,
             is_task: false,
         }
@@ -145,6 +148,7 @@ impl MessageFacts {
         }
         // A billed message is not a copy, whatever it looks like.
         self.is_copy &= self.call.is_none();
+        self.is_inherited &= other.is_inherited;
         if self.model.is_none() {
             self.model.clone_from(&other.model);
         }

@@ -5,12 +5,14 @@
 //! tokens, tools and position ([`Span`]) of a message, never its text.
 
 mod call;
+mod lineage;
 mod message;
 mod part;
 mod source;
 mod span;
 
 pub use call::{BilledLine, CallFacts, CallKey};
+pub use lineage::{BranchPoint, Lineage, ListChange};
 pub use message::{MessageFacts, ToolFacts, is_nameless};
 pub use part::{Form, PartFacts, SessionRef, Stated};
 pub use source::{Contents, PromptLine, SessionFile, SourceFacts, SourceSummary};

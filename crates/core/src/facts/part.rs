@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::lineage::Lineage;
 use super::message::MessageFacts;
 use crate::model::{AgentId, SessionKind, State};
 use crate::project::Project;
@@ -49,7 +50,9 @@ pub struct PartFacts {
     pub current: Vec<String>,
     /// The messages in it.
     pub messages: Vec<MessageFacts>,
-    /// Facts that the source records explicitly, so that they need not be derived.
+    /// Its place among files that share a history.
+    pub lineage: Option<Box<Lineage>>,
+    /// What the source states outright instead of leaving it to be derived.
     pub stated: Option<Box<Stated>>,
 }
 

@@ -109,6 +109,9 @@ impl Typed {
         let commands = commands(archive, assembled);
         for placed in assembled.listed() {
             let said = &placed.facts;
+            if said.is_inherited {
+                continue;
+            }
             let text = match said.kind {
                 MessageKind::Prompt | MessageKind::Slash => said.typed.as_deref(),
                 MessageKind::Shell => commands.get(&said.id).map(String::as_str),

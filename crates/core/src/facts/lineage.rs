@@ -1,0 +1,48 @@
+//! How a file continues the history of other files, in agents that refer to them instead of repeating them.
+
+use serde::{Deserialize, Serialize};
+
+/// The place of a file among those that share a history.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lineage {
+    /// The id by which other files refer to this one.
+    pub id: String,
+    /// The history that the file continues.
+    pub base: Option<BranchPoint>,
+    /// The position of each message in the history, in the order of the messages.
+    pub positions: Vec<u64>,
+    /// The changes of the list that the agent loads, in order.
+    pub changes: Vec<ListChange>,
+}
+
+/// A point in the history of another file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchPoint {
+    pub file: String,
+    /// The first position that does not belong to the history any more.
+    pub end: u64,
+}
+
+/// One change of the list of messages that the agent loads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ListChange {
+    Append { position: u64, id: String },
+    Replace { position: u64, ids: Vec<String> },
+}
+
+impl ListChange {
+    /// Returns its position in the history.
+    pub fn position(&self) -> u64 {
+        match self {
+            Self::Append { position, .. } | Self::Replace { position, .. } => *position,
+        }
+    }
+
+    /// Applies the change to a list.
+    pub fn apply(&self, list: &mut Vec<String>) {
+        match self {
+            Self::Append { id, .. } => list.push(id.clone()),
+            Self::Replace { ids, .. } => list.clone_from(ids),
+        }
+    }
+}
