@@ -9,6 +9,7 @@ use crate::discover::Source;
 use crate::facts::Span;
 use crate::read::bytes::{Bytes, ReadSeek};
 use crate::read::decode;
+use crate::read::packed::unpacked;
 
 /// The number of files that are open at once, below the limit of any system.
 const OPEN: usize = 64;
@@ -38,7 +39,7 @@ impl<'f> Files<'f> {
         }
         let open = match self.open.entry(file) {
             Entry::Occupied(open) => open.into_mut(),
-            Entry::Vacant(slot) => slot.insert(self.bytes.open(&self.sources[file])?),
+            Entry::Vacant(slot) => slot.insert(unpacked(self.bytes.open(&self.sources[file])?)?),
         };
         open.seek(SeekFrom::Start(offset))?;
         self.buffer.clear();

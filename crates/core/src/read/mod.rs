@@ -5,6 +5,7 @@ pub mod bytes;
 pub mod document;
 pub mod json;
 pub mod lines;
+pub mod packed;
 pub mod scanner;
 
 use std::borrow::Cow;
