@@ -5,9 +5,36 @@ use crate::model::ToolName;
 /// Name and aliases; label, canonical name, category.
 const TABLE: &[(&[&str], &str, &str, &str)] = &[
     (&["run_shell_command", "run_command", "shell", "Shell"], "Bash", "shell_exec", "Execute"),
+    (
+        &["shell_command", "exec_command", "local_shell", "container.exec", "unified_exec"],
+        "Bash",
+        "shell_exec",
+        "Execute",
+    ),
+    (&["write_stdin"], "BashInput", "shell_input", "Execute"),
+    (&["exec"], "Script", "script", "Execute"),
     (&["list_background_processes", "read_background_output"], "Bash", "shell_exec", "Execute"),
     (&["read_file", "ReadFile", "read_many_files"], "Read", "file_read", "Read"),
     (&["write_file", "create_file", "WriteFile"], "Write", "file_write", "Edit"),
+    (&["apply_patch"], "Edit", "file_edit", "Edit"),
+    (&["view_image"], "ReadImage", "file_read", "Read"),
+    (&["update_plan"], "Plan", "planning", "Plan"),
+    (
+        &[
+            "spawn_agent",
+            "send_input",
+            "resume_agent",
+            "wait_agent",
+            "close_agent",
+            "followup_task",
+            "send_message",
+            "interrupt_agent",
+            "list_agents",
+        ],
+        "Agent",
+        "agent",
+        "Agent",
+    ),
     (&["replace", "edit_file", "EditFile", "smart_edit"], "Edit", "file_edit", "Edit"),
     (&["delete_file"], "Delete", "file_delete", "Edit"),
     (&["list_directory", "list_dir", "ListDir"], "LS", "file_read", "Read"),
@@ -98,6 +125,9 @@ fn mcp_server<'a>(name: &'a str, shown: Option<&'a str>) -> Option<&'a str> {
     let told = shown.and_then(|shown| shown.strip_suffix(" MCP Server)")?.rsplit_once('('));
     if let Some((_, server)) = told {
         return Some(server);
+    }
+    if let Some(rest) = name.strip_prefix("mcp__") {
+        return Some(rest.split_once("__").map_or(rest, |(server, _)| server));
     }
     if let Some(rest) = name.strip_prefix("mcp_") {
         return Some(rest.split_once('_').map_or(rest, |(server, _)| server));

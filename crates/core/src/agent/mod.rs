@@ -6,6 +6,7 @@
 
 mod attached;
 pub mod backstory;
+pub mod codex;
 pub mod gemini;
 pub mod lifecycle;
 pub mod native;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Agent, gemini};
+use super::{Agent, codex, gemini};
 use crate::assemble::Part;
 use crate::discover::Discovery;
 use crate::env::Env;
@@ -13,7 +13,7 @@ use crate::model::AgentId;
 pub struct Agents(&'static [&'static dyn Agent]);
 
 /// All agents of this library.
-static ALL: [&dyn Agent; 1] = [&gemini::Gemini];
+static ALL: [&dyn Agent; 2] = [&codex::Codex, &gemini::Gemini];
 
 impl Default for Agents {
     fn default() -> Self {
@@ -55,11 +55,16 @@ impl Agents {
         all
     }
 
-    /// Finds the files of all agents at or below a path that the user named.
+    /// Finds the files of all agents at or below a path that the user named. A file that several agents
+    /// could have written belongs to the first of them.
     pub fn discover_at(self, path: &Path) -> Discovery {
         let mut all = Discovery::default();
         for agent in self.iter() {
-            all.add(agent.discover_at(path));
+            let mut found = agent.discover_at(path);
+            // A folder of one agent has nothing for the others, and may have secrets.
+            let is_taken = |path: &Path| all.roots.iter().any(|root| path.starts_with(root));
+            found.sources.retain(|source| !is_taken(&source.path));
+            all.add(found);
         }
         all.settle();
         all

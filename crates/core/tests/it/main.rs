@@ -3,6 +3,7 @@
 
 mod agents;
 mod archive;
+mod codex;
 mod conformance;
 mod current_view;
 mod described;

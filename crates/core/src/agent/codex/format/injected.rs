@@ -1,0 +1,101 @@
+//! User messages that nobody typed.
+
+/// What a user message is by its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// A person may have typed it.
+    Typed,
+    /// Context, a notice or an instruction that the program put in.
+    Context,
+    /// A command that a person ran with `!`, and its output.
+    Shell,
+    /// The summary of a compaction.
+    Summary,
+}
+
+/// The beginnings of texts that the program puts in. Tags must also end where they began.
+const CONTEXT: [&str; 12] = [
+    "<user_instructions>",
+    "<environment_context>",
+    "<skill>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<codex_internal_context",
+    "<goal_context>",
+    "<recommended_plugins>",
+    "<user_action>",
+    "<external_",
+    "<hook_prompt",
+    "<permissions instructions>",
+];
+
+/// The beginnings of texts without tags.
+const NOTICES: [&str; 4] = [
+    "# AGENTS.md instructions",
+    "Warning: apply_patch was requested via",
+    "Warning: The maximum number of unified exec",
+    "Warning: Your account was flagged",
+];
+
+const SUMMARIES: [&str; 2] = [
+    "Another language model started to solve this problem",
+    "You were originally given instructions from a user over one or more turns",
+];
+
+/// Classifies a user message by its parts: one that the program put in makes all of it injected.
+pub(crate) fn classify<'t>(parts: impl IntoIterator<Item = &'t str>) -> Said {
+    let mut said = Said::Typed;
+    for part in parts {
+        let text = part.trim();
+        if text.starts_with("<user_shell_command>") {
+            return Said::Shell;
+        }
+        if NOTICES.iter().any(|notice| text.starts_with(notice)) || is_tagged(text) {
+            return Said::Context;
+        }
+        if SUMMARIES.iter().any(|summary| text.starts_with(summary)) {
+            said = Said::Summary;
+        }
+    }
+    said
+}
+
+fn is_tagged(text: &str) -> bool {
+    let opens = CONTEXT.iter().any(|tag| text.starts_with(tag));
+    opens && text.ends_with('>')
+}
+
+/// Returns the words that a person typed: an editor puts what is open before them.
+pub(crate) fn typed(message: &str) -> &str {
+    let mark = "## My request for Codex:";
+    message.rsplit_once(mark).map_or(message, |(_, typed)| typed).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn context_is_told_from_typed_words() {
+        let one = |text: &str| classify([text]);
+        assert_eq!(one("fix the <environment_context> bug"), Said::Typed);
+        assert_eq!(
+            one(" <environment_context>\n<cwd>/x</cwd></environment_context>\n"),
+            Said::Context
+        );
+        assert_eq!(one("<skill> is a tag I want to write about"), Said::Typed);
+        assert_eq!(one("# AGENTS.md instructions for /x"), Said::Context);
+        assert_eq!(
+            one("<user_shell_command>\n<command>ls</command></user_shell_command>"),
+            Said::Shell
+        );
+        assert_eq!(one("Another language model started to solve this problem and"), Said::Summary);
+        assert_eq!(classify(["hello", "<skill>x</skill>"]), Said::Context);
+    }
+
+    #[test]
+    fn an_editor_marks_the_typed_words() {
+        assert_eq!(typed("# Context\nopen: a.rs\n## My request for Codex:\nfix it\n"), "fix it");
+        assert_eq!(typed(" plain "), "plain");
+    }
+}

@@ -1,0 +1,63 @@
+//! The header of a session file.
+
+use jiff::Timestamp;
+
+use super::object::Object;
+use crate::facts::BranchPoint;
+use crate::model::SessionKind;
+
+/// What a header says of its thread.
+#[derive(Debug, Default)]
+pub(crate) struct Meta {
+    pub(crate) id: Option<String>,
+    pub(crate) at: Option<Timestamp>,
+    pub(crate) cwd: Option<String>,
+    pub(crate) kind: SessionKind,
+    pub(crate) parent: Option<String>,
+    pub(crate) forked_from: Option<String>,
+    pub(crate) base: Option<BranchPoint>,
+    /// The first position that is not copied from the parent.
+    pub(crate) own_from: Option<u64>,
+}
+
+impl Meta {
+    pub(crate) fn read(body: &Object<'_>) -> Self {
+        let source = body.object("source");
+        let subagent = source.get("subagent");
+        let kind = kind(body, &source);
+        let spawn = subagent.map(Object::of).unwrap_or_default().object("thread_spawn");
+        let parent = body.owned("parent_thread_id").or_else(|| spawn.owned("parent_thread_id"));
+        let base = body.object("history_base");
+        let base = base.owned("thread_id").zip(base.number("end_ordinal_exclusive"));
+        Self {
+            id: body.owned("id"),
+            at: body.time("timestamp"),
+            cwd: body.owned("cwd"),
+            kind,
+            parent: parent.filter(|_| kind != SessionKind::Main),
+            forked_from: body.owned("forked_from_id"),
+            base: base.map(|(file, end)| BranchPoint { file, end }),
+            own_from: body.number("subagent_history_start_ordinal"),
+        }
+    }
+}
+
+/// Threads that nobody asked for.
+const BACKGROUND: [&str; 4] = ["memory_consolidation", "compact", "guardian", "memory"];
+
+fn kind(body: &Object<'_>, source: &Object<'_>) -> SessionKind {
+    let thread_source = body.text("thread_source").unwrap_or_default();
+    let subagent = source.get("subagent");
+    let named = subagent.and_then(crate::read::json::string).unwrap_or_default();
+    let other = subagent.map(Object::of).unwrap_or_default().owned("other").unwrap_or_default();
+    let is_background = |name: &str| BACKGROUND.contains(&name);
+    if source.has("internal")
+        || [&*thread_source, &*named, other.as_str()].into_iter().any(is_background)
+    {
+        SessionKind::Background
+    } else if subagent.is_some() || thread_source == "subagent" {
+        SessionKind::Subagent
+    } else {
+        SessionKind::Main
+    }
+}

@@ -1,0 +1,18 @@
+//! What Codex CLI writes: file names, lines, headers and token counts.
+
+mod injected;
+mod meta;
+mod name;
+mod object;
+mod prompts;
+mod record;
+mod scan;
+mod tokens;
+
+pub(crate) use injected::{Said, classify, typed};
+pub(crate) use meta::Meta;
+pub(crate) use name::RolloutName;
+pub(crate) use object::{Object, parts};
+pub(crate) use record::{Kind, Record};
+pub(crate) use scan::{is_prompt_log, is_session, scan};
+pub(crate) use tokens::Tokens;

@@ -1,0 +1,82 @@
+//! A JSON object whose fields are looked up by name.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use crate::read::json::{self, JsStr, Malformed, Raw};
+
+/// The fields of an object, in order; of a repeated one the last counts.
+#[derive(Debug, Default)]
+pub(crate) struct Object<'a>(Vec<(JsStr<'a>, Raw<'a>)>);
+
+impl<'a> Object<'a> {
+    /// Reads the one object that `text` is.
+    pub(crate) fn read(text: &'a str) -> Result<Self, Malformed> {
+        let mut fields = Vec::with_capacity(8);
+        json::each_field(text, |key, value| fields.push((key, value)))?;
+        Ok(Self(fields))
+    }
+
+    /// Returns the fields of a value; none if it is not an object.
+    pub(crate) fn of(raw: Raw<'a>) -> Self {
+        Self::read(raw.get()).unwrap_or_default()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Raw<'a>> {
+        let found = self.0.iter().rev().find(|(key, _)| **key == *name.as_bytes());
+        found.map(|(_, value)| *value).filter(|value| value.get() != "null")
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// Returns a field that is a string.
+    pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
+        json::string(self.get(name)?)
+    }
+
+    /// Returns a field that is a string and not empty.
+    pub(crate) fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).filter(|text| !text.is_empty()).map(Cow::into_owned)
+    }
+
+    /// Returns a field that is a whole number.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.get(name)?.get().parse().ok()
+    }
+
+    /// Returns a field that is a time.
+    pub(crate) fn time(&self, name: &str) -> Option<Timestamp> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// Returns the fields of a field.
+    pub(crate) fn object(&self, name: &str) -> Self {
+        self.get(name).map(Self::of).unwrap_or_default()
+    }
+
+    /// Returns the elements of a field.
+    pub(crate) fn list(&self, name: &str) -> Vec<Raw<'a>> {
+        self.get(name).map(|raw| json::elements(raw.get())).unwrap_or_default()
+    }
+
+    /// Returns the text of the `text` fields in a list of parts, or of a string.
+    pub(crate) fn texts(&self, name: &str) -> Vec<Cow<'a, str>> {
+        match self.get(name) {
+            Some(raw) if raw.get().starts_with('"') => json::string(raw).into_iter().collect(),
+            Some(raw) => parts(raw),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// Returns the texts of the parts of a content.
+pub(crate) fn parts(raw: Raw<'_>) -> Vec<Cow<'_, str>> {
+    json::elements(raw.get()).into_iter().filter_map(part).collect()
+}
+
+fn part(part: Raw<'_>) -> Option<Cow<'_, str>> {
+    json::string(part).or_else(|| Object::of(part).text("text"))
+}

@@ -1,0 +1,188 @@
+//! Scans one file into facts.
+
+use std::borrow::Cow;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::name::RolloutName;
+use super::object::Object;
+use super::prompts;
+use super::record::{Kind, Record};
+use crate::agent::codex::views::Thread;
+use crate::agent::{Detail, Scan};
+use crate::discover::{Source, SourceKind};
+use crate::facts::{Base, Contents, SessionFile, SourceFacts};
+use crate::fault::{FaultKind, Faults};
+use crate::read::bytes::{Bytes, read_whole};
+use crate::read::json::Malformed;
+use crate::read::lines::{Line, Lines, Position};
+use crate::read::packed::unpacked;
+use crate::read::scanner::Scanner;
+use crate::read::{decode, document, json};
+
+/// How much of a file decides what it is.
+const HEAD: u64 = 64 * 1024;
+
+/// Scans a source from its beginning.
+pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, _detail: Detail) -> io::Result<Scan> {
+    match source.kind {
+        SourceKind::PromptLog => {
+            let prompts = prompts::read(bytes.open(source)?)?;
+            Ok(Scan::whole(SourceFacts { prompts, ..SourceFacts::of(Contents::Prompts) }))
+        }
+        kind if kind.is_session() => {
+            let mut input = unpacked(bytes.open(source)?)?;
+            let mut reader = Reader {
+                thread: Thread::new(RolloutName::of(&source.path)),
+                faults: Faults::default(),
+            };
+            let mut head = Vec::new();
+            (&mut input).take(HEAD).read_to_end(&mut head)?;
+            input.seek(SeekFrom::Start(0))?;
+            if is_document(&head) {
+                reader.document(input)?;
+            } else {
+                reader.lines(input)?;
+            }
+            Ok(Scan::whole(reader.finish(&source.stem())))
+        }
+        _ => Ok(Scan::whole(SourceFacts::of(Contents::Attachment))),
+    }
+}
+
+struct Reader {
+    thread: Thread,
+    faults: Faults,
+}
+
+impl Reader {
+    fn lines(&mut self, input: impl Read) -> io::Result<()> {
+        let mut lines = Lines::new(input, Position::default());
+        while let Some(line) = lines.next()? {
+            self.line(line);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: Line<'_>) {
+        if line.bytes.trim_ascii().is_empty() {
+            return;
+        }
+        let text = decode(line.bytes);
+        let offset = matches!(text, Cow::Borrowed(_)).then_some(line.offset);
+        match Record::read(&text) {
+            _ if line.is_too_long => {
+                let reason = "the line is too long".to_owned();
+                self.fault(line.number, FaultKind::Malformed(Malformed { column: 0, reason }));
+            }
+            Ok(record) => {
+                self.account(record.kind);
+                self.thread.add(&record, line.number, Base { text: &text, offset });
+            }
+            Err(_) if !line.terminated => {
+                self.faults.ignored += 1;
+                self.faults.push(Some(line.number), None, FaultKind::Torn);
+            }
+            Err(malformed) => self.fault(line.number, FaultKind::Malformed(malformed)),
+        }
+    }
+
+    /// Reads the one document that versions before 0.20 wrote.
+    fn document(&mut self, input: impl Read) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        read_whole(input, &mut bytes)?;
+        let text = decode(&bytes);
+        let base = Base { text: &text, offset: matches!(text, Cow::Borrowed(_)).then_some(0) };
+        if let Err(malformed) = json::check(&text) {
+            self.faults.push(None, None, FaultKind::CutOff(malformed));
+        }
+        let Some(found) = document::recover(&text) else { return Ok(()) };
+        let field = |name: &str| {
+            let fields = found.fields.iter().rev();
+            fields.into_iter().find(|(key, _)| **key == *name.as_bytes()).map(|(_, value)| *value)
+        };
+        let mut number = 1;
+        if let Some(session) = field("session") {
+            let record =
+                Record { at: None, ordinal: None, kind: Kind::Meta, body: Object::of(session) };
+            self.thread.add(&record, number, base);
+        }
+        let items = field("items").map(|items| json::elements(items.get()));
+        let cut = found.cut.as_ref().map(|cut| cut.elements.clone());
+        for item in items.or(cut).unwrap_or_default() {
+            number += 1;
+            let record =
+                Record { at: None, ordinal: None, kind: Kind::Item, body: Object::of(item) };
+            self.account(record.kind);
+            let offset = base.offset.map(|offset| offset + place(&text, item.get()));
+            self.thread.add(&record, number, Base { text: item.get(), offset });
+        }
+        Ok(())
+    }
+
+    fn account(&mut self, kind: Kind) {
+        match kind {
+            Kind::Other => self.faults.ignored += 1,
+            _ => self.faults.used += 1,
+        }
+    }
+
+    fn fault(&mut self, line: u64, what: FaultKind) {
+        self.faults.unusable += 1;
+        self.faults.push(Some(line), None, what);
+    }
+
+    fn finish(self, stem: &str) -> SourceFacts {
+        let Self { thread, faults } = self;
+        if thread.is_empty() {
+            let what = if faults.is_clean() {
+                Contents::Nothing("an empty file".into())
+            } else {
+                Contents::Unrecognized
+            };
+            return SourceFacts { faults, ..SourceFacts::of(what) };
+        }
+        let file = SessionFile { updated: thread.last_at(), is_resumable: true, is_offered: true };
+        let parts = vec![thread.finish(stem)];
+        SourceFacts { contents: Contents::Session(file), parts, faults, prompts: Vec::new() }
+    }
+}
+
+/// Returns the place of `part`, which is a slice of `text`.
+fn place(text: &str, part: &str) -> u64 {
+    (part.as_ptr() as usize - text.as_ptr() as usize) as u64
+}
+
+/// Returns whether a file that begins so is a document of the first versions.
+fn is_document(head: &[u8]) -> bool {
+    let mut is_one = false;
+    let _ = Scanner::of_bytes(head).fields(|scanner, key| {
+        is_one |= *key == *b"session";
+        scanner.pass()
+    });
+    is_one
+}
+
+/// Returns whether a file that begins so is a session of Codex CLI.
+pub(crate) fn is_session(head: &[u8]) -> bool {
+    if is_document(head) {
+        return true;
+    }
+    let mut lines = head.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    let Some(first) = lines.next().map(decode) else { return false };
+    if let Ok(record) = Record::read(&first) {
+        return match record.kind {
+            Kind::Meta => record.body.has("id"),
+            Kind::Other => false,
+            _ => record.at.is_some(),
+        };
+    }
+    // The first line may be longer than what was read.
+    first.starts_with("{\"timestamp\":") && first.contains("\"type\":\"session_meta\"")
+}
+
+/// Returns whether a file that begins so is a log of prompts.
+pub(crate) fn is_prompt_log(head: &[u8]) -> bool {
+    let first = head.split(|byte| *byte == b'\n').next().map(decode).unwrap_or_default();
+    let line = Object::read(&first).unwrap_or_default();
+    line.has("session_id") && line.has("ts") && line.has("text")
+}

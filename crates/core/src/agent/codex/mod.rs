@@ -1,0 +1,53 @@
+//! Codex CLI: what it writes, and what it would load again.
+
+mod format;
+mod paths;
+mod text;
+mod views;
+
+use std::io;
+use std::path::Path;
+
+use super::{Agent, Detail, Scan};
+use crate::discover::{Discovery, Source};
+use crate::env::Env;
+use crate::facts::MessageFacts;
+use crate::model::{AgentId, Message};
+use crate::read::bytes::Bytes;
+
+/// Changes when stored facts must be read again.
+const REVISION: u32 = 1;
+
+/// Codex CLI.
+#[derive(Debug, Clone, Copy)]
+pub struct Codex;
+
+impl Agent for Codex {
+    fn id(&self) -> AgentId {
+        AgentId::new("codex")
+    }
+
+    fn name(&self) -> &'static str {
+        "Codex CLI"
+    }
+
+    fn revision(&self) -> u32 {
+        REVISION
+    }
+
+    fn discover(&self, env: &Env) -> Discovery {
+        paths::discover(env)
+    }
+
+    fn discover_at(&self, path: &Path) -> Discovery {
+        paths::discover_at(path)
+    }
+
+    fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
+        format::scan(source, bytes, detail)
+    }
+
+    fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {
+        text::fill(message, facts, record);
+    }
+}

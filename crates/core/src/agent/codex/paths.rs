@@ -1,0 +1,211 @@
+//! Where Codex CLI keeps its files, and what each of them is by its place and content.
+
+use std::fs::{self, DirEntry, FileType};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::Codex;
+use super::format::{RolloutName, is_prompt_log, is_session};
+use crate::agent::Agent as _;
+use crate::discover::{Discovery, Problem, SearchedPlace, Skipped, Source, SourceKind};
+use crate::env::Env;
+use crate::metadata;
+use crate::read::bytes::open_regular;
+use crate::read::packed::unpacked;
+
+/// How deep to look below a folder that the user named.
+const DEPTH: usize = 8;
+
+/// How much of a file decides whose it is.
+const HEAD: u64 = 64 * 1024;
+
+/// The folders of a home that contain sessions.
+const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
+
+/// Looks in the places where Codex CLI keeps sessions.
+pub(super) fn discover(env: &Env) -> Discovery {
+    let mut found = Discovery::default();
+    let (path, why) = if let Some(sessions) = env.var("CODEX_SESSIONS_DIR") {
+        (PathBuf::from(sessions), "CODEX_SESSIONS_DIR")
+    } else if let Some(root) = env.var("CODEX_HOME") {
+        (PathBuf::from(root), "CODEX_HOME")
+    } else if let Some(home) = &env.home {
+        (home.join(".codex"), "home")
+    } else {
+        return found;
+    };
+    let exists = path.is_dir();
+    found.looked.push(SearchedPlace { path: path.clone(), why: why.to_owned(), exists });
+    if exists && why == "CODEX_SESSIONS_DIR" {
+        Finder { found: &mut found }.folder(&path, DEPTH);
+    } else if exists {
+        Finder { found: &mut found }.root(&path);
+    }
+    found.settle();
+    found
+}
+
+/// Takes a path that the user named: a file, or any folder from a home to one of sessions.
+pub(super) fn discover_at(path: &Path) -> Discovery {
+    let mut found = Discovery::default();
+    let why = "given".to_owned();
+    found.looked.push(SearchedPlace { path: path.to_owned(), why, exists: path.exists() });
+    let mut finder = Finder { found: &mut found };
+    if path.is_dir() {
+        finder.anything(path, DEPTH);
+    } else if path.exists() {
+        finder.file(path);
+    }
+    found.settle();
+    found
+}
+
+struct Finder<'a> {
+    found: &'a mut Discovery,
+}
+
+impl Finder<'_> {
+    /// A `.codex` folder.
+    fn root(&mut self, path: &Path) {
+        self.found.roots.push(path.to_owned());
+        for folder in FOLDERS.map(|name| path.join(name)) {
+            if folder.is_dir() {
+                self.folder(&folder, DEPTH);
+            }
+        }
+        let log = path.join("history.jsonl");
+        if log.is_file() {
+            self.push(&log, SourceKind::PromptLog);
+        }
+    }
+
+    /// A folder of sessions.
+    fn folder(&mut self, path: &Path, depth: usize) {
+        for (path, is_dir) in self.entries(path) {
+            if is_dir && depth > 0 {
+                self.folder(&path, depth - 1);
+            } else if is_dir {
+                self.skip(path, "a folder too deep to look into");
+            } else if RolloutName::of(&path).is_none() {
+                self.skip(path, "not named like a session");
+            } else if is_unpacked_too(&path) {
+                self.skip(path, "compressed; the file itself is there too");
+            } else {
+                self.push(&path, SourceKind::Conversation);
+            }
+        }
+    }
+
+    /// A folder that the user named, or one in it: what is in it says what it is.
+    fn anything(&mut self, path: &Path, depth: usize) {
+        if is_root(&path.join(".codex")) {
+            return self.root(&path.join(".codex"));
+        }
+        if is_root(path) {
+            return self.root(path);
+        }
+        // What is in a folder of somebody else is not worth mentioning.
+        for (path, kind) in list(path).unwrap_or_default() {
+            let is_session = kind.is_file() && RolloutName::of(&path).is_some();
+            if kind.is_dir() && depth > 0 {
+                self.anything(&path, depth - 1);
+            } else if is_session && !is_unpacked_too(&path) {
+                self.file(&path);
+            }
+        }
+    }
+
+    /// A file by itself: its content says whose it is.
+    fn file(&mut self, path: &Path) {
+        let Some(head) = head(path) else { return };
+        let is_rollout = RolloutName::of(path).is_some();
+        if is_session(&head) || (is_rollout && head.trim_ascii().is_empty()) {
+            self.push(path, SourceKind::Conversation);
+        } else if is_prompt_log(&head) {
+            self.push(path, SourceKind::PromptLog);
+        }
+    }
+
+    fn push(&mut self, path: &Path, kind: SourceKind) {
+        let about = match fs::metadata(path) {
+            Ok(about) => about,
+            Err(error) => return self.problem(path, &error),
+        };
+        self.found.sources.push(Source {
+            agent: Codex.id(),
+            path: path.to_owned(),
+            kind,
+            folder: None,
+            size: about.len(),
+            modified: about.modified().ok(),
+            changed: metadata::changed(&about),
+            inode: metadata::inode(&about),
+            archived: None,
+        });
+    }
+
+    fn skip(&mut self, path: PathBuf, why: &'static str) {
+        self.found.skipped.push(Skipped { path, why });
+    }
+
+    fn problem(&mut self, path: &Path, error: &dyn std::fmt::Display) {
+        self.found.problems.push(Problem { path: path.to_owned(), what: error.to_string() });
+    }
+
+    /// Lists the folders and regular files in a folder of sessions. Links are not followed: nothing that
+    /// Codex CLI writes is one.
+    fn entries(&mut self, folder: &Path) -> Vec<(PathBuf, bool)> {
+        let all = match list(folder) {
+            Ok(all) => all,
+            Err(error) => {
+                self.problem(folder, &error);
+                return Vec::new();
+            }
+        };
+        let mut out = Vec::new();
+        for (path, kind) in all {
+            if kind.is_dir() || kind.is_file() {
+                out.push((path, kind.is_dir()));
+            } else {
+                self.skip(path, if kind.is_symlink() { "a link" } else { "not a regular file" });
+            }
+        }
+        out
+    }
+}
+
+/// Lists a folder, sorted by name.
+fn list(folder: &Path) -> io::Result<Vec<(PathBuf, FileType)>> {
+    let entry = |entry: io::Result<DirEntry>| entry.and_then(|e| Ok((e.path(), e.file_type()?)));
+    let mut all = fs::read_dir(folder)?.map(entry).collect::<io::Result<Vec<_>>>()?;
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(all)
+}
+
+/// Returns whether a folder is a home of Codex CLI: it has a folder of sessions with one in it.
+fn is_root(path: &Path) -> bool {
+    FOLDERS.iter().any(|name| has_session(&path.join(name), DEPTH))
+}
+
+/// Returns whether a folder contains a session at any depth.
+fn has_session(folder: &Path, depth: usize) -> bool {
+    let all = list(folder).unwrap_or_default();
+    let is_ours = |path: &Path| {
+        RolloutName::of(path).is_some() && head(path).is_some_and(|head| is_session(&head))
+    };
+    all.iter().any(|(path, kind)| kind.is_file() && is_ours(path))
+        || all.iter().any(|(path, kind)| kind.is_dir() && depth > 0 && has_session(path, depth - 1))
+}
+
+/// Returns whether the file that a compressed one was made of is still there.
+fn is_unpacked_too(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "zst") && path.with_extension("").is_file()
+}
+
+/// Returns the beginning of a file.
+fn head(path: &Path) -> Option<Vec<u8>> {
+    let mut head = Vec::new();
+    let input = unpacked(Box::new(open_regular(path).ok()?)).ok()?;
+    input.take(HEAD).read_to_end(&mut head).ok()?;
+    Some(head)
+}

@@ -1,0 +1,43 @@
+//! Lines that patches add and remove.
+
+use crate::agent::codex::format::Object;
+use crate::read::json::{self, Raw};
+
+/// Counts the lines that the text of a patch adds and removes.
+pub(super) fn lines(patch: &str) -> (u64, u64) {
+    let count = |sign: char| patch.lines().filter(|line| line.starts_with(sign)).count() as u64;
+    (count('+'), count('-'))
+}
+
+/// Counts the lines that recorded changes of files add and remove.
+pub(super) fn changed(changes: Raw<'_>) -> (u64, u64) {
+    let (mut added, mut removed) = (0, 0);
+    let _ = json::each_field(changes.get(), |_, change| {
+        let change = Object::of(change);
+        let content = change.text("content").map_or(0, |content| content.lines().count() as u64);
+        match change.text("type").as_deref() {
+            Some("add") => added += content,
+            Some("delete") => removed += content,
+            _ => {
+                let (more, less) = lines(&change.text("unified_diff").unwrap_or_default());
+                (added, removed) = (added + more, removed + less);
+            }
+        }
+    });
+    (added, removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_and_changes_are_counted() {
+        let patch =
+            "*** Begin Patch\n*** Update File: a\n@@\n hello\n-world\n+there\n+more\n*** End Patch";
+        assert_eq!(lines(patch), (2, 1));
+        let changes = r#"{"/a":{"type":"add","content":"x\ny\n"},"/b":{"type":"delete","content":"z\n"},
+            "/c":{"type":"update","unified_diff":"@@ -1 +1 @@\n-q\n+r\n"}}"#;
+        assert_eq!(changed(Raw::new(changes).unwrap()), (3, 2));
+    }
+}

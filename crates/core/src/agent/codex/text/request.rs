@@ -1,0 +1,91 @@
+//! Tool calls as the model requested them.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::patch;
+use crate::agent::codex::format::Object;
+use crate::facts::ToolFacts;
+use crate::model::ToolStatus;
+use crate::tools;
+
+/// A requested call.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) facts: ToolFacts,
+    /// Whether it runs a script, whose commands are recorded apart.
+    pub(crate) is_script: bool,
+}
+
+/// Reads the item of a call.
+pub(crate) fn requested(item: &Object<'_>) -> Request {
+    let kind = item.text("type").unwrap_or_default();
+    let name = name(item, &kind);
+    let is_script = kind == "custom_tool_call" && name == "exec";
+    let input = item.text("input").filter(|_| name == "apply_patch");
+    let lines = input.map(|input| patch::lines(&input));
+    // A search by the vendor has no output of its own.
+    let is_done = !item.has("call_id") && item.text("status").as_deref() == Some("completed");
+    Request {
+        facts: ToolFacts {
+            id: id(item).map(Into::into),
+            agent_id: None,
+            status: if is_done { ToolStatus::Success } else { ToolStatus::Unfinished },
+            server: tools::server(&name, None).map(Into::into),
+            at: None,
+            lines,
+            name: name.into(),
+        },
+        is_script,
+    }
+}
+
+/// Returns the id of a call.
+pub(super) fn id(item: &Object<'_>) -> Option<String> {
+    item.owned("call_id").or_else(|| item.owned("id"))
+}
+
+/// Returns the name of the tool that an item of the type `kind` calls.
+fn name(item: &Object<'_>, kind: &str) -> String {
+    let Some(name) = item.owned("name") else {
+        return kind.strip_suffix("_call").unwrap_or(kind).to_owned();
+    };
+    match item.text("namespace") {
+        Some(server) if server.starts_with("mcp__") => {
+            format!("{}__{name}", server.trim_end_matches('_'))
+        }
+        _ => name,
+    }
+}
+
+/// Returns what a tool was called with, as an object. The words of a command that is a list become one
+/// line.
+pub(super) fn arguments(item: &Object<'_>) -> Option<Box<RawValue>> {
+    let text = item.text("arguments").map(std::borrow::Cow::into_owned);
+    let object = match (text, item.text("input"), item.get("action").or(item.get("arguments"))) {
+        (Some(text), ..) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        (None, Some(input), _) => serde_json::json!({ "input": input }),
+        (None, None, Some(action)) => serde_json::from_str(action.get()).ok()?,
+        _ => return None,
+    };
+    written(object)
+}
+
+/// Returns an object as it is shown, with commands on one line.
+pub(super) fn written(mut object: Value) -> Option<Box<RawValue>> {
+    if let Some(command) = object.get_mut("command")
+        && let Some(line) = command_line(command)
+    {
+        *command = Value::String(line);
+    }
+    RawValue::from_string(object.to_string()).ok()
+}
+
+/// Joins a command that is a list of words: what a shell was asked to run, else all of them.
+fn command_line(command: &Value) -> Option<String> {
+    let words: Vec<&str> = command.as_array()?.iter().filter_map(Value::as_str).collect();
+    Some(match words.as_slice() {
+        [_, "-lc" | "-c", script] => (*script).to_owned(),
+        words => words.join(" "),
+    })
+}

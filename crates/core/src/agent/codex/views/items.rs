@@ -1,0 +1,204 @@
+//! Items: what the model was sent and answered.
+
+use super::draft::look;
+use super::thread::Thread;
+use crate::agent::codex::format::{Object, Said, classify};
+use crate::agent::codex::text::{Outcome, requested, started_agent};
+use crate::facts::{Base, ToolFacts};
+use crate::model::MessageKind;
+
+/// What a response adds to its reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Thought,
+    Text,
+    Call,
+}
+
+impl Thread {
+    /// Takes an item.
+    pub(super) fn item(&mut self, item: &Object<'_>, base: Base<'_>) {
+        let kind = item.text("type").unwrap_or_default();
+        match &*kind {
+            "message" => match item.text("role").as_deref() {
+                Some("assistant") => self.answer(item, base),
+                Some("user") => self.said(item, base),
+                _ => {
+                    self.other(MessageKind::Injected, base);
+                }
+            },
+            "reasoning" => {
+                self.is_heard = true;
+                let at = self.reply_for(Piece::Thought, None);
+                self.drafts[at].has_item = true;
+                self.place(at, base, base.text);
+                self.load(at);
+            }
+            "agent_message" => {
+                let at = self.other(MessageKind::Injected, base);
+                self.drafts[at].starts_turn = true;
+            }
+            "compaction" => {
+                self.other(MessageKind::CompressSummary, base);
+            }
+            kind if kind.ends_with("_output") => self.answered(item, base),
+            kind if kind.ends_with("_call") => self.called(item, base),
+            _ => {}
+        }
+    }
+
+    /// Begins a message that is neither typed nor the model's.
+    fn other(&mut self, kind: MessageKind, base: Base<'_>) -> usize {
+        self.flush();
+        self.reply = None;
+        let at = self.begin(kind);
+        self.drafts[at].has_item = true;
+        self.place(at, base, base.text);
+        self.load(at);
+        at
+    }
+
+    /// Takes a message of the model.
+    fn answer(&mut self, item: &Object<'_>, base: Base<'_>) {
+        self.is_heard = true;
+        self.last_answer = item.texts("content").join("\n");
+        let at = self.reply_for(Piece::Text, look(&self.last_answer));
+        let draft = &mut self.drafts[at];
+        draft.says(&self.last_answer);
+        (draft.is_sure, draft.has_item) = (true, true);
+        self.place(at, base, base.text);
+        self.load(at);
+    }
+
+    /// Takes a message with the role of a user.
+    fn said(&mut self, item: &Object<'_>, base: Base<'_>) {
+        let parts = item.texts("content");
+        let text = parts.join("\n");
+        let said = classify(parts.iter().map(AsRef::as_ref));
+        if said == Said::Typed
+            && let Some(at) = self.typed_before(&text)
+        {
+            let draft = &mut self.drafts[at];
+            (draft.is_sure, draft.has_item, draft.starts_turn) = (true, true, true);
+            self.place(at, base, base.text);
+            self.load(at);
+            return;
+        }
+        let kind = match said {
+            Said::Typed if !self.has_envelopes && !text.trim().is_empty() => MessageKind::Prompt,
+            Said::Typed | Said::Context => MessageKind::Injected,
+            Said::Shell => MessageKind::Shell,
+            Said::Summary => MessageKind::CompressSummary,
+        };
+        if self.context_cwd.is_none() && said == Said::Context {
+            self.context_cwd = cwd(&text);
+        }
+        let at = self.other(kind, base);
+        let draft = &mut self.drafts[at];
+        draft.says(&text);
+        draft.is_sure = true;
+        draft.starts_turn = matches!(said, Said::Typed | Said::Summary);
+        if kind == MessageKind::Prompt {
+            draft.facts.typed = Some(text.trim().to_owned());
+        }
+    }
+
+    /// Returns the prompt that an event announced and no item has confirmed yet.
+    fn typed_before(&self, text: &str) -> Option<usize> {
+        let last = self.drafts.len().checked_sub(1)?;
+        let draft = &self.drafts[last];
+        let is_prompt = draft.facts.kind == MessageKind::Prompt && !draft.has_item;
+        (is_prompt && draft.look == look(text)).then_some(last)
+    }
+
+    /// Returns the reply that a piece of a response belongs to.
+    fn reply_for(&mut self, piece: Piece, text: Option<u64>) -> usize {
+        if let Some(at) = self.reply {
+            let draft = &self.drafts[at];
+            // Its text was announced by an event.
+            let is_announced = draft.look.is_some() && !draft.is_sure;
+            let belongs = match piece {
+                Piece::Thought => is_announced || (draft.is_empty() && draft.is_open()),
+                Piece::Text if is_announced => draft.look == text,
+                Piece::Text => draft.is_empty() && draft.is_open(),
+                Piece::Call => draft.is_open(),
+            };
+            if belongs {
+                return at;
+            }
+        }
+        self.begin_reply()
+    }
+
+    /// Begins a reply.
+    pub(super) fn begin_reply(&mut self) -> usize {
+        let at = self.begin(MessageKind::Reply);
+        self.drafts[at].facts.model = self.model.clone();
+        self.claim(at);
+        self.reply = Some(at);
+        at
+    }
+
+    /// Returns the reply that an event announces a text of.
+    pub(super) fn announced(&mut self, text: &str) -> Option<usize> {
+        let look = look(text)?;
+        // The item may have come first.
+        let recent = self.drafts.iter().rev().take(3);
+        if recent.into_iter().any(|draft| draft.is_sure && draft.look == Some(look)) {
+            return None;
+        }
+        let open = self.reply.filter(|at| {
+            let draft = &self.drafts[*at];
+            draft.is_empty() && draft.is_open()
+        });
+        let at = open.unwrap_or_else(|| self.begin_reply());
+        self.drafts[at].says(text);
+        Some(at)
+    }
+
+    /// Takes a tool call.
+    fn called(&mut self, item: &Object<'_>, base: Base<'_>) {
+        self.is_heard = true;
+        let at = self.reply_for(Piece::Call, None);
+        let call = requested(item);
+        if call.is_script {
+            self.script = Some(at);
+        }
+        self.add_tool(at, call.facts);
+        self.drafts[at].has_item = true;
+        self.place(at, base, base.text);
+        self.load(at);
+    }
+
+    pub(super) fn add_tool(&mut self, at: usize, mut tool: ToolFacts) {
+        tool.at = self.drafts[at].facts.at.and_then(|_| self.time(false));
+        let tools = &mut self.drafts[at].facts.tools;
+        if let Some(id) = &tool.id {
+            self.calls.insert(id.clone(), (at, tools.len()));
+        }
+        tools.push(tool);
+    }
+
+    /// Takes what a tool gave back.
+    fn answered(&mut self, item: &Object<'_>, base: Base<'_>) {
+        let Some(id) = item.text("call_id") else { return };
+        let Some((at, n)) = self.calls.get(&*id).copied() else { return };
+        let draft = &mut self.drafts[at];
+        draft.is_answered = true;
+        let tool = &mut draft.facts.tools[n];
+        if let Some(output) = item.get("output").or_else(|| item.get("tools")) {
+            tool.status = Outcome::read(output).status;
+            if let Some(agent) = started_agent(&tool.name, output) {
+                tool.agent_id = Some(agent.into());
+            }
+        }
+        self.place(at, base, base.text);
+    }
+}
+
+/// Returns the folder that a context names.
+fn cwd(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("<cwd>")?;
+    let (cwd, _) = rest.split_once("</cwd>")?;
+    Some(cwd.trim().to_owned()).filter(|cwd| !cwd.is_empty())
+}

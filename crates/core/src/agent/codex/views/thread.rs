@@ -1,0 +1,337 @@
+//! A thread as one file contains it.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+use super::counts::Counts;
+use super::draft::Draft;
+use super::steps::Step;
+use crate::agent::codex::format::{Kind, Meta, Object, Record, RolloutName};
+use crate::facts::{Base, CallKey, Form, Lineage, ListChange, MessageFacts, PartFacts, SessionRef};
+use crate::id::is_uuid;
+use crate::model::{Fate, MessageKind, ToolStatus};
+
+/// Lines that a fork copies are written at once: a longer pause ends the copy.
+const PAUSE: SignedDuration = SignedDuration::from_millis(250);
+
+/// Reads the lines of a file into the messages of its thread.
+#[derive(Debug, Default)]
+pub(crate) struct Thread {
+    name: Option<RolloutName>,
+    /// What the ids of its messages begin with.
+    prefix: String,
+    meta: Option<Meta>,
+    /// The threads that the file copies, the nearest first.
+    ancestors: Vec<(String, Option<Timestamp>)>,
+    pub(super) has_envelopes: bool,
+    /// Whether lines have positions by which other files refer to them.
+    is_paginated: bool,
+    pub(super) drafts: Vec<Draft>,
+    /// The messages that the agent would load.
+    pub(super) history: Vec<usize>,
+    changes: Vec<Change>,
+    /// The reply that the model's items belong to.
+    pub(super) reply: Option<usize>,
+    /// The text of the last reply.
+    pub(super) last_answer: String,
+    /// A call whose reply is still to come.
+    pub(super) pending: Option<Step>,
+    pub(super) turn: Option<Turn>,
+    /// The first message of the turn.
+    pub(super) turn_start: usize,
+    pub(super) model: Option<Arc<str>>,
+    pub(super) counts: Counts,
+    /// Turns whose calls are recorded one by one.
+    pub(super) recorded: HashSet<Box<str>>,
+    /// Whether the model has said anything.
+    pub(super) is_heard: bool,
+    /// The tool calls by id: message, and place in it.
+    pub(super) calls: HashMap<Box<str>, (usize, usize)>,
+    /// The message with the last script, whose commands are recorded as events.
+    pub(super) script: Option<usize>,
+    pub(super) in_review: bool,
+    pub(super) title: Option<String>,
+    /// The folder that the context names, for files that record none.
+    pub(super) context_cwd: Option<String>,
+    here: Here,
+}
+
+/// The turn of a line.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) id: Box<str>,
+    /// When it began, if its id says so.
+    pub(super) began: Option<Timestamp>,
+}
+
+/// The line that is being read.
+#[derive(Debug, Default)]
+struct Here {
+    line: u64,
+    position: u64,
+    at: Option<Timestamp>,
+    /// The number of messages that the line has begun.
+    begun: u32,
+    /// Whether there was no pause since the first line.
+    in_burst: bool,
+}
+
+#[derive(Debug)]
+enum Change {
+    Append(u64, usize),
+    Replace(u64, Vec<usize>),
+}
+
+impl Thread {
+    pub(crate) fn new(name: Option<RolloutName>) -> Self {
+        let id = name.as_ref().map_or("", |name| name.rollout.as_str());
+        let prefix = id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned();
+        let here = Here { in_burst: true, ..Here::default() };
+        Self { name, prefix, here, ..Self::default() }
+    }
+
+    /// Takes a line.
+    pub(crate) fn add(&mut self, record: &Record<'_>, line: u64, base: Base<'_>) {
+        let before = self.here.at;
+        let pause = record.at.zip(before).map(|(at, before)| at.duration_since(before));
+        self.here = Here {
+            line,
+            position: record.ordinal.unwrap_or(line),
+            at: record.at.or(before),
+            begun: 0,
+            in_burst: self.here.in_burst && pause.is_none_or(|pause| pause < PAUSE),
+        };
+        self.is_paginated |= record.ordinal.is_some();
+        self.has_envelopes |= record.at.is_some();
+        match record.kind {
+            Kind::Meta => self.header(Meta::read(&record.body)),
+            Kind::Item => self.item(&record.body, base),
+            Kind::Event => self.event(record, base),
+            Kind::TurnContext => self.context(&record.body),
+            Kind::Compacted => self.compact(&record.body, base),
+            Kind::Usage => self.usage(&record.body),
+            Kind::Other => {}
+        }
+    }
+
+    fn header(&mut self, meta: Meta) {
+        if self.meta.is_none() {
+            self.meta = Some(meta);
+            return;
+        }
+        let own = self.id().to_owned();
+        if let Some(id) = meta.id.filter(|id| *id != own) {
+            self.ancestors.push((id, meta.at));
+        }
+    }
+
+    fn context(&mut self, body: &Object<'_>) {
+        self.flush();
+        self.reply = None;
+        if let Some(model) = body.text("model").filter(|model| !model.is_empty())
+            && self.model.as_deref() != Some(&*model)
+        {
+            self.model = Some(model.as_ref().into());
+        }
+    }
+
+    /// Returns the id of the thread.
+    fn id(&self) -> &str {
+        let named = self.name.as_ref().map(|name| name.thread.as_str());
+        let meta = self.meta.as_ref().and_then(|meta| meta.id.as_deref());
+        named.or(meta).unwrap_or_default()
+    }
+
+    /// Returns whether a thread is another one than this.
+    pub(super) fn is_other(&self, thread: &str) -> bool {
+        self.id() != thread
+    }
+
+    /// Returns the oldest thread that its lines come from: copies of a call have it in common.
+    pub(super) fn root(&self) -> &str {
+        let forked = self.meta.as_ref().and_then(|meta| meta.forked_from.as_deref());
+        let oldest = self.ancestors.last().map(|(id, _)| id.as_str());
+        oldest.or(forked.filter(|_| self.is_copying())).unwrap_or_else(|| self.id())
+    }
+
+    /// Returns whether the file begins with lines of another thread.
+    fn is_copying(&self) -> bool {
+        let meta = self.meta.as_ref();
+        let is_fork = meta.is_some_and(|meta| meta.forked_from.is_some() && meta.base.is_none());
+        is_fork || !self.ancestors.is_empty()
+    }
+
+    /// Returns whether the file continues the history of another file.
+    pub(super) fn has_base(&self) -> bool {
+        self.meta.as_ref().is_some_and(|meta| meta.base.is_some())
+    }
+
+    /// Returns whether the line is copied from another thread.
+    pub(super) fn is_inherited(&self) -> bool {
+        if !self.is_copying() {
+            return false;
+        }
+        let meta = self.meta.as_ref();
+        if let Some(own_from) = meta.and_then(|meta| meta.own_from) {
+            return self.here.position < own_from;
+        }
+        match (self.turn.as_ref().and_then(|turn| turn.began), meta.and_then(|meta| meta.at)) {
+            (Some(began), Some(born)) => is_older(began, born),
+            _ => self.here.in_burst,
+        }
+    }
+
+    /// Returns the time of the line. A copy is written with the time of the fork, so what it copies is
+    /// dated by its turn or by the thread it comes from.
+    pub(super) fn time(&self, is_inherited: bool) -> Option<Timestamp> {
+        if !is_inherited {
+            return self.here.at;
+        }
+        let began = self.turn.as_ref().and_then(|turn| turn.began);
+        began.or_else(|| self.ancestors.first().and_then(|(_, at)| *at)).or(self.here.at)
+    }
+
+    /// Begins a message.
+    pub(super) fn begin(&mut self, kind: MessageKind) -> usize {
+        let Here { line, position, begun, .. } = self.here;
+        let id = match begun {
+            0 => format!("{}-{line}", self.prefix),
+            more => format!("{}-{line}.{more}", self.prefix),
+        };
+        self.here.begun += 1;
+        let is_inherited = self.is_inherited();
+        let mut facts = MessageFacts::new(id, kind, self.time(is_inherited));
+        facts.is_inherited = is_inherited;
+        self.drafts.push(Draft::new(facts, position, line));
+        self.drafts.len() - 1
+    }
+
+    /// Adds the line to a message.
+    pub(super) fn place(&mut self, at: usize, base: Base<'_>, part: &str) {
+        self.drafts[at].facts.spans.push(base.place(part));
+    }
+
+    /// Puts a message at the end of the list that the agent loads.
+    pub(super) fn load(&mut self, at: usize) {
+        if !std::mem::replace(&mut self.drafts[at].is_loaded, true) {
+            self.history.push(at);
+            self.changes.push(Change::Append(self.here.position, at));
+        }
+    }
+
+    /// Replaces the list that the agent loads.
+    pub(super) fn reload(&mut self, list: Vec<usize>) {
+        for at in &self.history {
+            self.drafts[*at].is_loaded = false;
+        }
+        for at in &list {
+            self.drafts[*at].is_loaded = true;
+        }
+        self.changes.push(Change::Replace(self.here.position, list.clone()));
+        self.history = list;
+    }
+
+    /// Returns the number of the line.
+    pub(super) fn line(&self) -> u64 {
+        self.here.line
+    }
+
+    /// Returns the time of the last line.
+    pub(crate) fn last_at(&self) -> Option<Timestamp> {
+        self.here.at
+    }
+
+    /// Returns whether the file has a header or any message.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.meta.is_none() && self.drafts.is_empty()
+    }
+
+    /// Returns what the file contains of its session; `otherwise` names one that has no id.
+    pub(crate) fn finish(mut self, otherwise: &str) -> PartFacts {
+        self.flush();
+        self.drop_recorded();
+        self.settle();
+        let id = Some(self.id()).filter(|id| !id.is_empty()).unwrap_or(otherwise).to_owned();
+        let ids: Vec<String> = self.drafts.iter().map(|draft| draft.facts.id.clone()).collect();
+        let lineage = self.lineage(&ids);
+        let meta = self.meta.unwrap_or_default();
+        PartFacts {
+            session: SessionRef::Id(id),
+            kind: meta.kind,
+            parent: meta.parent,
+            forked_from: meta.forked_from,
+            project: meta.cwd.or(self.context_cwd),
+            started: meta.at,
+            // Which file of a thread the agent loads is decided by when the files began.
+            updated: meta.at,
+            named_at: self.name.as_ref().and_then(|name| name.at),
+            summary: self.title,
+            form: Form::Log,
+            is_resumable: true,
+            current: self.history.iter().map(|at| ids[*at].clone()).collect(),
+            messages: self.drafts.into_iter().map(|draft| draft.facts).collect(),
+            lineage,
+            ..PartFacts::default()
+        }
+    }
+
+    /// Settles what only the end of the file reveals.
+    fn settle(&mut self) {
+        let scope = self.root().to_owned();
+        for draft in &mut self.drafts {
+            let facts = &mut draft.facts;
+            // An answer that was cut off leaves an event and no item.
+            let is_lost =
+                facts.kind == MessageKind::Reply && draft.look.is_some() && !draft.is_sure;
+            if is_lost && facts.fate == Fate::Kept && !facts.is_inherited {
+                facts.fate = Fate::Failed;
+            }
+            for tool in &mut facts.tools {
+                tool.lines = tool.lines.filter(|_| tool.status == ToolStatus::Success);
+            }
+            let tool = facts.tools.first().and_then(|tool| tool.id.as_deref());
+            if let Some(tool) = tool.filter(|_| facts.key == CallKey::Local) {
+                facts.key = CallKey::Id(format!("tool:{scope}:{tool}").into());
+            }
+        }
+    }
+
+    /// Returns its place among the files that share a history; none where no file can refer to it.
+    fn lineage(&self, ids: &[String]) -> Option<Box<Lineage>> {
+        let name = self.name.as_ref()?;
+        let base = self.meta.as_ref().and_then(|meta| meta.base.clone());
+        let change = |change: &Change| match change {
+            Change::Append(position, at) => {
+                ListChange::Append { position: *position, id: ids[*at].clone() }
+            }
+            Change::Replace(position, list) => ListChange::Replace {
+                position: *position,
+                ids: list.iter().map(|at| ids[*at].clone()).collect(),
+            },
+        };
+        self.is_paginated.then(|| {
+            Box::new(Lineage {
+                id: name.rollout.clone(),
+                base,
+                positions: self.drafts.iter().map(|draft| draft.position).collect(),
+                changes: self.changes.iter().map(change).collect(),
+            })
+        })
+    }
+}
+
+/// Returns whether a turn began before its file, beyond what clocks disagree.
+pub(super) fn is_older(began: Timestamp, born: Timestamp) -> bool {
+    born.duration_since(began) > SignedDuration::from_millis(1)
+}
+
+/// Returns the time in a UUID of version 7.
+pub(super) fn time_in_id(id: &str) -> Option<Timestamp> {
+    if !is_uuid(id) || id.as_bytes().get(14) != Some(&b'7') {
+        return None;
+    }
+    let digits = format!("{}{}", &id[..8], &id[9..13]);
+    Timestamp::from_millisecond(i64::from_str_radix(&digits, 16).ok()?).ok()
+}
