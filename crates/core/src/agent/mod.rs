@@ -7,6 +7,7 @@
 mod attached;
 pub mod backstory;
 pub mod codex;
+mod finder;
 pub mod gemini;
 pub mod lifecycle;
 pub mod native;

@@ -1,18 +1,16 @@
 //! Finds Gemini CLI's files and determines the kind of each from its path.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, DirEntry, FileType, Metadata};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Gemini;
 use crate::agent::Agent as _;
-use crate::discover::{Discovery, Problem, SearchedPlace, Skipped, Source, SourceKind};
+use crate::agent::finder::{Entry, Finder};
+use crate::discover::{Discovery, SearchedPlace, SourceKind};
 use crate::env::Env;
-use crate::metadata;
-use crate::model::AgentId;
 
 /// The depth to which a folder named by the user is searched for Gemini CLI's files.
 const DEPTH: usize = 6;
@@ -27,7 +25,7 @@ pub(super) fn discover(env: &Env) -> Discovery {
         let exists = path.is_dir();
         found.looked.push(SearchedPlace { path: path.clone(), why, exists });
         if exists && is_tmp {
-            Finder::new(&mut found, &[&path]).projects(&path, false);
+            Finder::new(Gemini.id(), &mut found, &[&path]).projects(&path, false);
         } else if exists {
             root(&path, false, &mut found);
         }
@@ -42,9 +40,9 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
     let why = "given".to_owned();
     found.looked.push(SearchedPlace { path: path.to_owned(), why, exists: path.exists() });
     if path.is_dir() {
-        Finder::new(&mut found, &[path]).anything(path, DEPTH, false);
+        Finder::new(Gemini.id(), &mut found, &[path]).anything(path, DEPTH, false);
     } else if path.exists() {
-        Finder::new(&mut found, &[]).file(path, false);
+        Finder::new(Gemini.id(), &mut found, &[]).file(path, false);
     }
     found.settle();
     found
@@ -99,7 +97,7 @@ fn places(env: &Env) -> Vec<Place> {
 fn root(path: &Path, linked: bool, found: &mut Discovery) {
     found.roots.push(path.to_owned());
     let tmp = path.join("tmp");
-    let mut finder = Finder::new(found, &[path, &tmp]);
+    let mut finder = Finder::new(Gemini.id(), found, &[path, &tmp]);
     let antigravity = path.join("antigravity-cli");
     if antigravity.is_dir() {
         finder.skip(antigravity, "data of Antigravity CLI, another product");
@@ -111,44 +109,7 @@ fn root(path: &Path, linked: bool, found: &mut Discovery) {
     }
 }
 
-/// Searches for files below some folders only; a link that leads out of them is not followed.
-struct Finder<'a> {
-    agent: AgentId,
-    found: &'a mut Discovery,
-    /// The folders, with links resolved.
-    bounds: Vec<PathBuf>,
-    /// The targets of links that were followed.
-    followed: HashSet<PathBuf>,
-}
-
-/// A folder or a regular file.
-struct Entry {
-    path: PathBuf,
-    is_dir: bool,
-    /// Whether a link led there.
-    linked: bool,
-    /// The folder's entry for it.
-    listed: DirEntry,
-}
-
-impl Entry {
-    /// Returns the metadata of the file. Unless a link led to it, it is looked up in its open
-    /// folder, which is faster than by its path. Windows would return the folder's copy of the
-    /// metadata, which may be outdated.
-    fn metadata(&self) -> io::Result<Metadata> {
-        let by_path = self.linked || cfg!(windows);
-        if by_path { fs::metadata(&self.path) } else { self.listed.metadata() }
-    }
-}
-
-impl<'a> Finder<'a> {
-    /// Searches below `roots`. They may be links themselves, because people move `~/.gemini`, or
-    /// `tmp` in it, to another disk.
-    fn new(found: &'a mut Discovery, roots: &[&Path]) -> Self {
-        let bounds = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
-        Self { agent: Gemini.id(), found, bounds, followed: HashSet::new() }
-    }
-
+impl Finder<'_> {
     /// Searches a `tmp` folder: one folder per project, and a few others.
     fn projects(&mut self, tmp: &Path, linked: bool) {
         for Entry { path, is_dir, linked, .. } in self.entries(tmp, linked) {
@@ -183,10 +144,7 @@ impl<'a> Finder<'a> {
             let below = below.join(entry.path.file_name().unwrap_or_default());
             if !entry.is_dir {
                 match classify(&below) {
-                    ByPlace::Is(kind) => {
-                        let about = entry.metadata();
-                        self.push(entry.path, about, kind, Some(folder), entry.linked);
-                    }
+                    ByPlace::Is(kind) => self.push_entry(entry, kind, Some(folder)),
                     ByPlace::Skip(why) => self.skip(entry.path, why),
                     ByPlace::Known => {}
                 }
@@ -237,112 +195,7 @@ impl<'a> Finder<'a> {
             _ => SourceKind::Conversation,
         };
         let folder = folder.map(Into::into);
-        self.push(path.to_owned(), fs::metadata(path), kind, folder.as_ref(), linked);
-    }
-
-    fn push(
-        &mut self,
-        path: PathBuf,
-        about: io::Result<Metadata>,
-        kind: SourceKind,
-        folder: Option<&Arc<Path>>,
-        linked: bool,
-    ) {
-        let about = match about {
-            Ok(about) if about.is_file() => about,
-            Ok(_) => return self.skip(path, NOT_REGULAR),
-            Err(error) => return self.problem(&path, &error),
-        };
-        if linked {
-            self.found.linked.insert(path.clone());
-        }
-        self.found.sources.push(Source {
-            agent: self.agent.clone(),
-            path,
-            kind,
-            folder: folder.cloned(),
-            size: about.len(),
-            modified: about.modified().ok(),
-            changed: metadata::changed(&about),
-            inode: metadata::inode(&about),
-            archived: None,
-        });
-    }
-
-    fn skip(&mut self, path: PathBuf, why: &'static str) {
-        self.found.skipped.push(Skipped { path, why });
-    }
-
-    fn problem(&mut self, path: &Path, error: &dyn std::fmt::Display) {
-        self.found.problems.push(Problem { path: path.to_owned(), what: error.to_string() });
-    }
-
-    /// Lists a folder; `linked` if a link led there.
-    fn entries(&mut self, folder: &Path, linked: bool) -> Vec<Entry> {
-        let mut all = Vec::new();
-        match fs::read_dir(folder) {
-            Ok(entries) => {
-                for entry in entries {
-                    match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?, entry))) {
-                        Ok(entry) => all.push(entry),
-                        Err(error) => self.problem(folder, &error),
-                    }
-                }
-            }
-            Err(error) => self.problem(folder, &error),
-        }
-        // Links come last, because their targets may be found under their own names.
-        all.sort_by(|(a, a_kind, _), (b, b_kind, _)| {
-            // All are in one folder, so comparing the whole paths is enough and avoids splitting
-            // them.
-            (a_kind.is_symlink(), a.as_os_str()).cmp(&(b_kind.is_symlink(), b.as_os_str()))
-        });
-        let entry = |(path, kind, listed)| self.entry(path, kind, listed, linked);
-        all.into_iter().filter_map(entry).collect()
-    }
-
-    fn entry(
-        &mut self,
-        path: PathBuf,
-        kind: FileType,
-        listed: DirEntry,
-        linked: bool,
-    ) -> Option<Entry> {
-        let is_link = kind.is_symlink();
-        let kind = if is_link { self.follow(&path)? } else { kind };
-        if kind.is_dir() || kind.is_file() {
-            return Some(Entry { path, is_dir: kind.is_dir(), linked: linked || is_link, listed });
-        }
-        self.skip(path, NOT_REGULAR);
-        None
-    }
-
-    /// Returns the type of a link's target, or `None` if the link must not be followed or another
-    /// one has led there before.
-    fn follow(&mut self, link: &Path) -> Option<FileType> {
-        let target =
-            link.canonicalize().and_then(|path| Ok((fs::metadata(&path)?.file_type(), path)));
-        let (kind, target) = match target {
-            Ok(target) => target,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.problem(link, &"a link to something that is not there");
-                return None;
-            }
-            Err(error) => {
-                self.problem(link, &error);
-                return None;
-            }
-        };
-        if !self.bounds.iter().any(|folder| target.starts_with(folder)) {
-            self.skip(link.to_owned(), "a link that leads out of the agent's folder");
-            return None;
-        }
-        let here = link.parent().and_then(|folder| folder.canonicalize().ok());
-        if here.is_some_and(|here| here.starts_with(&target)) {
-            self.problem(link, &format_args!("a link that leads back to `{}`", target.display()));
-            return None;
-        }
-        self.followed.insert(target).then_some(kind)
+        self.push(path, kind, folder.as_ref(), linked);
     }
 }
 
@@ -351,8 +204,6 @@ fn is_project(folder: &Path) -> bool {
     folder.join("chats").is_dir()
         || [".project_root", "logs.json"].iter().any(|name| folder.join(name).is_file())
 }
-
-const NOT_REGULAR: &str = "not a regular file";
 
 /// The meaning of a path below a project folder.
 enum ByPlace {
