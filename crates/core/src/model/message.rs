@@ -171,12 +171,22 @@ pub enum Fate {
     Compressed,
     /// It is a prompt that failed or was cancelled, or followed one.
     Failed,
-    /// The user interrupted the turn that it belongs to.
+    /// The user stopped it half-way.
     Interrupted,
+    /// Another answer to the same request took its place.
+    Superseded,
 }
 
 impl Fate {
-    /// Returns the name for documents.
+    pub const ALL: [Self; 6] = [
+        Self::Kept,
+        Self::Rewound,
+        Self::Compressed,
+        Self::Failed,
+        Self::Interrupted,
+        Self::Superseded,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",
@@ -184,6 +194,7 @@ impl Fate {
             Self::Compressed => "compressed",
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
+            Self::Superseded => "superseded",
         }
     }
 }

@@ -191,9 +191,7 @@ fn is_session_kind(name: &str) -> bool {
 fn known_values(key: &str) -> Vec<&'static str> {
     match key {
         "role" => [Role::User, Role::Assistant, Role::Tool, Role::System].map(Role::name).to_vec(),
-        "fate" => [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed, Fate::Interrupted]
-            .map(Fate::name)
-            .to_vec(),
+        "fate" => Fate::ALL.map(Fate::name).to_vec(),
         "where" => Where::ALL.map(Where::name).to_vec(),
         "kind" => MessageKind::ALL
             .map(MessageKind::name)

@@ -38,7 +38,7 @@ pub(crate) struct Ask {
     session: Vec<String>,
 
     /// Only messages with this fate
-    #[arg(long, value_name = "FATE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["kept", "rewound", "compressed", "failed"]))]
+    #[arg(long, value_name = "FATE", value_delimiter = ',', value_parser = PossibleValuesParser::new(["kept", "rewound", "compressed", "failed", "interrupted", "superseded"]))]
     fate: Vec<String>,
 }
 

@@ -321,7 +321,7 @@ impl Row {
             call: self.usage.map(CallFacts::new),
             model: self.model.as_deref().map(Arc::from),
             tools: recorded.map(ToolCallIn::facts).collect(),
-            fate: named(&FATES, Fate::name, &self.fate).unwrap_or(Fate::Kept),
+            fate: named(&Fate::ALL, Fate::name, &self.fate).unwrap_or(Fate::Kept),
             is_ours: true,
             ..MessageFacts::new(self.id.clone(), kind, self.at)
         }
@@ -351,8 +351,6 @@ pub(crate) fn fill(message: &mut Message, text: &str) -> bool {
     true
 }
 
-const FATES: [Fate; 5] =
-    [Fate::Kept, Fate::Rewound, Fate::Compressed, Fate::Failed, Fate::Interrupted];
 const STATUSES: [ToolStatus; 4] =
     [ToolStatus::Success, ToolStatus::Error, ToolStatus::Cancelled, ToolStatus::Unfinished];
 

@@ -39,7 +39,7 @@ impl Removed {
                 self.compressed += 1;
                 self.has_said |= message.kind != MessageKind::CompressSummary;
             }
-            Fate::Kept | Fate::Failed | Fate::Interrupted => {}
+            Fate::Kept | Fate::Failed | Fate::Interrupted | Fate::Superseded => {}
         }
         if self.last_compressed == Some(n) { self.compress() } else { None }
     }
