@@ -14,8 +14,6 @@ const TABLE: &[(&[&str], &str, &str, &str)] = &[
     (&["write_stdin"], "BashInput", "shell_input", "Execute"),
     (&["exec"], "Script", "script", "Execute"),
     (&["list_background_processes", "read_background_output"], "Bash", "shell_exec", "Execute"),
-    (&["read_file", "ReadFile", "read_many_files"], "Read", "file_read", "Read"),
-    (&["write_file", "create_file", "WriteFile"], "Write", "file_write", "Edit"),
     (&["apply_patch"], "Edit", "file_edit", "Edit"),
     (&["view_image"], "ReadImage", "file_read", "Read"),
     (&["update_plan"], "Plan", "planning", "Plan"),
@@ -35,21 +33,49 @@ const TABLE: &[(&[&str], &str, &str, &str)] = &[
         "agent",
         "Agent",
     ),
-    (&["replace", "edit_file", "EditFile", "smart_edit"], "Edit", "file_edit", "Edit"),
-    (&["delete_file"], "Delete", "file_delete", "Edit"),
-    (&["list_directory", "list_dir", "ListDir"], "LS", "file_read", "Read"),
     (
-        &["grep_search", "search_file_content", "search_files", "SearchText"],
+        &["Bash", "BashOutput", "TaskOutput", "KillShell", "KillBash", "TaskStop"],
+        "Bash",
+        "shell_exec",
+        "Execute",
+    ),
+    (
+        &["read_file", "ReadFile", "read_many_files", "Read", "NotebookRead"],
+        "Read",
+        "file_read",
+        "Read",
+    ),
+    (&["write_file", "create_file", "WriteFile", "Write"], "Write", "file_write", "Edit"),
+    (&["replace", "edit_file", "EditFile", "smart_edit"], "Edit", "file_edit", "Edit"),
+    (&["Edit", "MultiEdit", "NotebookEdit"], "Edit", "file_edit", "Edit"),
+    (&["delete_file"], "Delete", "file_delete", "Edit"),
+    (&["list_directory", "list_dir", "ListDir", "LS"], "LS", "file_read", "Read"),
+    (
+        &["grep_search", "search_file_content", "search_files", "SearchText", "Grep"],
         "Grep",
         "file_search",
         "Search",
     ),
-    (&["glob", "find_files"], "Glob", "file_search", "Search"),
-    (&["web_fetch"], "WebFetch", "web_access", "Fetch"),
-    (&["google_web_search", "web_search"], "WebSearch", "web_access", "Fetch"),
+    (&["glob", "find_files", "Glob"], "Glob", "file_search", "Search"),
+    (&["web_fetch", "WebFetch"], "WebFetch", "web_access", "Fetch"),
+    (&["google_web_search", "web_search", "WebSearch"], "WebSearch", "web_access", "Fetch"),
     (&["save_memory"], "Memory", "memory", "Think"),
     (
         &["write_todos", "write_todos_list", "enter_plan_mode", "exit_plan_mode", "update_topic"],
+        "Plan",
+        "planning",
+        "Plan",
+    ),
+    (
+        &[
+            "TodoWrite",
+            "TaskCreate",
+            "TaskUpdate",
+            "TaskList",
+            "TaskGet",
+            "EnterPlanMode",
+            "ExitPlanMode",
+        ],
         "Plan",
         "planning",
         "Plan",
@@ -64,15 +90,24 @@ const TABLE: &[(&[&str], &str, &str, &str)] = &[
             "introspection_agent",
             "browser_agent",
             "complete_task",
+            "Task",
+            "Agent",
+            "Workflow",
+            "SendMessage",
         ],
         "Agent",
         "agent",
         "Agent",
     ),
-    (&["activate_skill"], "Skill", "skill", "Other"),
-    (&["ask_user"], "Ask", "ask_user", "Other"),
+    (&["activate_skill", "Skill", "SlashCommand"], "Skill", "skill", "Other"),
+    (&["ask_user", "AskUserQuestion"], "Ask", "ask_user", "Other"),
     (&["get_internal_docs"], "Docs", "docs", "Read"),
-    (&["list_mcp_resources", "read_mcp_resource"], "MCP", "mcp", "Other"),
+    (
+        &["list_mcp_resources", "read_mcp_resource", "ListMcpResourcesTool", "ReadMcpResourceTool"],
+        "MCP",
+        "mcp",
+        "Other",
+    ),
 ];
 
 /// Finds what a recorded name means. `shown` is the name the agent showed: only there does an MCP
@@ -162,6 +197,7 @@ mod tests {
         assert_eq!(got("made_up", None), plain("made_up", "other", "Other"));
         let mcp = |server: &str| ("MCP".to_owned(), "mcp", "Other", Some(server.to_owned()));
         assert_eq!(got("mcp_github_get_issue", None), mcp("github"));
+        assert_eq!(got("mcp__my_server__get", None), mcp("my_server"));
         assert_eq!(got("mcp_my_server_get", Some("get (my_server MCP Server)")), mcp("my_server"));
         assert_eq!(got("github__get_issue", None), mcp("github"));
         assert_eq!(
