@@ -152,8 +152,24 @@ impl MessageFacts {
         if self.model.is_none() {
             self.model.clone_from(&other.model);
         }
-        if self.tools.len() < other.tools.len() {
-            self.tools.clone_from(&other.tools);
+        self.complete_tools(&other.tools);
+    }
+
+    /// Takes the tool calls that only another record has: one may be cut off, or each have some of them.
+    fn complete_tools(&mut self, others: &[ToolFacts]) {
+        if self.tools.is_empty() {
+            self.tools.extend_from_slice(others);
+            return;
+        }
+        for other in others.iter().filter(|other| other.id.is_some()) {
+            match self.tools.iter_mut().find(|tool| tool.id == other.id) {
+                Some(tool) if tool.status == ToolStatus::Unfinished => tool.clone_from(other),
+                Some(_) => {}
+                None => self.tools.push(other.clone()),
+            }
+        }
+        if self.tools.len() < others.len() {
+            self.tools = others.to_vec();
         }
     }
 }
@@ -185,6 +201,25 @@ mod tests {
         }
         copy.join(&copy.clone(), true);
         assert!(copy.is_copy);
+    }
+
+    #[test]
+    fn each_record_can_have_some_of_the_tool_calls() {
+        let tool = |id: &str, status| ToolFacts {
+            id: Some(id.into()),
+            name: "Bash".into(),
+            agent_id: None,
+            status,
+            server: None,
+            at: None,
+            lines: None,
+        };
+        let with = |tools: &[ToolFacts]| MessageFacts { tools: tools.to_vec(), ..prompt() };
+        let (open, done) = (tool("a", ToolStatus::Unfinished), tool("a", ToolStatus::Success));
+        let other = tool("b", ToolStatus::Error);
+        let mut first = with(&[open]);
+        first.complete(&with(&[other.clone(), done.clone()]));
+        assert_eq!(first.tools, [done, other]);
     }
 
     #[test]
