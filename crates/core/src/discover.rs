@@ -109,10 +109,12 @@ pub enum SourceKind {
     Plan,
     /// A task of the task tracker.
     Task,
+    /// What the agent noted about a session beside it.
+    Note,
 }
 
 impl SourceKind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Conversation,
         Self::Subagent,
         Self::Background,
@@ -123,6 +125,7 @@ impl SourceKind {
         Self::ToolOutput,
         Self::Plan,
         Self::Task,
+        Self::Note,
     ];
 
     /// Returns whether the file holds a conversation of its own.
@@ -153,6 +156,7 @@ impl SourceKind {
             Self::ToolOutput => "tool_output",
             Self::Plan => "plan",
             Self::Task => "task",
+            Self::Note => "note",
         }
     }
 
@@ -169,6 +173,7 @@ impl SourceKind {
             Self::ToolOutput => "tool output",
             Self::Plan => "plan",
             Self::Task => "task",
+            Self::Note => "note",
         }
     }
 }

@@ -83,8 +83,12 @@ pub trait Agent: Sync + Debug {
         None
     }
 
-    /// Splits parts of a group off as sessions of their own, by rules specific to this agent.
+    /// Names the sessions of the parts of a group by rules that only this agent has, and completes them
+    /// with what the other parts reveal.
     fn refine(&self, _group: &str, _parts: &mut [Part<'_>]) {}
+
+    /// Marks what a session only repeats, once it is settled which calls other sessions made.
+    fn mark_copies(&self, _session: &mut SessionFacts) {}
 
     /// Learns which projects the agent's folders belong to.
     fn learn_folder(&self, _folder: &Path, _projects: &mut Projects) {}

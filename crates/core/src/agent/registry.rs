@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Agent, codex, gemini};
-use crate::assemble::Part;
+use crate::assemble::{Part, Rules, SessionFacts};
 use crate::discover::Discovery;
 use crate::env::Env;
 use crate::model::AgentId;
@@ -35,14 +35,6 @@ impl Agents {
     /// Returns the agent with an id, or `None` if this program cannot read it.
     pub fn get(self, id: &AgentId) -> Option<&'static dyn Agent> {
         self.iter().find(|agent| agent.id() == *id)
-    }
-
-    /// Splits parts of a group off as sessions of their own, by the rules of their agent.
-    pub fn refine(self, group: &str, parts: &mut [Part<'_>]) {
-        let agent = parts.first().and_then(|part| self.get(&part.source.agent));
-        if let Some(agent) = agent {
-            agent.refine(group, parts);
-        }
     }
 
     /// Finds the files of all agents in their usual places.
@@ -97,5 +89,20 @@ impl Agents {
     pub fn revisions(self) -> String {
         let revision = |agent: &dyn Agent| format!("{}={}", agent.id(), agent.revision());
         self.iter().map(revision).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Rules for Agents {
+    fn refine(&self, group: &str, parts: &mut [Part<'_>]) {
+        let agent = parts.first().and_then(|part| self.get(&part.source.agent));
+        if let Some(agent) = agent {
+            agent.refine(group, parts);
+        }
+    }
+
+    fn mark_copies(&self, session: &mut SessionFacts) {
+        if let Some(agent) = self.get(&session.session.agent) {
+            agent.mark_copies(session);
+        }
     }
 }

@@ -51,9 +51,7 @@ impl Archive {
         let machine = self.identify(setup.machine)?;
         let db = self.db.transaction()?;
         for lot in partition(scanned, &mut projects, &named) {
-            for assembled in
-                assemble(lot, &|group, parts| agents.refine(group, parts), &mut projects, &named)
-            {
+            for assembled in assemble(lot, &agents, &mut projects, &named) {
                 ledger::insert_sums(&db, assembled, &machine)?;
             }
         }

@@ -188,12 +188,7 @@ fn words(
     scanned: ScannedSource,
 ) -> Result<Words, ArchiveError> {
     let mut projects = Projects::new(&ProjectHints::default());
-    let sessions = assemble(
-        vec![scanned],
-        &|group, parts| agents.refine(group, parts),
-        &mut projects,
-        &|_, _| None,
-    );
+    let sessions = assemble(vec![scanned], &agents, &mut projects, &|_, _| None);
     let mut out = Words::new();
     let bytes = CapturedBytes { db, number };
     for assembled in &sessions {

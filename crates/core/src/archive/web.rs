@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 
 use super::{ArchiveError, sources};
 use crate::agent::Agents;
-use crate::assemble::{Part, ScannedSource, SessionFacts, assemble, keys};
+use crate::assemble::{ScannedSource, SessionFacts, assemble, keys};
 use crate::path_text::to_text;
 use crate::projects::Projects;
 
@@ -71,8 +71,7 @@ impl Web {
     ) -> Vec<SessionFacts> {
         let names = Names::default();
         let named = |folder: &Path, short: &str| names.find(db, folder, short);
-        let refine = |group: &str, parts: &mut [Part<'_>]| agents.refine(group, parts);
-        assemble(self.sources.into_values().collect(), &refine, projects, &named)
+        assemble(self.sources.into_values().collect(), &agents, projects, &named)
     }
 }
 

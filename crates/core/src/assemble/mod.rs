@@ -83,8 +83,14 @@ pub struct Place {
 /// Finds the only session id in a folder that begins with a text.
 pub type FindByPrefix<'a> = dyn Fn(&Path, &str) -> Option<String> + 'a;
 
-/// Splits parts of a group off as sessions of their own, by the rules of their agent.
-pub type Refine<'a> = dyn Fn(&str, &mut [Part<'_>]) + 'a;
+/// The rules of agents that assembling must follow.
+pub trait Rules {
+    /// Names the sessions of the parts of a group, and completes them with what the other parts reveal.
+    fn refine(&self, group: &str, parts: &mut [Part<'_>]);
+
+    /// Marks what a session only repeats, once it is settled which calls other sessions made.
+    fn mark_copies(&self, session: &mut SessionFacts);
+}
 
 /// The group of sessions that a source belongs to, and the project it names there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +120,7 @@ pub fn memberships(
 /// and all groups that share a call.
 pub fn assemble(
     mut scanned: Vec<ScannedSource>,
-    refine: &Refine<'_>,
+    rules: &dyn Rules,
     projects: &mut Projects,
     find: &FindByPrefix<'_>,
 ) -> Vec<SessionFacts> {
@@ -131,12 +137,13 @@ pub fn assemble(
     branches::resolve(&mut groups);
     let mut sessions: Vec<SessionFacts> = Vec::new();
     for (group, parts) in groups {
-        for (id, parts) in refined(refine, &group, parts) {
+        for (id, parts) in refined(rules, &group, parts) {
             sessions.push(join::join(id, group.clone(), parts));
         }
     }
     ownership::settle(&mut sessions);
     for session in &mut sessions {
+        rules.mark_copies(session);
         session.count();
     }
     sessions.sort_by(|a, b| a.session.id.cmp(&b.session.id));
@@ -145,13 +152,11 @@ pub fn assemble(
 
 /// Splits a group into sessions by the rules of its agent.
 fn refined<'a>(
-    refine: &Refine<'_>,
+    rules: &dyn Rules,
     group: &str,
     mut parts: Vec<Part<'a>>,
 ) -> BTreeMap<String, Vec<Part<'a>>> {
-    if parts.len() > 1 {
-        refine(group, &mut parts);
-    }
+    rules.refine(group, &mut parts);
     let mut out: BTreeMap<String, Vec<Part<'a>>> = BTreeMap::new();
     for part in parts {
         out.entry(part.id.clone()).or_default().push(part);
