@@ -226,6 +226,7 @@ impl Discovery {
 
     /// Sorted by path and each file once, so that no order of looking changes any result.
     pub fn settle(&mut self) {
+        self.looked.dedup();
         self.sources.sort_by(|a, b| a.path.cmp(&b.path));
         self.sources.dedup_by(|a, b| a.path == b.path);
         self.drop_aliases();

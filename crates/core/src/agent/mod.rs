@@ -6,6 +6,7 @@
 
 mod attached;
 pub mod backstory;
+pub mod claude;
 pub mod codex;
 mod finder;
 pub mod gemini;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Agent, codex, gemini};
+use super::{Agent, claude, codex, gemini};
 use crate::assemble::{Part, Rules, SessionFacts};
 use crate::discover::Discovery;
 use crate::env::Env;
@@ -12,8 +12,8 @@ use crate::model::AgentId;
 #[derive(Debug, Clone, Copy)]
 pub struct Agents(&'static [&'static dyn Agent]);
 
-/// All agents of this library.
-static ALL: [&dyn Agent; 2] = [&codex::Codex, &gemini::Gemini];
+/// All agents of this library. Those that recognize their files by content come first.
+static ALL: [&dyn Agent; 3] = [&claude::Claude, &codex::Codex, &gemini::Gemini];
 
 impl Default for Agents {
     fn default() -> Self {
@@ -47,15 +47,16 @@ impl Agents {
         all
     }
 
-    /// Finds the files of all agents at or below a path that the user named. A file that several agents
-    /// could have written belongs to the first of them.
+    /// Finds the files of all agents at or below a path that the user named. A file belongs to the first
+    /// agent that takes it, and so does all that is in a folder of that agent.
     pub fn discover_at(self, path: &Path) -> Discovery {
         let mut all = Discovery::default();
         for agent in self.iter() {
             let mut found = agent.discover_at(path);
             // A folder of one agent has nothing for the others, and may have secrets.
-            let is_taken = |path: &Path| all.roots.iter().any(|root| path.starts_with(root));
+            let is_taken = |file: &Path| all.roots.iter().any(|root| file.starts_with(root));
             found.sources.retain(|source| !is_taken(&source.path));
+            found.skipped.retain(|skipped| !is_taken(&skipped.path));
             all.add(found);
         }
         all.settle();

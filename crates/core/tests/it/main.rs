@@ -3,6 +3,8 @@
 
 mod agents;
 mod archive;
+mod claude;
+mod claude_count;
 mod codex;
 mod conformance;
 mod current_view;

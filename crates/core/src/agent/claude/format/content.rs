@@ -1,0 +1,80 @@
+//! The content of a message: a text, or a list of blocks.
+
+use std::borrow::Cow;
+
+use super::line::text;
+use crate::read::json::Raw;
+use crate::read::scanner::{Invalid, Scanner};
+
+/// One block of a message.
+#[derive(Debug)]
+pub(in crate::agent::claude) enum Block<'a> {
+    Text(Raw<'a>),
+    Thinking(Raw<'a>),
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: Option<Raw<'a>>,
+    },
+    ToolResult {
+        id: Cow<'a, str>,
+        is_error: bool,
+        content: Option<Raw<'a>>,
+    },
+    /// An image or a document, as it is written.
+    Media(Raw<'a>),
+    Other,
+}
+
+/// Passes a content and returns its blocks.
+pub(super) fn blocks<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Block<'a>>, Invalid> {
+    let mut out = Vec::new();
+    match scanner.peek() {
+        Some(b'"') => out.push(Block::Text(scanner.value()?)),
+        Some(b'[') => scanner.elements(|scanner| {
+            if scanner.peek() == Some(b'{') {
+                out.push(block(scanner)?);
+                Ok(())
+            } else {
+                scanner.pass()
+            }
+        })?,
+        _ => scanner.pass()?,
+    }
+    Ok(out)
+}
+
+fn block<'a>(scanner: &mut Scanner<'a>) -> Result<Block<'a>, Invalid> {
+    let (mut kind, mut id, mut name, mut call) = (None, None, None, None);
+    let (mut words, mut thought, mut input, mut content) = (None, None, None, None);
+    let mut is_error = false;
+    let ((), raw) = scanner.spanned(|scanner| {
+        scanner.fields(|scanner, key| {
+            match &*key {
+                b"type" => kind = text(scanner)?,
+                b"id" => id = text(scanner)?,
+                b"name" => name = text(scanner)?,
+                b"tool_use_id" => call = text(scanner)?,
+                b"is_error" => is_error = scanner.value()?.get() == "true",
+                b"text" => words = Some(scanner.value()?),
+                b"thinking" => thought = Some(scanner.value()?),
+                b"input" => input = Some(scanner.value()?),
+                b"content" => content = Some(scanner.value()?),
+                _ => scanner.pass()?,
+            }
+            Ok(())
+        })
+    })?;
+    Ok(match (kind.as_deref(), words, thought) {
+        (Some("text"), Some(words), _) => Block::Text(words),
+        (Some("thinking"), _, Some(thought)) => Block::Thinking(thought),
+        (Some("tool_use"), ..) => {
+            Block::ToolUse { id: id.unwrap_or_default(), name: name.unwrap_or_default(), input }
+        }
+        (Some("tool_result"), ..) => {
+            Block::ToolResult { id: call.unwrap_or_default(), is_error, content }
+        }
+        (Some("image" | "document"), ..) => Block::Media(raw),
+        _ => Block::Other,
+    })
+}

@@ -1,0 +1,10 @@
+//! The files of Claude Code: lines, messages in them, and prompt logs.
+
+pub(super) mod content;
+pub(super) mod line;
+pub(super) mod prompt_log;
+pub(super) mod recognize;
+mod scan;
+pub(super) mod usage;
+
+pub(super) use scan::scan;

@@ -1,0 +1,86 @@
+//! Recognizes Claude Code's files by what is in them.
+
+use std::io::{self, Read};
+
+use super::line::Line;
+use crate::read::decode;
+use crate::read::lines::{Lines, Position};
+
+/// How many lines are looked at: a first line may be damaged, and the newest versions begin with the
+/// whole request.
+const LINES: usize = 8;
+
+/// How much of a file is looked at.
+const HEAD: u64 = 1 << 20;
+
+/// What a file is by its first lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent::claude) enum Shape {
+    Transcript,
+    PromptLog,
+    Empty,
+    Other,
+}
+
+/// Looks at the first lines of a file.
+pub(in crate::agent::claude) fn shape(input: impl Read) -> io::Result<Shape> {
+    let mut lines = Lines::new(input.take(HEAD), Position::default());
+    let mut looked = 0;
+    while let Some(line) = lines.next()? {
+        let text = decode(line.bytes);
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        if text.is_empty() {
+            continue;
+        }
+        if let Some(shape) = of_line(text) {
+            return Ok(shape);
+        }
+        looked += 1;
+        if looked == LINES {
+            break;
+        }
+    }
+    Ok(if looked == 0 { Shape::Empty } else { Shape::Other })
+}
+
+fn of_line(text: &str) -> Option<Shape> {
+    if super::prompt_log::line(text).is_some() {
+        return Some(Shape::PromptLog);
+    }
+    let line = Line::new(text).ok()?;
+    is_own(&line).then_some(Shape::Transcript)
+}
+
+/// Returns whether a line is one that only Claude Code writes.
+fn is_own(line: &Line<'_>) -> bool {
+    let kind = line.kind.as_deref().unwrap_or_default();
+    match kind {
+        "summary" => line.leaf.is_some() && line.title.is_some(),
+        "file-history-snapshot" => true,
+        "user" | "assistant" | "system" | "attachment" | "progress" => {
+            line.uuid.is_some() && line.session.is_some()
+        }
+        // Other facts about a session have a name with a hyphen or a word that is none of another agent's.
+        _ => line.session.is_some() && line.message.is_none() && KNOWN.contains(&kind),
+    }
+}
+
+/// Lines without a uuid that the first lines of a transcript can be.
+const KNOWN: [&str; 16] = [
+    "ai-title",
+    "custom-title",
+    "agent-name",
+    "agent-color",
+    "agent-setting",
+    "tag",
+    "mode",
+    "permission-mode",
+    "last-prompt",
+    "queue-operation",
+    "cost-state",
+    "tools-used",
+    "atis-latch",
+    "api-request",
+    "api-request-shape",
+    "worktree-state",
+];

@@ -1,0 +1,158 @@
+//! The token counts of a line.
+
+use crate::model::Usage;
+use crate::read::json;
+use crate::read::scanner::{Invalid, Scanner};
+
+/// What is beyond this is cut to it: one damaged number must not spoil the sums of all others.
+const MOST: f64 = 1e12;
+
+/// Token counts as one line has them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::agent::claude) struct Tokens {
+    input: u64,
+    cached: u64,
+    /// All that was written to the cache.
+    written: u64,
+    written_1h: u64,
+    /// Includes thinking.
+    output: u64,
+    thinking: u64,
+}
+
+impl Tokens {
+    pub(super) fn pass(scanner: &mut Scanner<'_>) -> Result<Self, Invalid> {
+        let mut tokens = Self::default();
+        scanner.fields(|scanner, key| {
+            let is_object = scanner.peek() == Some(b'{');
+            match &*key {
+                b"input_tokens" => tokens.input = count(scanner)?,
+                b"cache_read_input_tokens" => tokens.cached = count(scanner)?,
+                b"cache_creation_input_tokens" => tokens.written = count(scanner)?,
+                b"output_tokens" => tokens.output = count(scanner)?,
+                b"cache_creation" if is_object => {
+                    tokens.written_1h = part(scanner, b"ephemeral_1h_input_tokens")?;
+                }
+                b"output_tokens_details" if is_object => {
+                    tokens.thinking = part(scanner, b"thinking_tokens")?;
+                }
+                _ => scanner.pass()?,
+            }
+            Ok(())
+        })?;
+        Ok(tokens)
+    }
+
+    /// Returns the larger of each number. A number and its parts come from one line.
+    pub(in crate::agent::claude) fn max(self, other: Self) -> Self {
+        let writes = |tokens: &Self| (tokens.written, tokens.written_1h);
+        let output = |tokens: &Self| (tokens.output, tokens.thinking);
+        let (written, written_1h) = writes(&self).max(writes(&other));
+        let (output, thinking) = output(&self).max(output(&other));
+        Self {
+            input: self.input.max(other.input),
+            cached: self.cached.max(other.cached),
+            written,
+            written_1h,
+            output,
+            thinking,
+        }
+    }
+
+    /// Returns the counts in our buckets. What the split of the cache writes does not cover was written
+    /// for five minutes.
+    pub(in crate::agent::claude) fn usage(self) -> Usage {
+        let cache_write_1h = self.written_1h.min(self.written);
+        let thoughts = self.thinking.min(self.output);
+        Usage {
+            input: self.input,
+            cached: self.cached,
+            cache_write_5m: self.written - cache_write_1h,
+            cache_write_1h,
+            output: self.output - thoughts,
+            thoughts,
+            ..Usage::default()
+        }
+    }
+}
+
+fn part(scanner: &mut Scanner<'_>, name: &[u8]) -> Result<u64, Invalid> {
+    let mut found = 0;
+    scanner.fields(|scanner, key| {
+        if &*key == name {
+            found = count(scanner)?;
+            return Ok(());
+        }
+        scanner.pass()
+    })?;
+    Ok(found)
+}
+
+/// Passes a value, and returns the count that it is; anything else is none.
+fn count(scanner: &mut Scanner<'_>) -> Result<u64, Invalid> {
+    let number = json::number(scanner.value()?.get()).filter(|number| *number > 0.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and MOST"
+    )]
+    Ok(number.map_or(0, |number| number.min(MOST) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tokens(text: &str) -> Tokens {
+        Tokens::pass(&mut Scanner::new(text)).unwrap()
+    }
+
+    #[test]
+    fn what_the_split_does_not_cover_is_written_for_five_minutes() {
+        let usage = |text: &str| {
+            let usage = tokens(text).usage();
+            (usage.cache_write_5m, usage.cache_write_1h)
+        };
+        let split = |split: &str| {
+            usage(&format!("{{\"cache_creation\":{split},\"cache_creation_input_tokens\":100}}"))
+        };
+        assert_eq!(split("null"), (100, 0));
+        assert_eq!(
+            split(r#"{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":30}"#),
+            (70, 30)
+        );
+        assert_eq!(split(r#"{"ephemeral_1h_input_tokens":300}"#), (0, 100));
+        assert_eq!(usage("{}"), (0, 0));
+    }
+
+    #[test]
+    fn thinking_is_a_part_of_the_output() {
+        let usage =
+            tokens(r#"{"output_tokens":10,"output_tokens_details":{"thinking_tokens":4}}"#).usage();
+        assert_eq!((usage.output, usage.thoughts), (6, 4));
+        let odd =
+            tokens(r#"{"output_tokens":-5,"input_tokens":"7","cache_read_input_tokens":1e99}"#)
+                .usage();
+        assert_eq!((odd.output, odd.input, odd.cached), (0, 0, 1_000_000_000_000));
+    }
+
+    prop_compose! {
+        fn any_tokens()(counts in prop::array::uniform6(0..4u64)) -> Tokens {
+            let [input, cached, written, written_1h, output, thinking] = counts;
+            Tokens { input, cached, written, written_1h, output, thinking }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_of_a_call_merge_in_any_order(a in any_tokens(), b in any_tokens(), c in any_tokens()) {
+            prop_assert_eq!(a.max(a), a);
+            prop_assert_eq!(a.max(b), b.max(a));
+            prop_assert_eq!(a.max(b).max(c), a.max(b.max(c)));
+            let total = |tokens: Tokens| tokens.usage().total();
+            prop_assert!(total(a.max(b)) >= total(a));
+        }
+    }
+}

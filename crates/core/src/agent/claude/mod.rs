@@ -1,0 +1,70 @@
+//! Claude Code: what it writes, and what its own resume makes of it.
+
+mod format;
+mod paths;
+mod text;
+mod views;
+
+use std::io;
+use std::path::Path;
+
+use super::{Agent, Detail, Scan};
+use crate::assemble::{Part, SessionFacts};
+use crate::discover::{Discovery, Source};
+use crate::env::Env;
+use crate::facts::MessageFacts;
+use crate::model::{AgentId, Message};
+use crate::read::bytes::Bytes;
+
+/// Changes when stored facts must be read again.
+const REVISION: u32 = 1;
+
+/// Claude Code.
+#[derive(Debug, Clone, Copy)]
+pub struct Claude;
+
+impl Agent for Claude {
+    fn id(&self) -> AgentId {
+        AgentId::new("claude")
+    }
+
+    fn name(&self) -> &'static str {
+        "Claude Code"
+    }
+
+    fn revision(&self) -> u32 {
+        REVISION
+    }
+
+    fn discover(&self, env: &Env) -> Discovery {
+        paths::discover(env)
+    }
+
+    fn discover_at(&self, path: &Path) -> Discovery {
+        paths::discover_at(path)
+    }
+
+    fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
+        format::scan(source, bytes, detail)
+    }
+
+    fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {
+        text::fill(message, facts, record);
+    }
+
+    fn follow_outputs(&self, session: &SessionFacts, bytes: &dyn Bytes, messages: &mut [Message]) {
+        text::follow_outputs(session, bytes, messages);
+    }
+
+    fn owner<'a>(&self, source: &'a Source) -> Option<&'a str> {
+        paths::owner(source)
+    }
+
+    fn refine(&self, group: &str, parts: &mut [Part<'_>]) {
+        views::joined::refine(group, parts);
+    }
+
+    fn mark_copies(&self, session: &mut SessionFacts) {
+        views::collapse(session);
+    }
+}

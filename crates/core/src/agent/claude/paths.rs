@@ -1,0 +1,328 @@
+//! Where Claude Code keeps its files, and what each of them is by its place.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Claude;
+use super::format::recognize::{Shape, shape};
+use super::views::{Names, Place};
+use crate::agent::Agent as _;
+use crate::agent::finder::{Entry, Finder};
+use crate::discover::{Discovery, SearchedPlace, Source, SourceKind};
+use crate::env::Env;
+use crate::id::is_uuid;
+use crate::read::bytes::open_regular;
+
+/// How deep to look below a folder: agents of workflows are a few folders below their project.
+const DEPTH: usize = 16;
+
+/// How deep to look below a folder that the user named for what Claude Code left there.
+const NAMED_DEPTH: usize = 6;
+
+/// How deep transcripts are below `projects`, those of agents included.
+const SESSION_DEPTH: usize = 3;
+
+/// Looks in all the places where Claude Code may have left sessions.
+pub(super) fn discover(env: &Env) -> Discovery {
+    let mut found = Discovery::default();
+    for Root { path, why, is_projects, always } in roots(env) {
+        let projects = if is_projects { path.clone() } else { path.join("projects") };
+        let exists = projects.is_dir();
+        if exists || always {
+            found.looked.push(SearchedPlace { path: path.clone(), why: why.to_owned(), exists });
+        }
+        if exists && is_projects {
+            let mut finder = Finder::new(Claude.id(), &mut found, &[&path]);
+            walk(&mut finder, &projects, DEPTH, false, &|_| true);
+        } else if exists {
+            root(&path, false, &mut found);
+        }
+    }
+    found.settle();
+    found
+}
+
+/// Takes what Claude Code wrote at or below a path that the user named.
+pub(super) fn discover_at(path: &Path) -> Discovery {
+    let mut found = Discovery::default();
+    let why = "given".to_owned();
+    let looked = SearchedPlace { path: path.to_owned(), why, exists: path.exists() };
+    if path.is_dir() {
+        anything(&mut found, path, NAMED_DEPTH);
+    } else if is_recognized(path) {
+        let mut finder = Finder::new(Claude.id(), &mut found, &[]);
+        take(&mut finder, path, false, &|_| true);
+    }
+    // Notes and outputs belong to the sessions beside them, and what is odd elsewhere is not ours.
+    let has_session = found.sources.iter().any(|source| source.kind.is_read());
+    if !has_session {
+        found.sources.clear();
+    }
+    let Discovery { roots, skipped, problems, .. } = &mut found;
+    let is_own = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+    skipped.retain(|skipped| is_own(&skipped.path));
+    problems.retain(|problem| is_own(&problem.path));
+    found.looked.push(looked);
+    found.settle();
+    found
+}
+
+/// Takes a folder like `~/.claude`.
+fn root(path: &Path, linked: bool, found: &mut Discovery) {
+    found.roots.push(path.to_owned());
+    let projects = path.join("projects");
+    let mut finder = Finder::new(Claude.id(), found, &[path, &projects]);
+    walk(&mut finder, &projects, DEPTH, linked, &|_| true);
+    let log = path.join("history.jsonl");
+    if log.is_file() {
+        finder.push(&log, SourceKind::PromptLog, None, linked);
+    }
+}
+
+/// Takes what is Claude Code's in a folder that the user named, or in one in it.
+fn anything(found: &mut Discovery, path: &Path, depth: usize) {
+    let inside = [".claude", ".config/claude"].map(|name| path.join(name));
+    let is_root = |path: &Path| path.join("projects").is_dir();
+    if inside.iter().any(|path| is_root(path)) {
+        inside.iter().filter(|path| is_root(path)).for_each(|path| root(path, false, found));
+        return;
+    }
+    if is_root(path) && has_transcript(&path.join("projects"), SESSION_DEPTH) {
+        return root(path, false, found);
+    }
+    let mut finder = Finder::new(Claude.id(), found, &[path]);
+    let mut folders = Vec::new();
+    for Entry { path, is_dir, linked, .. } in finder.entries(path, false) {
+        if !is_dir {
+            take(&mut finder, &path, linked, &is_recognized);
+        } else if depth > 0 && !linked {
+            folders.push(path);
+        }
+    }
+    for folder in folders {
+        anything(found, &folder, depth - 1);
+    }
+}
+
+/// Returns whether there is a transcript in a folder, or in one in it.
+fn has_transcript(folder: &Path, depth: usize) -> bool {
+    let mut ignored = Discovery::default();
+    let entries = Finder::new(Claude.id(), &mut ignored, &[]).entries(folder, false);
+    let is_session =
+        |path: &Path| classify(path).is_some_and(SourceKind::is_session) && is_recognized(path);
+    let is_found = |entry: &Entry| {
+        if entry.is_dir {
+            depth > 0 && has_transcript(&entry.path, depth - 1)
+        } else {
+            is_session(&entry.path)
+        }
+    };
+    entries.iter().any(is_found)
+}
+
+struct Root {
+    path: PathBuf,
+    why: &'static str,
+    /// The path is the `projects` folder itself.
+    is_projects: bool,
+    /// It is named even if nothing is there.
+    always: bool,
+}
+
+/// Returns the folders to look in: those that the user chose, else the usual ones.
+fn roots(env: &Env) -> Vec<Root> {
+    let root = |path: PathBuf, why: &'static str, always: bool| Root {
+        path,
+        why,
+        is_projects: false,
+        always,
+    };
+    if let Some(projects) = env.var("CLAUDE_PROJECTS_DIR") {
+        return vec![Root {
+            is_projects: true,
+            ..root(projects.into(), "CLAUDE_PROJECTS_DIR", true)
+        }];
+    }
+    if let Some(config) = env.var("CLAUDE_CONFIG_DIR") {
+        return vec![root(config.into(), "CLAUDE_CONFIG_DIR", true)];
+    }
+    let mut out = Vec::new();
+    out.extend(env.home.as_ref().map(|home| root(home.join(".claude"), "home", true)));
+    if let Some(config) = env.var("XDG_CONFIG_HOME") {
+        out.push(root(Path::new(config).join("claude"), "XDG_CONFIG_HOME", false));
+    }
+    out.extend(env.home.as_ref().map(|home| root(home.join(".config/claude"), "home", false)));
+    out
+}
+
+/// Takes all files of Claude Code below a folder; `is_own` decides about logs.
+fn walk(
+    finder: &mut Finder<'_>,
+    folder: &Path,
+    depth: usize,
+    linked: bool,
+    is_own: &dyn Fn(&Path) -> bool,
+) {
+    for Entry { path, is_dir, linked, .. } in finder.entries(folder, linked) {
+        if !is_dir {
+            take(finder, &path, linked, is_own);
+        } else if depth == 0 {
+            finder.skip(path, "a folder too deep to look into");
+        } else {
+            walk(finder, &path, depth - 1, linked, is_own);
+        }
+    }
+}
+
+/// Takes a file if it is one of Claude Code's.
+fn take(finder: &mut Finder<'_>, path: &Path, linked: bool, is_own: &dyn Fn(&Path) -> bool) {
+    let Some(kind) = classify(path) else { return };
+    if kind.is_read() && !is_own(path) {
+        return;
+    }
+    let folder = (kind != SourceKind::PromptLog).then(|| project_folder(path)).flatten();
+    finder.push(path, kind, folder.map(Into::into).as_ref(), linked);
+}
+
+/// Returns what a file is by its name and place.
+fn classify(path: &Path) -> Option<SourceKind> {
+    let name = path.file_name()?.to_string_lossy();
+    let inside = path.parent().and_then(Path::file_name).map(OsStr::to_string_lossy);
+    let inside = inside.as_deref().unwrap_or_default();
+    match &*name {
+        "history.jsonl" => Some(SourceKind::PromptLog),
+        "custom-title.json" if is_uuid(inside) => Some(SourceKind::Note),
+        _ if is_log(&name) && name.starts_with("agent-") => Some(SourceKind::Subagent),
+        _ if is_log(&name) => Some(SourceKind::Conversation),
+        _ if name.starts_with("agent-") && name.ends_with(".meta.json") => Some(SourceKind::Note),
+        _ if inside == "tool-results" => Some(SourceKind::ToolOutput),
+        _ => None,
+    }
+}
+
+/// Returns whether a name is that of a transcript, or of one that was set aside when its session moved.
+fn is_log(name: &str) -> bool {
+    name.ends_with(".jsonl") || name.contains(".jsonl.superseded-")
+}
+
+/// Returns whether the file was set aside.
+pub(super) fn is_superseded(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".jsonl.superseded-"))
+}
+
+/// Returns whether the first lines of a file are Claude Code's.
+fn is_recognized(path: &Path) -> bool {
+    let wanted = match classify(path) {
+        Some(SourceKind::PromptLog) => Shape::PromptLog,
+        _ => Shape::Transcript,
+    };
+    open_regular(path).and_then(shape).is_ok_and(|found| found == wanted)
+}
+
+/// Returns the folder of the project that a file belongs to: the one in `projects`, or the one that holds
+/// the session's file.
+fn project_folder(path: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let is_projects = |folder: &Path| folder.file_name() == Some(OsStr::new("projects"));
+    let mut folders = absolute.ancestors().skip(1);
+    let in_projects = folders.clone().find(|folder| folder.parent().is_some_and(is_projects));
+    let is_of_session = |folder: &Path| {
+        let name = folder.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        matches!(&*name, "subagents" | "tool-results") || is_uuid(&*name)
+    };
+    in_projects.or_else(|| folders.find(|folder| !is_of_session(folder))).map(Path::to_owned)
+}
+
+/// Returns what the place of a transcript says about its lines.
+pub(super) fn place(path: &Path, names: &mut Names) -> Place {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split_once(".jsonl").map_or(&*name, |(stem, _)| stem);
+    let stem: Arc<str> = stem.into();
+    let agent = stem.strip_prefix("agent-");
+    Place {
+        agent: names.shared(agent),
+        parent: names.shared(session_folder(path).filter(|_| agent.is_some())),
+        stem,
+    }
+}
+
+/// Returns the session whose folder a file is in.
+fn session_folder(path: &Path) -> Option<&str> {
+    let folders = path.ancestors().skip(1).filter_map(Path::file_name);
+    folders.filter_map(OsStr::to_str).find(|name| is_uuid(name))
+}
+
+/// Returns the session that a file belongs to by its place.
+pub(super) fn owner(source: &Source) -> Option<&str> {
+    session_folder(&source.path)
+}
+
+/// Returns the name of the folder that Claude Code keeps the sessions of a path in.
+pub(super) fn folder_name(path: &str) -> String {
+    const LONGEST: usize = 200;
+    let plain = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric);
+    let name: String =
+        path.encode_utf16().map(|unit| plain(unit).map_or('-', char::from)).collect();
+    if name.len() <= LONGEST {
+        return name;
+    }
+    let hash = path
+        .encode_utf16()
+        .fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    format!("{}-{}", &name[..LONGEST], base_36(hash.unsigned_abs()))
+}
+
+fn base_36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_named_after_paths() {
+        assert_eq!(
+            folder_name("/home/dev/projects/über_app v1.2 (x)"),
+            "-home-dev-projects--ber-app-v1-2--x-"
+        );
+        assert_eq!(folder_name("日本語"), "---");
+        assert_eq!(folder_name("🚀"), "--");
+        let long = folder_name(&format!("/{}", "a".repeat(300)));
+        assert_eq!(long.len(), 200 + 1 + long.rsplit('-').next().unwrap().len());
+        assert_eq!(base_36(0), "0");
+        assert_eq!(base_36(35 * 36 + 10), "za");
+    }
+
+    #[test]
+    fn files_are_known_by_their_place() {
+        use SourceKind::{Conversation, Note, PromptLog, Subagent, ToolOutput};
+        let session = "0000000a-0000-4000-8000-000000000000";
+        for (path, kind) in [
+            (format!("projects/-p/{session}.jsonl"), Some(Conversation)),
+            (format!("projects/-p/{session}.jsonl.superseded-17"), Some(Conversation)),
+            ("projects/-p/agent-12345678.jsonl".to_owned(), Some(Subagent)),
+            (format!("projects/-p/{session}/subagents/agent-a1.jsonl"), Some(Subagent)),
+            (format!("projects/-p/{session}/subagents/agent-a1.meta.json"), Some(Note)),
+            (format!("projects/-p/{session}/tool-results/x.txt"), Some(ToolOutput)),
+            (format!("projects/-p/{session}/custom-title.json"), Some(Note)),
+            ("history.jsonl".to_owned(), Some(PromptLog)),
+            ("settings.json".to_owned(), None),
+        ] {
+            assert_eq!(classify(Path::new(&path)), kind, "{path}");
+        }
+        let agent = format!("/x/projects/-p/{session}/subagents/workflows/wf_1/agent-a1.jsonl");
+        let found = place(Path::new(&agent), &mut Names::default());
+        assert_eq!(found.agent.as_deref(), Some("a1"));
+        assert_eq!(found.parent.as_deref(), Some(session));
+        assert_eq!(project_folder(Path::new(&agent)), Some("/x/projects/-p".into()));
+    }
+}

@@ -1,0 +1,165 @@
+//! The rich pass: what the lines of a message say.
+
+mod tool_call;
+
+use std::path::{Component, Path};
+
+use crate::agent::claude::format::content::Block;
+use crate::agent::claude::format::line::Line;
+use crate::agent::claude::views::prompt_text;
+use crate::assemble::SessionFacts;
+use crate::facts::MessageFacts;
+use crate::model::{Attachment, Message, MessageKind, Thought};
+use crate::read::bytes::Bytes;
+use crate::read::decode;
+use crate::read::json::{self, Raw};
+
+/// What separates the blocks of a reply.
+const GAP: &str = "\n\n";
+
+/// Adds to a message what one of its lines says. A file that changed since it was scanned may hold
+/// something else by now.
+pub(super) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
+    let Ok(line) = Line::new(record) else { return };
+    if line.kind.as_deref() != Some("assistant") {
+        fill_words(message, &line);
+        return;
+    }
+    let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
+    for block in blocks {
+        match block {
+            Block::Text(text) => add_text(message, &json::string(*text).unwrap_or_default()),
+            Block::Thinking(text) => {
+                let description = json::string(*text).unwrap_or_default().into_owned();
+                let thought = Thought { subject: String::new(), description, at: line.at };
+                let is_known = |known: &Thought| known.description == thought.description;
+                if !thought.description.is_empty() && !message.thoughts.iter().any(is_known) {
+                    message.thoughts.push(thought);
+                }
+            }
+            Block::ToolUse { id, name, input }
+                if !message.tool_calls.iter().any(|call| call.id == **id) =>
+            {
+                message.tool_calls.push(tool_call::requested(id, name, *input, facts));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Adds a block to the text of a reply, once: another file may repeat it.
+fn add_text(message: &mut Message, text: &str) {
+    if text.trim().is_empty() || message.text.split(GAP).any(|known| known == text) {
+        return;
+    }
+    let is_inside = text.contains(GAP) && message.text.contains(text);
+    if is_inside {
+        return;
+    }
+    if !message.text.is_empty() {
+        message.text.push_str(GAP);
+    }
+    message.text.push_str(text);
+}
+
+/// Adds what a line says that is not one of a reply. A later copy of it says the same.
+fn fill_words(message: &mut Message, line: &Line<'_>) {
+    let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
+    if message.kind == MessageKind::ToolResult {
+        message.tool_calls = tool_call::answers(blocks);
+        return;
+    }
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => json::string(*text),
+        _ => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    message.text = match line.attachment {
+        Some(attachment) => attached_text(attachment),
+        None if blocks.is_empty() => {
+            line.content.and_then(json::string).unwrap_or_default().into_owned()
+        }
+        None => texts.join("\n"),
+    };
+    let media = blocks.iter().filter_map(|block| match block {
+        Block::Media(raw) => attachment(*raw),
+        _ => None,
+    });
+    message.attachments = media.collect();
+}
+
+/// Returns the text of an attachment: a queued prompt, a file, or whatever was put into the context.
+fn attached_text(attachment: Raw<'_>) -> String {
+    let (mut prompt, mut text, mut content, mut name) = (None, None, None, None);
+    let _ = json::each_field(attachment.get(), |key, value| match &*key {
+        b"prompt" => prompt = Some(value),
+        b"text" => text = json::string(value),
+        b"content" => content = Some(value),
+        b"filename" => name = json::string(value),
+        _ => {}
+    });
+    if let Some(prompt) = prompt {
+        return prompt_text(prompt);
+    }
+    let words = content.and_then(json::string).or(text);
+    words.or(name).unwrap_or_default().into_owned()
+}
+
+/// Returns an image or document that was put into a prompt.
+fn attachment(block: Raw<'_>) -> Option<Attachment> {
+    let (mut source, mut name) = (None, None);
+    json::each_field(block.get(), |key, value| match &*key {
+        b"source" => source = Some(value),
+        b"title" => name = json::string(value),
+        _ => {}
+    })
+    .ok()?;
+    let (mut mime, mut bytes) = (None, 0);
+    json::each_field(source?.get(), |key, value| match &*key {
+        b"media_type" => mime = json::string(value),
+        b"data" => bytes = json::string(value).map_or(0, |data| base64_length(&data)),
+        b"url" | b"file_id" => name = name.take().or_else(|| json::string(value)),
+        _ => {}
+    })
+    .ok()?;
+    Some(Attachment {
+        mime: mime.map_or_else(|| "unknown".to_owned(), std::borrow::Cow::into_owned),
+        bytes,
+        name: name.map(std::borrow::Cow::into_owned),
+        raw: Some(block.boxed()),
+    })
+}
+
+/// Returns how many bytes base64 stands for: four characters are three bytes.
+fn base64_length(data: &str) -> u64 {
+    data.trim_end_matches('=').len() as u64 * 3 / 4
+}
+
+/// Adds the full text of outputs that are in files of their own. A session must not choose what is read:
+/// only a file of that name among the results of a session of its project.
+pub(super) fn follow_outputs(session: &SessionFacts, bytes: &dyn Bytes, messages: &mut [Message]) {
+    // Larger than anything a person reads: such a file is left where it is.
+    const MOST: u64 = 64 * 1024 * 1024;
+    let mut folders: Vec<&Path> =
+        session.files.iter().filter_map(crate::discover::Source::folder).collect();
+    folders.dedup();
+    for call in messages.iter_mut().flat_map(|message| &mut message.tool_calls) {
+        let Some(path) = call.output.as_deref().and_then(tool_call::full_output) else { continue };
+        let path = path.replace('\\', "/");
+        let mut parts = path.rsplit('/');
+        let (Some(name), Some("tool-results"), Some(owner)) =
+            (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let below = Path::new(owner).join("tool-results").join(name);
+        let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
+        let text = folders
+            .iter()
+            .filter(|_| is_inside)
+            .find_map(|folder| bytes.beside(folder, &below, MOST));
+        if let Some(text) = text {
+            call.output = Some(decode(&text).into_owned());
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Tool calls as Claude Code records them.
+
+use crate::agent::claude::format::content::Block;
+use crate::facts::MessageFacts;
+use crate::model::{ToolCall, ToolStatus};
+use crate::read::json::{self, Raw};
+use crate::tools::tool_name;
+
+/// Returns a call as it was requested. How it ended is among the facts of its message.
+pub(super) fn requested(
+    id: &str,
+    name: &str,
+    input: Option<Raw<'_>>,
+    facts: &MessageFacts,
+) -> ToolCall {
+    let known = facts.tools.iter().find(|tool| tool.id.as_deref() == Some(id));
+    let (added, removed) = known.and_then(|tool| tool.lines).unzip();
+    ToolCall {
+        description: input.and_then(description),
+        args: input.filter(|input| input.get() != "null").map(Raw::boxed),
+        status: known.map_or(ToolStatus::Unfinished, |tool| tool.status),
+        recorded: true,
+        at: known.and_then(|tool| tool.at),
+        lines_added: added,
+        lines_removed: removed,
+        agent_session: known.and_then(|tool| tool.agent_id.as_deref()).map(str::to_owned),
+        ..call(id, name)
+    }
+}
+
+/// Returns the results of tools, as calls of which only the outcome is known.
+pub(super) fn answers(blocks: &[Block<'_>]) -> Vec<ToolCall> {
+    let answer = |block: &Block<'_>| match block {
+        Block::ToolResult { id, is_error, content } => {
+            let text = content.map(result_text).unwrap_or_default();
+            let exit_code = exit_code(&text).filter(|_| *is_error);
+            let (output, error) = if *is_error { (None, Some(text)) } else { (Some(text), None) };
+            let status = if *is_error { ToolStatus::Error } else { ToolStatus::Success };
+            Some(ToolCall { status, output, error, exit_code, ..call(id, "") })
+        }
+        _ => None,
+    };
+    blocks.iter().filter_map(answer).collect()
+}
+
+fn call(id: &str, name: &str) -> ToolCall {
+    ToolCall {
+        id: id.to_owned(),
+        name: tool_name(name, None),
+        display_name: None,
+        description: None,
+        args: None,
+        status: ToolStatus::Unfinished,
+        recorded: false,
+        at: None,
+        output: None,
+        error: None,
+        result_display: None,
+        markdown: false,
+        exit_code: None,
+        lines_added: None,
+        lines_removed: None,
+        agent_session: None,
+        is_powershell: false,
+    }
+}
+
+fn description(input: Raw<'_>) -> Option<String> {
+    let mut found = None;
+    json::each_field(input.get(), |key, value| {
+        if &*key == b"description" {
+            found = json::string(value).map(std::borrow::Cow::into_owned);
+        }
+    })
+    .ok()?;
+    found.filter(|text| !text.is_empty())
+}
+
+/// Returns the text of a result: a string, or the texts among its blocks.
+fn result_text(content: Raw<'_>) -> String {
+    if let Some(text) = json::string(content) {
+        return text.into_owned();
+    }
+    let mut texts = Vec::new();
+    for block in json::elements(content.get()) {
+        let _ = json::each_field(block.get(), |key, value| {
+            if &*key == b"text" {
+                texts.extend(json::string(value));
+            }
+        });
+    }
+    texts.join("\n")
+}
+
+/// Returns the exit code that a failed command begins its result with.
+fn exit_code(text: &str) -> Option<i32> {
+    text.strip_prefix("Exit code ")?.lines().next()?.trim().parse().ok()
+}
+
+/// Returns the path of the full text of an output that was too long.
+pub(super) fn full_output(output: &str) -> Option<&str> {
+    let rest = output.trim_start().strip_prefix("<persisted-output>")?;
+    let (_, path) = rest.split_once("Full output saved to: ")?;
+    path.lines().next().map(str::trim)
+}

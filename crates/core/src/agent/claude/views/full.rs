@@ -1,0 +1,344 @@
+//! All messages of one session in a file, and what became of each.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
+
+use super::row::{ReplyLine, Row, Said, ToolOutcome};
+use super::split::{Owner, Share};
+use super::tree::{Checkpoint, Tree};
+use crate::agent::claude::format::usage::Tokens;
+use crate::facts::{CallFacts, CallKey, MessageFacts, ToolFacts};
+use crate::model::{Fate, MessageKind, ToolStatus};
+use crate::tools;
+
+/// The messages of a session in a file.
+#[derive(Debug, Default)]
+pub(in crate::agent::claude) struct View {
+    pub(in crate::agent::claude) messages: Vec<MessageFacts>,
+    /// The ids of those that the program would load, in its order.
+    pub(in crate::agent::claude) current: Vec<String>,
+}
+
+/// A message while its lines are put together.
+struct Draft {
+    facts: MessageFacts,
+    tokens: Option<Tokens>,
+    has_stopped: bool,
+    is_aborted: bool,
+    is_inherited: bool,
+    request: Option<Box<str>>,
+    /// Its first row.
+    row: usize,
+}
+
+/// Returns the messages of a session.
+pub(in crate::agent::claude) fn view(
+    rows: &[Row],
+    share: &Share,
+    owner: &Owner,
+    outcomes: &HashMap<&str, (usize, &ToolOutcome)>,
+    checkpoint: Option<&Checkpoint>,
+) -> View {
+    let tree = Tree::new(rows, &share.rows);
+    let mut drafts: IndexMap<&str, Draft, FxBuildHasher> = IndexMap::default();
+    for (n, at) in share.rows.iter().enumerate() {
+        let row = &rows[*at];
+        let Some(id) = row.message() else { continue };
+        let is_inherited = n < share.own_from || row.is_outdated || is_copying(owner);
+        let draft = drafts.entry(id).or_insert_with(|| Draft::new(id, row, *at));
+        match &row.said {
+            Said::Reply(reply) => {
+                draft.add(reply, row, tree.is_last_of_its_uuid(*at));
+                draft.is_inherited |= is_inherited;
+            }
+            _ if draft.row != *at => *draft = Draft::new(id, row, *at),
+            _ => {}
+        }
+    }
+    let current = tree.current(checkpoint.filter(|_| matches!(owner, Owner::Main(_))));
+    settle_fates(rows, &share.rows, &tree, &current.rows, &current.behind, &mut drafts);
+    settle_failures(rows, &share.rows, &tree, &mut drafts);
+    let session = match owner {
+        Owner::Main(session) | Owner::Sidechain { session, .. } | Owner::Agent { session, .. } => {
+            session
+        }
+    };
+    for draft in drafts.values_mut() {
+        draft.settle(rows, outcomes, session);
+    }
+    let parents: Vec<Option<Box<str>>> =
+        drafts.values().map(|draft| parent_message(rows, &tree, draft.row)).collect();
+    let mut ids: HashSet<&str> = HashSet::default();
+    let loaded = current.rows.iter().filter_map(|at| rows[*at].message());
+    let current = loaded.filter(|id| ids.insert(id)).map(str::to_owned).collect();
+    let messages = drafts
+        .into_values()
+        .zip(parents)
+        .map(|(draft, parent)| MessageFacts { parent, ..draft.facts });
+    View { messages: messages.collect(), current }
+}
+
+/// Returns whether an agent begins with copies of its parent's lines.
+fn is_copying(owner: &Owner) -> bool {
+    matches!(owner, Owner::Agent { id, .. }
+        if id.starts_with("acompact-") || id.starts_with("aside_question-"))
+}
+
+impl Draft {
+    fn new(id: &str, row: &Row, at: usize) -> Self {
+        let kind = row.kind().unwrap_or(MessageKind::Injected);
+        let mut facts = MessageFacts::new(id.to_owned(), kind, row.at);
+        if let Some(typed) = row.words().and_then(|words| words.typed.clone()) {
+            facts.typed = Some(typed);
+            facts.typed_is_sure = true;
+        }
+        if row.reply().is_none() {
+            facts.spans.push(row.span.clone());
+        }
+        Self {
+            facts,
+            tokens: None,
+            has_stopped: false,
+            is_aborted: false,
+            is_inherited: false,
+            request: None,
+            row: at,
+        }
+    }
+
+    /// Adds a line of the reply; not what it says again of a line that was written twice.
+    fn add(&mut self, reply: &ReplyLine, row: &Row, is_new: bool) {
+        let facts = &mut self.facts;
+        facts.at = facts.at.min(row.at).or(facts.at).or(row.at);
+        if facts.model.is_none() {
+            facts.model.clone_from(&reply.model);
+        }
+        if let Some(tokens) = reply.tokens {
+            self.tokens = Some(self.tokens.map_or(tokens, |known| known.max(tokens)));
+        }
+        self.has_stopped |= reply.has_stopped;
+        self.is_aborted |= reply.is_aborted;
+        if self.request.is_none() {
+            self.request.clone_from(&reply.request);
+        }
+        if reply.is_synthetic && reply.kind == MessageKind::Reply {
+            facts.fate = Fate::Interrupted;
+        }
+        if reply.id.is_some() && !reply.is_synthetic {
+            facts.key = CallKey::Message;
+        }
+        if !is_new {
+            return;
+        }
+        facts.spans.push(row.span.clone());
+        for (id, name) in &reply.tools {
+            if facts.tools.iter().any(|tool| tool.id.as_ref() == Some(id)) {
+                continue;
+            }
+            facts.tools.push(ToolFacts {
+                id: Some(id.clone()).filter(|id| !id.is_empty()),
+                name: name.clone(),
+                agent_id: None,
+                status: ToolStatus::Unfinished,
+                server: tools::server(name, None).map(Box::from),
+                at: None,
+                lines: None,
+            });
+        }
+    }
+
+    /// Settles what only the whole file knows.
+    fn settle(
+        &mut self,
+        rows: &[Row],
+        outcomes: &HashMap<&str, (usize, &ToolOutcome)>,
+        session: &Arc<str>,
+    ) {
+        if let Some(tokens) = self.tokens {
+            let mut call = CallFacts::new(tokens.usage());
+            call.at_least = !self.has_stopped || self.is_aborted;
+            call.is_inherited = self.is_inherited;
+            self.facts.call = Some(call);
+        }
+        for tool in &mut self.facts.tools {
+            let outcome = tool.id.as_deref().and_then(|id| outcomes.get(id));
+            let Some((at, outcome)) = outcome else { continue };
+            tool.status = outcome.status;
+            tool.at = rows[*at].at;
+            tool.lines = outcome.lines.filter(|_| tools::edits(&tool.name));
+            tool.agent_id =
+                outcome.agent.as_ref().map(|agent| format!("{session}/agent-{agent}").into());
+        }
+    }
+}
+
+/// Returns the id of the message that a row hangs on; the uuid of a row that the file does not have.
+fn parent_message(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<Box<str>> {
+    let own = rows[at].message();
+    let mut above = tree.parent(at);
+    if above.is_none() {
+        return rows[at].parent.clone();
+    }
+    // A circle ends where it began; a longer one than the file has no end.
+    for _ in 0..rows.len() {
+        let Some(parent) = above.filter(|parent| *parent != at) else { break };
+        match rows[parent].message() {
+            Some(id) if Some(id) != own => return Some(id.into()),
+            _ => above = tree.parent(parent),
+        }
+    }
+    None
+}
+
+/// Marks what is not loaded any more: summarized by a compaction, or left by a rewind.
+fn settle_fates(
+    rows: &[Row],
+    own: &[usize],
+    tree: &Tree<'_>,
+    current: &[usize],
+    behind: &[usize],
+    drafts: &mut IndexMap<&str, Draft, FxBuildHasher>,
+) {
+    let loaded: HashSet<usize> = current.iter().chain(behind).copied().collect();
+    let compressed = tree.compressed(current);
+    let mut fates: HashMap<&str, Fate> = HashMap::default();
+    let branches =
+        Branches::new(rows, own, tree, &|at| loaded.contains(&at) || compressed.contains(&at));
+    for at in own {
+        let Some(id) = rows[*at].message() else { continue };
+        let fate = if loaded.contains(at) {
+            Fate::Kept
+        } else if compressed.contains(at) {
+            Fate::Compressed
+        } else if branches.has_turn(*at) {
+            Fate::Rewound
+        } else {
+            Fate::Kept
+        };
+        // A message is loaded if any of its lines is.
+        let known = fates.entry(id).or_insert(fate);
+        if fate == Fate::Kept {
+            *known = fate;
+        }
+    }
+    for (id, fate) in fates {
+        if let Some(draft) = drafts.get_mut(id)
+            && fate != Fate::Kept
+        {
+            draft.facts.fate = fate;
+        }
+    }
+}
+
+/// The branches of a tree that are off its chain, and whether anything was said in them: commands of the
+/// program alone leave branches that nobody rewound.
+struct Branches {
+    /// The first row of the branch that each row is in.
+    roots: HashMap<usize, usize>,
+    with_turns: HashSet<usize>,
+}
+
+impl Branches {
+    fn new(rows: &[Row], own: &[usize], tree: &Tree<'_>, is_on: &dyn Fn(usize) -> bool) -> Self {
+        let mut roots: HashMap<usize, usize> = HashMap::default();
+        let mut with_turns = HashSet::default();
+        for at in own {
+            if is_on(*at) {
+                continue;
+            }
+            let (mut path, mut root) = (Vec::new(), *at);
+            let mut seen = HashSet::default();
+            while seen.insert(root) {
+                if let Some(known) = roots.get(&root) {
+                    root = *known;
+                    break;
+                }
+                path.push(root);
+                match tree.parent(root).filter(|parent| !is_on(*parent)) {
+                    Some(parent) => root = parent,
+                    None => break,
+                }
+            }
+            for row in path {
+                roots.insert(row, root);
+            }
+            if matches!(rows[*at].kind(), Some(MessageKind::Prompt | MessageKind::Reply)) {
+                with_turns.insert(root);
+            }
+        }
+        Self { roots, with_turns }
+    }
+
+    fn has_turn(&self, at: usize) -> bool {
+        self.roots.get(&at).is_some_and(|root| self.with_turns.contains(root))
+    }
+}
+
+/// Marks replies that were broken off, and what an error answered.
+fn settle_failures(
+    rows: &[Row],
+    own: &[usize],
+    tree: &Tree<'_>,
+    drafts: &mut IndexMap<&str, Draft, FxBuildHasher>,
+) {
+    for at in own {
+        let row = &rows[*at];
+        let is_error = row.kind() == Some(MessageKind::Error);
+        let words = row.words();
+        let is_interruption = words.is_some_and(|words| words.is_interruption);
+        let is_cut_off = words.is_some_and(|words| words.is_cut_off);
+        if is_error && let Some(draft) = row.message().and_then(|id| drafts.get_mut(id)) {
+            draft.facts.fate = Fate::Failed;
+        }
+        if !is_error && !is_interruption && !is_cut_off {
+            continue;
+        }
+        let Some(before) = said_before(rows, tree, *at) else { continue };
+        let Some(draft) = rows[before].message().and_then(|id| drafts.get_mut(id)) else {
+            continue;
+        };
+        let is_prompt = draft.facts.kind == MessageKind::Prompt;
+        let is_partial = draft.facts.kind == MessageKind::Reply && !draft.has_stopped;
+        if is_cut_off {
+            draft.is_aborted = true;
+        }
+        if is_prompt || is_partial || is_cut_off {
+            draft.facts.fate = if is_interruption { Fate::Interrupted } else { Fate::Failed };
+        }
+    }
+    for draft in drafts.values_mut() {
+        if draft.is_aborted && draft.facts.fate == Fate::Kept {
+            draft.facts.fate = Fate::Interrupted;
+        }
+    }
+    settle_superseded(drafts);
+}
+
+/// Marks a half-streamed reply whose request was answered by another one.
+fn settle_superseded(drafts: &mut IndexMap<&str, Draft, FxBuildHasher>) {
+    let mut whole: HashSet<Box<str>> = HashSet::default();
+    for draft in drafts.values_mut().rev() {
+        let Some(request) = &draft.request else { continue };
+        if draft.has_stopped {
+            whole.insert(request.clone());
+        } else if whole.contains(request) {
+            draft.facts.fate = Fate::Superseded;
+        }
+    }
+}
+
+/// Returns the nearest prompt or reply above a row.
+fn said_before(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<usize> {
+    let mut above = tree.parent(at);
+    for _ in 0..rows.len() {
+        let row = above?;
+        match rows[row].kind() {
+            Some(MessageKind::Prompt | MessageKind::Reply) => return above,
+            Some(MessageKind::ToolResult) => return None,
+            _ => above = tree.parent(row),
+        }
+    }
+    None
+}

@@ -1,0 +1,74 @@
+//! What only the parts of a session in several files reveal together.
+
+use jiff::Timestamp;
+use rustc_hash::FxHashSet as HashSet;
+
+use crate::assemble::Part;
+
+/// How the group of an agent's files begins. They are in one group whatever session they belong to.
+pub(in crate::agent::claude) const AGENT: &str = "agent-";
+
+/// Names the agents of a group, and lets a chain go on in another file.
+pub(in crate::agent::claude) fn refine(group: &str, parts: &mut [Part<'_>]) {
+    if group.starts_with(AGENT) {
+        name_agents(parts);
+    }
+    for at in 0..parts.len() {
+        continue_chain(parts, at);
+    }
+}
+
+/// Prepends the chain of an earlier file to one that hangs on a line that its own file does not have.
+fn continue_chain(parts: &mut [Part<'_>], at: usize) {
+    let facts = &parts[at].facts;
+    let Some(first) = facts.current.first() else { return };
+    let first = facts.messages.iter().find(|message| message.id == *first);
+    let Some(parent) = first.and_then(|first| first.parent.clone()) else { return };
+    if facts.messages.iter().any(|message| message.id == *parent) {
+        return;
+    }
+    let contains = |part: &Part<'_>| part.facts.current.iter().any(|id| **id == *parent);
+    let start = parts[at].first_at();
+    let others =
+        || (0..parts.len()).filter(|other| *other != at && parts[*other].id == parts[at].id);
+    // A reply is named by its id, not by its line: then it is the end of the file before.
+    let is_before = |other: &usize| parts[*other].last_at() <= start && start.is_some();
+    let newest =
+        |other: &usize| -> (Option<Timestamp>, usize) { (parts[*other].last_at(), *other) };
+    let before = others()
+        .find(|other| contains(&parts[*other]))
+        .or_else(|| others().filter(is_before).max_by_key(newest));
+    let Some(before) = before else { return };
+    let ids = &parts[before].facts.current;
+    let end = ids.iter().position(|id| **id == *parent).map_or(ids.len(), |last| last + 1);
+    let mut current = ids[..end].to_vec();
+    let known: HashSet<&String> = ids[..end].iter().collect();
+    current.extend(parts[at].facts.current.iter().filter(|id| !known.contains(id)).cloned());
+    parts[at].facts.current = current;
+}
+
+/// Gives each agent the id of the session that started it. One that was split over two sessions, because
+/// the user resumed another one meanwhile, belongs to the first.
+fn name_agents(parts: &mut [Part<'_>]) {
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by_key(|at| (parts[*at].first_at(), parts[*at].source.path.clone()));
+    for (n, at) in order.iter().enumerate() {
+        let hangs_on = |other: &&usize| {
+            let known = &parts[**other].facts.messages;
+            let mut own = parts[*at].facts.messages.iter();
+            own.any(|message| {
+                let parent = message.parent.as_deref();
+                parent.is_some_and(|parent| known.iter().any(|known| known.id == parent))
+            })
+        };
+        let first = order[..n].iter().find(hangs_on).copied();
+        if let Some(first) = first {
+            let (kind, parent) = (parts[first].facts.kind, parts[first].facts.parent.clone());
+            let id = parts[first].id.clone();
+            parts[*at].id = id;
+            (parts[*at].facts.kind, parts[*at].facts.parent) = (kind, parent);
+        } else if let Some(parent) = &parts[*at].facts.parent {
+            parts[*at].id = format!("{parent}/{}", parts[*at].id);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! What the lines of a transcript amount to: sessions, what each would load, and all that happened.
+
+mod copies;
+mod full;
+pub(super) mod joined;
+mod row;
+mod speaker;
+mod split;
+mod tree;
+
+pub(super) use copies::collapse;
+pub(super) use full::{View, view};
+pub(super) use row::{Names, Row, Said, ToolOutcome};
+pub(super) use speaker::prompt_text;
+pub(super) use split::{Owner, Place, Share, split};
+pub(super) use tree::Checkpoint;

@@ -1,0 +1,230 @@
+//! The light facts of one line.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rustc_hash::FxHashSet as HashSet;
+
+use super::speaker::{self, Words};
+use crate::agent::claude::format::content::Block;
+use crate::agent::claude::format::line::{Line, Message, Preserved};
+use crate::agent::claude::format::usage::Tokens;
+use crate::facts::Span;
+use crate::model::{MessageKind, ToolStatus};
+use crate::read::json;
+
+/// The model of messages that the program itself wrote.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// One line of the tree.
+#[derive(Debug)]
+pub(in crate::agent::claude) struct Row {
+    pub(in crate::agent::claude) uuid: Box<str>,
+    pub(in crate::agent::claude) parent: Option<Box<str>>,
+    /// Where the chain went on before a compaction.
+    pub(in crate::agent::claude) logical_parent: Option<Box<str>>,
+    pub(in crate::agent::claude) session: Option<Arc<str>>,
+    pub(in crate::agent::claude) agent: Option<Arc<str>>,
+    pub(in crate::agent::claude) cwd: Option<Arc<str>>,
+    pub(in crate::agent::claude) at: Option<Timestamp>,
+    pub(in crate::agent::claude) is_sidechain: bool,
+    /// It is inside a line of the parent session.
+    pub(in crate::agent::claude) is_nested: bool,
+    pub(in crate::agent::claude) forked_from: Option<Arc<str>>,
+    /// A line above it was written later, so that it may be a copy.
+    pub(in crate::agent::claude) is_outdated: bool,
+    pub(in crate::agent::claude) span: Span,
+    pub(in crate::agent::claude) said: Said,
+}
+
+/// What a line says.
+#[derive(Debug)]
+pub(in crate::agent::claude) enum Said {
+    Words(Words),
+    Results(Vec<ToolOutcome>),
+    Reply(Box<ReplyLine>),
+    /// A compaction took place.
+    Boundary(Option<Box<Preserved>>),
+    /// The state of something that is going on; not a part of the chain.
+    Progress,
+}
+
+/// One line of a reply.
+#[derive(Debug)]
+pub(in crate::agent::claude) struct ReplyLine {
+    pub(in crate::agent::claude) id: Option<Box<str>>,
+    pub(in crate::agent::claude) kind: MessageKind,
+    /// None where the program itself wrote the message.
+    pub(in crate::agent::claude) model: Option<Arc<str>>,
+    pub(in crate::agent::claude) tokens: Option<Tokens>,
+    pub(in crate::agent::claude) request: Option<Box<str>>,
+    pub(in crate::agent::claude) has_stopped: bool,
+    pub(in crate::agent::claude) is_aborted: bool,
+    pub(in crate::agent::claude) is_synthetic: bool,
+    /// Ids and names.
+    pub(in crate::agent::claude) tools: Vec<(Box<str>, Box<str>)>,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone)]
+pub(in crate::agent::claude) struct ToolOutcome {
+    pub(in crate::agent::claude) id: Box<str>,
+    pub(in crate::agent::claude) status: ToolStatus,
+    pub(in crate::agent::claude) lines: Option<(u64, u64)>,
+    pub(in crate::agent::claude) agent: Option<Box<str>>,
+}
+
+impl Row {
+    /// Returns the facts of a line of the tree. Without a uuid it is called by its number.
+    pub(in crate::agent::claude) fn new(
+        line: &Line<'_>,
+        number: usize,
+        span: Span,
+        names: &mut Names,
+    ) -> Self {
+        let boxed = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(Box::from);
+        Self {
+            uuid: boxed(&line.uuid).unwrap_or_else(|| format!("#{number}").into()),
+            parent: boxed(&line.parent),
+            logical_parent: boxed(&line.logical_parent),
+            session: names.shared(line.session.as_deref()),
+            agent: names.shared(line.agent.as_deref()),
+            cwd: names.shared(line.cwd.as_deref()),
+            at: line.at,
+            is_sidechain: line.is_sidechain,
+            is_nested: false,
+            forked_from: names.shared(line.forked_from.as_deref()),
+            is_outdated: false,
+            span,
+            said: said(line, names),
+        }
+    }
+
+    /// Returns the reply that it is a line of.
+    pub(in crate::agent::claude) fn reply(&self) -> Option<&ReplyLine> {
+        match &self.said {
+            Said::Reply(reply) => Some(reply),
+            _ => None,
+        }
+    }
+
+    /// Returns the id of the message that it belongs to; none for a line that says nothing.
+    pub(in crate::agent::claude) fn message(&self) -> Option<&str> {
+        match &self.said {
+            Said::Reply(reply) => Some(reply.id.as_deref().unwrap_or(&self.uuid)),
+            Said::Words(words) => words.kind.map(|_| &*self.uuid),
+            Said::Results(_) | Said::Boundary(_) => Some(&self.uuid),
+            Said::Progress => None,
+        }
+    }
+
+    /// Returns the kind of its message.
+    pub(in crate::agent::claude) fn kind(&self) -> Option<MessageKind> {
+        match &self.said {
+            Said::Reply(reply) => Some(reply.kind),
+            Said::Words(words) => words.kind,
+            Said::Results(_) => Some(MessageKind::ToolResult),
+            Said::Boundary(_) => Some(MessageKind::Compress),
+            Said::Progress => None,
+        }
+    }
+
+    /// Returns its words, unless it is a reply or a result.
+    pub(in crate::agent::claude) fn words(&self) -> Option<&Words> {
+        match &self.said {
+            Said::Words(words) => Some(words),
+            _ => None,
+        }
+    }
+}
+
+fn said(line: &Line<'_>, names: &mut Names) -> Said {
+    match line.kind.as_deref().unwrap_or_default() {
+        "assistant" => Said::Reply(Box::new(reply(line, names))),
+        "progress" => Said::Progress,
+        "attachment" => {
+            Said::Words(line.attachment.map(speaker::of_attachment).unwrap_or_default())
+        }
+        "system" if line.subtype.as_deref() == Some("compact_boundary") => {
+            Said::Boundary(line.preserved.clone().map(Box::new))
+        }
+        "system" => Said::Words(speaker::of_system(line.subtype.as_deref(), line.content)),
+        _ => {
+            let words = speaker::of_user(line);
+            match words.kind {
+                Some(MessageKind::ToolResult) => Said::Results(outcomes(line)),
+                _ => Said::Words(words),
+            }
+        }
+    }
+}
+
+fn reply(line: &Line<'_>, names: &mut Names) -> ReplyLine {
+    let empty = Message::default();
+    let message = line.message.as_ref().unwrap_or(&empty);
+    let is_synthetic = message.model.as_deref() == Some(SYNTHETIC);
+    let begins = |start: &str| {
+        matches!(message.blocks.first(), Some(Block::Text(text))
+            if json::chars(*text).is_some_and(|text| text.take(start.chars().count()).eq(start.chars())))
+    };
+    let tool = |block: &Block<'_>| match block {
+        Block::ToolUse { id, name, .. } => Some((Box::from(&**id), Box::from(&**name))),
+        _ => None,
+    };
+    ReplyLine {
+        kind: match is_synthetic {
+            _ if line.is_error => MessageKind::Error,
+            true if begins("API Error") => MessageKind::Error,
+            true if begins("No response requested.") => MessageKind::Info,
+            _ => MessageKind::Reply,
+        },
+        // A call needs an id: copies of it would count again without.
+        tokens: message.tokens.filter(|_| !is_synthetic && message.id.is_some()),
+        model: names.shared(message.model.as_deref().filter(|_| !is_synthetic)),
+        request: line.request.as_deref().map(Box::from),
+        has_stopped: message.has_stopped,
+        is_aborted: line.is_aborted,
+        is_synthetic,
+        tools: message.blocks.iter().filter_map(tool).collect(),
+        id: message.id.as_deref().map(Box::from),
+    }
+}
+
+fn outcomes(line: &Line<'_>) -> Vec<ToolOutcome> {
+    let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
+    let outcome = |block: &Block<'_>| match block {
+        Block::ToolResult { id, is_error, content } => {
+            let begins = |start: &str| content.is_some_and(|raw| raw.get().contains(start));
+            let is_refused = *is_error
+                && (begins("The user doesn't want to proceed") || begins(speaker::INTERRUPTION));
+            Some(ToolOutcome {
+                id: Box::from(&**id),
+                status: match is_error {
+                    _ if is_refused || line.result.is_interrupted => ToolStatus::Cancelled,
+                    true => ToolStatus::Error,
+                    false => ToolStatus::Success,
+                },
+                lines: line.result.lines,
+                agent: line.result.agent.as_deref().map(Box::from),
+            })
+        }
+        _ => None,
+    };
+    blocks.iter().filter_map(outcome).collect()
+}
+
+/// Names that many lines have in common.
+#[derive(Debug, Default)]
+pub(in crate::agent::claude) struct Names(HashSet<Arc<str>>);
+
+impl Names {
+    pub(in crate::agent::claude) fn shared(&mut self, name: Option<&str>) -> Option<Arc<str>> {
+        let name = name?;
+        if let Some(known) = self.0.get(name) {
+            return Some(known.clone());
+        }
+        let name: Arc<str> = name.into();
+        self.0.insert(name.clone());
+        Some(name)
+    }
+}

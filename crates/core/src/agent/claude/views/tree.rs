@@ -1,0 +1,234 @@
+//! The tree of a session's lines, and the chain through it that Claude Code loads.
+
+use jiff::SignedDuration;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+use super::row::{Row, Said};
+use crate::agent::claude::format::line::Preserved;
+use crate::model::MessageKind;
+
+/// How much older the line may be that stands in for a missing parent.
+const NEAR: SignedDuration = SignedDuration::from_secs(5);
+
+/// The leaf that the program noted last.
+#[derive(Debug, Clone)]
+pub(in crate::agent::claude) struct Checkpoint {
+    /// Empty for a rewind to nothing.
+    pub(in crate::agent::claude) leaf: Box<str>,
+    /// The user went back to it.
+    pub(in crate::agent::claude) is_explicit: bool,
+    /// How many rows there were.
+    pub(in crate::agent::claude) rows: usize,
+}
+
+/// The rows of one session in a file.
+pub(super) struct Tree<'a> {
+    rows: &'a [Row],
+    /// Places of the session's rows, in the order of the file.
+    own: &'a [usize],
+    /// Of rows with the same uuid, the last one counts.
+    known: HashMap<&'a str, usize>,
+    preserved: Option<&'a Preserved>,
+    /// The rows of each message that is a reply.
+    replies: HashMap<&'a str, Vec<usize>>,
+    /// The tool results that hang on each row.
+    results: HashMap<&'a str, Vec<usize>>,
+}
+
+/// Where a row hangs.
+enum Above {
+    Root,
+    Row(usize),
+    Missing,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(rows: &'a [Row], own: &'a [usize]) -> Self {
+        let known: HashMap<&str, usize> = own.iter().map(|at| (&*rows[*at].uuid, *at)).collect();
+        let mut replies: HashMap<&str, Vec<usize>> = HashMap::default();
+        let mut results: HashMap<&str, Vec<usize>> = HashMap::default();
+        let mut preserved = None;
+        for at in own {
+            let row = &rows[*at];
+            match &row.said {
+                Said::Reply(reply) => {
+                    if let Some(id) = &reply.id {
+                        replies.entry(id).or_default().push(*at);
+                    }
+                }
+                Said::Results(_) => {
+                    if let Some(parent) = &row.parent {
+                        results.entry(parent).or_default().push(*at);
+                    }
+                }
+                Said::Boundary(kept) => preserved = kept.as_deref(),
+                _ => {}
+            }
+        }
+        let has_both =
+            |kept: &&Preserved| known.contains_key(&*kept.head) && known.contains_key(&*kept.tail);
+        Self { rows, own, preserved: preserved.filter(has_both), known, replies, results }
+    }
+
+    /// Returns the row that counts for the uuid of a row.
+    pub(super) fn is_last_of_its_uuid(&self, at: usize) -> bool {
+        self.known.get(&*self.rows[at].uuid) == Some(&at)
+    }
+
+    /// Returns the row above another one, progress left out.
+    pub(super) fn parent(&self, at: usize) -> Option<usize> {
+        match self.above(at) {
+            Above::Row(parent) => Some(parent),
+            Above::Root | Above::Missing => None,
+        }
+    }
+
+    fn above(&self, at: usize) -> Above {
+        let mut row = &self.rows[at];
+        for _ in 0..=self.own.len() {
+            let Some(mut parent) = row.parent.as_deref() else { return Above::Root };
+            if let Some(kept) = self.preserved {
+                if row.uuid == kept.head {
+                    parent = &kept.anchor;
+                } else if *parent == *kept.anchor {
+                    parent = &kept.tail;
+                }
+            }
+            let Some(found) = self.known.get(parent) else { return Above::Missing };
+            row = &self.rows[*found];
+            if !matches!(row.said, Said::Progress) {
+                return Above::Row(*found);
+            }
+        }
+        Above::Root
+    }
+
+    /// Returns the rows from a root to a leaf.
+    fn chain(&self, leaf: usize) -> Vec<usize> {
+        let mut out = vec![leaf];
+        let mut seen: HashSet<usize> = HashSet::default();
+        seen.insert(leaf);
+        let mut at = leaf;
+        loop {
+            let above = match self.above(at) {
+                Above::Row(parent) => Some(parent),
+                Above::Missing => self.stand_in(at),
+                Above::Root => None,
+            };
+            let Some(parent) = above.filter(|parent| seen.insert(*parent)) else { break };
+            out.push(parent);
+            at = parent;
+        }
+        out.reverse();
+        out
+    }
+
+    /// Returns the newest row that is a little older than one whose parent is missing.
+    fn stand_in(&self, at: usize) -> Option<usize> {
+        let when = self.rows[at].at?;
+        let near = |other: &usize| {
+            let row = &self.rows[*other];
+            let age = row.at.map(|then| when.duration_since(then));
+            *other != at
+                && row.is_sidechain == self.rows[at].is_sidechain
+                && !matches!(row.said, Said::Progress)
+                && age.is_some_and(|age| age.is_positive() && age <= NEAR)
+        };
+        let candidates = self.own.iter().copied().filter(near);
+        candidates.max_by_key(|other| (self.rows[*other].at, *other))
+    }
+
+    /// Returns a chain with what parallel tool calls leave beside it: the other lines of its replies, and
+    /// the results that hang on them.
+    fn with_siblings(&self, chain: &[usize]) -> Vec<usize> {
+        let mut seen: HashSet<usize> = chain.iter().copied().collect();
+        let last: HashMap<&str, usize> = chain
+            .iter()
+            .filter_map(|at| Some((self.rows[*at].reply()?.id.as_deref()?, *at)))
+            .collect();
+        let mut out = Vec::with_capacity(chain.len());
+        for at in chain {
+            out.push(*at);
+            let id = self.rows[*at].reply().and_then(|reply| reply.id.as_deref());
+            let Some(id) = id.filter(|id| last.get(id) == Some(at)) else { continue };
+            let lines = &self.replies[id];
+            out.extend(lines.iter().copied().filter(|line| seen.insert(*line)));
+            let uuids: HashSet<&str> = lines.iter().map(|line| &*self.rows[*line].uuid).collect();
+            let hanging = uuids.iter().filter_map(|uuid| self.results.get(uuid)).flatten();
+            let mut hanging: Vec<usize> =
+                hanging.copied().filter(|row| seen.insert(*row)).collect();
+            hanging.sort_by_key(|row| (self.rows[*row].at, *row));
+            out.extend(hanging);
+        }
+        out
+    }
+
+    /// Returns the last row, and the chain that the program would load.
+    pub(super) fn current(&self, checkpoint: Option<&Checkpoint>) -> Current {
+        let is_row = |at: &&usize| !matches!(self.rows[**at].said, Said::Progress);
+        let Some(newest) = self.own.iter().rfind(is_row).copied() else {
+            return Current::default();
+        };
+        if let Some(noted) = checkpoint {
+            let is_newer = newest >= noted.rows;
+            if noted.leaf.is_empty() && noted.is_explicit && !is_newer {
+                return Current::default();
+            }
+            if let Some(leaf) = self.known.get(&*noted.leaf).copied() {
+                let descends = self.chain(newest).contains(&leaf);
+                if !descends || (noted.is_explicit && !is_newer) {
+                    return self.loaded_for(leaf);
+                }
+            }
+        }
+        self.loaded_for(newest)
+    }
+
+    /// Returns what is loaded for a leaf: the chain from the nearest message above it.
+    fn loaded_for(&self, leaf: usize) -> Current {
+        let mut chain = self.chain(leaf);
+        let is_message = |at: &usize| {
+            let said = &self.rows[*at].said;
+            let is_user = matches!(said, Said::Words(_)) && self.rows[*at].kind().is_some();
+            is_user || matches!(said, Said::Reply(_) | Said::Results(_))
+        };
+        let end = chain.iter().rposition(is_message).map_or(0, |last| last + 1);
+        let behind = chain.split_off(end);
+        let rows = self.with_siblings(&chain);
+        Current { rows, behind }
+    }
+
+    /// Returns the rows that a compaction above the current chain summarized.
+    pub(super) fn compressed(&self, current: &[usize]) -> HashSet<usize> {
+        let mut out = HashSet::default();
+        let mut roots: HashSet<usize> = HashSet::default();
+        let mut first = current.first().copied();
+        while let Some(root) = first.filter(|root| self.is_compaction(*root) && roots.insert(*root))
+        {
+            let row = &self.rows[root];
+            let named = row.logical_parent.as_deref().and_then(|parent| self.known.get(parent));
+            let before = || {
+                let place = self.own.binary_search(&root).ok()?;
+                let is_row = |at: &&usize| !matches!(self.rows[**at].said, Said::Progress);
+                self.own[..place].iter().rfind(is_row)
+            };
+            let Some(leaf) = named.or_else(before) else { break };
+            let chain = self.chain(*leaf);
+            first = chain.first().copied();
+            out.extend(self.with_siblings(&chain));
+        }
+        out
+    }
+
+    fn is_compaction(&self, at: usize) -> bool {
+        matches!(self.rows[at].kind(), Some(MessageKind::Compress | MessageKind::CompressSummary))
+    }
+}
+
+/// What the program would load.
+#[derive(Debug, Default)]
+pub(super) struct Current {
+    pub(super) rows: Vec<usize>,
+    /// Rows at the end of the chain that are not loaded.
+    pub(super) behind: Vec<usize>,
+}

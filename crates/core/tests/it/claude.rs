@@ -1,0 +1,183 @@
+//! Claude Code: trees that real versions wrote, each with what must be read of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::View;
+use backstory_core::model::{Message, MessageKind, SessionKind};
+use serde_json::Value;
+
+use crate::support::{Home, testdata};
+
+/// The cases of all versions.
+fn cases() -> Vec<PathBuf> {
+    let folders = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut out: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        out.retain(|path| path.is_dir());
+        out.sort();
+        out
+    };
+    let out: Vec<PathBuf> =
+        folders(&testdata("claude")).iter().flat_map(|version| folders(version)).collect();
+    assert!(out.len() >= 69);
+    out
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Runs a check on every case, and fails with all that any of them found.
+fn check(of: impl Fn(&Path, &Home) -> Vec<String>) {
+    let mut failures = Vec::new();
+    for case in cases() {
+        let home = Home::at(&case.join("claude"));
+        let name = case.strip_prefix(testdata("claude")).unwrap().display().to_string();
+        failures.extend(of(&case, &home).into_iter().map(|what| format!("{name}: {what}")));
+    }
+    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Calls, input, cache writes for five minutes and an hour, cache reads, output.
+type Sums = BTreeMap<String, [u64; 6]>;
+
+fn counted(home: &Home) -> Sums {
+    let mut out = Sums::new();
+    for entry in home.sessions.iter().flat_map(SessionFacts::listed).filter(|entry| entry.owned) {
+        let Some(call) = &entry.facts.call else { continue };
+        let sums = out.entry(entry.facts.model.as_deref().unwrap_or("?").to_owned()).or_default();
+        let usage = call.usage;
+        let numbers = [
+            1,
+            usage.input,
+            usage.cache_write_5m,
+            usage.cache_write_1h,
+            usage.cached,
+            usage.output + usage.thoughts,
+        ];
+        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+    }
+    out
+}
+
+#[test]
+fn every_call_counts_once_with_its_largest_numbers() {
+    check(|case, home| {
+        let expected = json(&case.join("expected-usage.json"));
+        let number = |row: &Value, key: &str| row[key].as_u64().unwrap();
+        let keys = ["calls", "input", "cache_write_5m", "cache_write_1h", "cache_read", "output"];
+        let want: Sums = expected["rule_gives"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(model, row)| (model.clone(), keys.map(|key| number(row, key))))
+            .collect();
+        let got = counted(home);
+        if got == want { Vec::new() } else { vec![format!("{got:?}, not {want:?}")] }
+    });
+}
+
+#[test]
+fn an_output_that_never_reached_the_file_is_a_lower_bound() {
+    check(|case, home| {
+        let expected = json(&case.join("expected-usage.json"));
+        let bounds: BTreeSet<&str> = home
+            .sessions
+            .iter()
+            .flat_map(SessionFacts::listed)
+            .filter(|entry| entry.facts.call.as_ref().is_some_and(|call| call.at_least))
+            .map(|entry| entry.facts.id.as_str())
+            .collect();
+        let mut failures = Vec::new();
+        for row in expected["file_differs_from_served"].as_array().unwrap() {
+            let id = row["id"].as_str().unwrap();
+            let is_short = row["stop_reason"].is_null() && row["file"]["output"].is_u64();
+            if is_short && !bounds.contains(id) {
+                failures.push(format!("{id} is not a lower bound"));
+            }
+        }
+        failures
+    });
+}
+
+/// A text as the expected documents have it.
+fn cut(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    let list = list.as_array().into_iter().flatten();
+    list.map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+fn replies(messages: &[Message]) -> Vec<String> {
+    let replies = messages.iter().filter(|message| message.kind == MessageKind::Reply);
+    replies.map(|message| cut(&message.text)).filter(|text| !text.is_empty()).collect()
+}
+
+fn tools(messages: &[Message]) -> Vec<String> {
+    messages.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.clone()).collect()
+}
+
+fn prompts(messages: &[Message]) -> Vec<String> {
+    let typed = messages.iter().filter(|message| message.kind == MessageKind::Prompt);
+    typed.map(|message| cut(message.words())).filter(|text| !text.is_empty()).collect()
+}
+
+#[test]
+fn sessions_and_both_views_are_those_of_the_program() {
+    check(|case, home| {
+        let mut failures = Vec::new();
+        let mut known: BTreeSet<String> = BTreeSet::new();
+        for want in json(&case.join("expected-sessions.json")).as_array().unwrap() {
+            let ids = std::iter::once(want["id"].as_str().unwrap().to_owned());
+            let ids: Vec<String> = ids.chain(strings(&want["id_or"])).collect();
+            let found = home.sessions.iter().find(|session| ids.contains(&session.session.id));
+            let Some(session) = found else {
+                if want["optional_session"] != true {
+                    failures.push(format!("{} is missing", ids[0]));
+                }
+                continue;
+            };
+            known.insert(session.session.id.clone());
+            compare(want, session, home, &mut failures);
+        }
+        for session in &home.sessions {
+            if !known.contains(&session.session.id) && session.session.state.name() == "live" {
+                failures.push(format!("{} should not be there", session.session.id));
+            }
+        }
+        failures
+    });
+}
+
+fn compare(want: &Value, session: &SessionFacts, home: &Home, failures: &mut Vec<String>) {
+    let about = &session.session;
+    let id = &about.id;
+    let mut same = |what: &str, got: &dyn std::fmt::Debug, want: &dyn std::fmt::Debug| {
+        let (got, want) = (format!("{got:?}"), format!("{want:?}"));
+        if got != want {
+            failures.push(format!("{id}: {what} {got}, not {want}"));
+        }
+    };
+    same("kind", &about.kind.name(), &want["kind"].as_str().unwrap());
+    if about.kind == SessionKind::Main || !want["parent"].is_null() {
+        same("parent", &about.parent.as_deref(), &want["parent"].as_str());
+    }
+    if let Some(project) = want["project"].as_str() {
+        same("project", &about.project.path.as_deref(), &Some(project));
+    }
+    let full = home.messages(session, View::Full);
+    if want["prompts"].is_array() {
+        same("prompts", &prompts(&full), &strings(&want["prompts"]));
+    }
+    same("full replies", &replies(&full), &strings(&want["full"]["replies"]));
+    same("full tools", &tools(&full), &strings(&want["full"]["tool_calls"]));
+    if want["uncertain"] == false && !want["current"].is_null() {
+        let current = home.messages(session, View::Current);
+        same("current replies", &replies(&current), &strings(&want["current"]["replies"]));
+        same("current tools", &tools(&current), &strings(&want["current"]["tool_calls"]));
+    }
+}
