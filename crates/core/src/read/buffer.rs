@@ -1,17 +1,17 @@
-//! Memory to read into, used again and again: files come by the thousand, and fresh memory costs more
-//! than what is read into it.
+//! Reuses memory for reading, because there are thousands of files and fresh memory costs more than
+//! reading into it.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-/// What is worth keeping for the next file; one with a line of a hundred megabytes is rare.
+/// The most memory to keep for the next file; one with a line of a hundred megabytes is rare.
 const MOST: usize = 4 << 20;
 
 thread_local! {
     static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Bytes that go back to their thread in the end. What stands in them at first is left over.
+/// Bytes that are returned to their thread when dropped. Their initial content is arbitrary.
 #[derive(Debug)]
 pub(crate) struct Buffer(Vec<u8>);
 

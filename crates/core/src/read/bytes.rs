@@ -1,4 +1,4 @@
-//! Where the content of sources comes from: the files themselves, or what was captured of them.
+//! Provides the content of sources: from the files themselves, or from captures of them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
@@ -7,17 +7,17 @@ use std::path::Path;
 use super::lines::LONGEST;
 use crate::discover::Source;
 
-/// The largest note that names a folder's owner; a path has a few thousand bytes at most.
+/// The largest marker that names a folder's owner; a path has a few thousand bytes at most.
 pub const MARKER_LIMIT: u64 = 1 << 20;
 
 /// The largest file of settings, prices or registered projects.
 pub const SETTINGS_LIMIT: u64 = 16 << 20;
 
-/// Opens a file to read it, if it is a regular one.
+/// Opens a file for reading, if it is a regular one.
 ///
 /// Anything can have the name of a session: opening a FIFO waits for a writer that may never come,
-/// and a device such as `/dev/zero` has no end. The file is opened without waiting, and its kind is
-/// that of the opened file, which nobody can exchange any more.
+/// and a device such as `/dev/zero` has no end. The file is opened without waiting, and its type is
+/// that of the opened file, which can no longer be exchanged.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -37,13 +37,13 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Reads a regular file whole, unless it is larger than `most`.
+/// Reads a regular file completely, unless it is larger than `most`.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular(path)?;
     let size = file.metadata()?.len();
     let mut bytes = Vec::new();
     if size <= most {
-        // It may grow meanwhile.
+        // It may grow in the meantime.
         file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     }
     if size.max(bytes.len() as u64) > most {
@@ -52,7 +52,7 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads all there is, unless it is more than any string of an agent that runs on Node.
+/// Reads everything, unless it is longer than any string of an agent that runs on Node.
 pub fn read_whole(input: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
     input.take(LONGEST as u64 + 1).read_to_end(bytes)?;
     if bytes.len() > LONGEST {
@@ -73,20 +73,22 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
 }
 
+/// A reader that can seek.
 pub trait ReadSeek: Read + Seek {}
 
 impl<T: Read + Seek> ReadSeek for T {}
 
+/// Provides the content of sources.
 pub trait Bytes {
-    /// The content of a source as it was when it was read.
+    /// Opens the content of a source as it was when it was read.
     fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>>;
 
-    /// A file that stands beside a session's own, `below` a folder that it must not lead out of; none
-    /// when there is none, or one larger than `most`.
+    /// Reads a file next to a session's own, `below` a folder that it must not lead out of. Returns
+    /// `None` if it does not exist or is larger than `most`.
     fn beside(&self, folder: &Path, below: &Path, most: u64) -> Option<Vec<u8>>;
 }
 
-/// The files themselves.
+/// The files on the disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
@@ -115,7 +117,7 @@ mod tests {
         assert_eq!(read_text(&path("file"), 4).unwrap(), "text");
         std::os::unix::fs::symlink(path("file"), path("link")).unwrap();
         assert_eq!(read_regular(&path("link"), 4).unwrap(), b"text");
-        // A FIFO that nobody writes to must not be waited for.
+        // Opening a FIFO that nobody writes to must not wait.
         assert!(Command::new("mkfifo").arg(path("fifo")).status().unwrap().success());
         let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
         std::os::unix::fs::symlink(path("fifo"), path("to-fifo")).unwrap();

@@ -1,11 +1,12 @@
-//! A JSON document as far as it goes: all of it, or what stands before the place it was cut off.
+//! Reads a JSON document as far as it goes: all of it, or the part before it was cut off.
 //!
-//! Old agents rewrote the whole file at each change; a full disk or a crash leaves its beginning.
+//! Old agents rewrote the whole file at each change; a full disk or a crash leaves only its
+//! beginning.
 
 use super::json::{self, JsStr, Raw};
 use super::scanner::Scanner;
 
-/// The whole values at the beginning of a document.
+/// The complete values at the beginning of a document.
 #[derive(Debug, Default)]
 pub struct Recovered<'a> {
     /// The fields of the outermost object that are complete.
@@ -14,9 +15,10 @@ pub struct Recovered<'a> {
     pub cut: Option<CutArray<'a>>,
 }
 
+/// An array that is cut off.
 #[derive(Debug)]
 pub struct CutArray<'a> {
-    /// None when the document itself is that array.
+    /// None if the document itself is that array.
     pub key: Option<JsStr<'a>>,
     /// The complete elements.
     pub elements: Vec<Raw<'a>>,
@@ -24,7 +26,7 @@ pub struct CutArray<'a> {
     pub last: Option<String>,
 }
 
-/// Reads what is whole in `text`; `None` when it is neither an object nor an array.
+/// Reads the complete values in `text`. Returns `None` if it is neither an object nor an array.
 pub fn recover(text: &str) -> Option<Recovered<'_>> {
     let mut cursor = Cursor { text, at: 0 };
     if cursor.take(b'[') {
@@ -56,12 +58,12 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// The next value, when it is whole.
+    /// Returns the next value, if it is complete.
     fn value(&mut self) -> Option<Raw<'a>> {
         let rest = &self.text[self.at..];
         let mut scanner = Scanner::new(rest);
         let value = scanner.value().ok()?;
-        // A number or a word that something else is glued to is none.
+        // A number or a word with other text directly after it is not a value.
         let after = rest.as_bytes().get(scanner.offset());
         let ends = value.get().ends_with(['"', ']', '}'])
             || after.is_none_or(|byte| b" \t\n\r\"[]{},:".contains(byte));
@@ -69,7 +71,7 @@ impl<'a> Cursor<'a> {
         ends.then_some(value)
     }
 
-    /// The complete fields from here on, and the key of one whose value is not.
+    /// Returns the complete fields from here on, and the key of one whose value is incomplete.
     fn fields(&mut self) -> (Vec<(JsStr<'a>, Raw<'a>)>, Option<JsStr<'a>>) {
         let mut fields = Vec::new();
         while let Some(key) = self.value().and_then(json::js_string)
@@ -97,7 +99,7 @@ impl<'a> Cursor<'a> {
         CutArray { key, elements, last }
     }
 
-    /// The complete fields of an object that is cut off, closed again.
+    /// Returns the complete fields of an object that is cut off, closed again.
     fn closed_object(&mut self) -> Option<String> {
         let first = self.at;
         if !self.take(b'{') {

@@ -1,8 +1,9 @@
-//! JSON as JavaScript's `JSON.parse` understands it, borrowed.
+//! Reads JSON as JavaScript's `JSON.parse` does, without copying.
 //!
-//! serde's derived types refuse what JavaScript accepts (duplicate keys, lone surrogates, a number
-//! where a string was expected), and one refused field would cost the whole record. So a record is
-//! read as its raw fields first, last duplicate winning, and each field is looked at on its own.
+//! serde's derived types reject texts that JavaScript accepts (duplicate keys, lone surrogates, a
+//! number where a string was expected), and one rejected field would cost the whole record. A
+//! record is therefore first read as its raw fields, with the last duplicate winning, and each
+//! field is parsed separately.
 
 use std::borrow::Cow;
 
@@ -12,16 +13,16 @@ use serde_json::value::RawValue;
 
 use super::scanner::{Invalid, Scanner};
 
-/// A JavaScript string: UTF-8, except that lone surrogates keep their own three bytes, so that two
-/// different ids never become one.
+/// A JavaScript string: UTF-8, except that lone surrogates are encoded in three bytes, so that two
+/// different ids never become equal.
 pub type JsStr<'a> = Cow<'a, [u8]>;
 
-/// A JSON value as it is written, without white space around it.
+/// A JSON value as written, without surrounding white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Raw<'a>(&'a str);
 
 impl<'a> Raw<'a> {
-    /// The one value that `text` is.
+    /// Parses `text`, which must be a single value.
     pub fn new(text: &'a str) -> Option<Self> {
         let mut scanner = Scanner::new(text);
         let value = scanner.value().ok()?;
@@ -29,34 +30,39 @@ impl<'a> Raw<'a> {
         Some(value)
     }
 
-    /// What the scanner has found to be a value.
+    /// Wraps a text that the scanner has found to be a value.
     pub(super) fn scanned(text: &'a str) -> Self {
         Self(text)
     }
 
+    /// Borrows a raw value.
     pub fn of(value: &'a RawValue) -> Self {
         Self(value.get())
     }
 
+    /// Returns the text of the value.
     pub fn get(self) -> &'a str {
         self.0
     }
 
-    /// What stands between the quotes of a string.
+    /// Returns the text between the quotes of a string.
     fn inner(self) -> Option<&'a str> {
         self.0.strip_prefix('"')?.strip_suffix('"')
     }
 
+    /// Copies the value.
     pub fn boxed(self) -> Box<RawValue> {
-        // It is JSON, so it never is that null.
+        // It is valid JSON, so the fallback is never used.
         RawValue::from_string(self.0.to_owned()).unwrap_or_else(|_| RawValue::NULL.to_owned())
     }
 }
 
-/// Where and why a text is not JSON.
+/// The position and the reason of a syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Malformed {
+    /// The column, counted from 1; 0 if it is unknown.
     pub column: usize,
+    /// The reason.
     pub reason: String,
 }
 
@@ -68,12 +74,12 @@ impl From<serde_json::Error> for Malformed {
     }
 }
 
-/// Checks that `text` is one JSON value, however deep it nests.
+/// Checks that `text` is one JSON value, however deeply it nests.
 pub fn check(text: &str) -> Result<(), Malformed> {
     Ok(serde_json::from_str::<IgnoredAny>(text).map(|_| ())?)
 }
 
-/// Passes over the whole of `text` with `pass`; what is wrong with it where that fails.
+/// Scans the whole of `text` with `pass`. Returns the syntax error if that fails.
 pub fn scan<'a, T>(
     text: &'a str,
     pass: impl FnOnce(&mut Scanner<'a>) -> Result<T, Invalid>,
@@ -116,7 +122,7 @@ pub fn each_element<'a>(text: &'a str, mut element: impl FnMut(Raw<'a>)) -> Resu
     })
 }
 
-/// The string that `raw` is, or `None` when it is another kind of value.
+/// Returns the string that `raw` is, or `None` if it is another type of value.
 pub fn js_string(raw: Raw<'_>) -> Option<JsStr<'_>> {
     let inner = raw.inner()?;
     let Some(first) = memchr::memchr(b'\\', inner.as_bytes()) else {
@@ -136,7 +142,7 @@ pub fn js_string(raw: Raw<'_>) -> Option<JsStr<'_>> {
     Some(Cow::Owned(out))
 }
 
-/// The same as text; a lone surrogate becomes U+FFFD.
+/// Returns the string that `raw` is as text; a lone surrogate becomes U+FFFD.
 pub fn string(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     let inner = raw.inner()?;
     if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
@@ -147,7 +153,7 @@ pub fn string(raw: Raw<'_>) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(out))
 }
 
-/// Puts the text of a string behind `out`.
+/// Appends the text of a string to `out`.
 pub fn push_string(raw: Raw<'_>, out: &mut String) {
     let mut rest = raw.inner().unwrap_or_default();
     while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
@@ -158,8 +164,8 @@ pub fn push_string(raw: Raw<'_>, out: &mut String) {
     out.push_str(rest);
 }
 
-/// The characters of the string that `raw` is, unescaped one by one: for a look at the first words
-/// of a long text. A lone surrogate becomes U+FFFD.
+/// Returns the characters of the string that `raw` is, unescaped one by one, for reading only the
+/// beginning of a long text. A lone surrogate becomes U+FFFD.
 pub fn chars(raw: Raw<'_>) -> Option<impl Iterator<Item = char>> {
     let mut rest = raw.inner()?;
     Some(std::iter::from_fn(move || next_char(&mut rest).map(or_replacement)))
@@ -169,7 +175,7 @@ fn or_replacement(c: Result<char, u16>) -> char {
     c.unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// The first character of what is left of a string's inside, unescaped; or a lone surrogate.
+/// Takes the first character of the rest of a string, unescaped, or a lone surrogate.
 #[inline]
 fn next_char(rest: &mut &str) -> Option<Result<char, u16>> {
     let byte = *rest.as_bytes().first()?;
@@ -218,12 +224,13 @@ fn hex(chars: &mut std::str::Chars<'_>) -> Option<u16> {
     Some(unit)
 }
 
+/// Converts a string to text; a lone surrogate becomes U+FFFD.
 pub fn to_text(string: JsStr<'_>) -> Cow<'_, str> {
     match string {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
         Cow::Owned(bytes) => match String::from_utf8(bytes) {
             Ok(text) => Cow::Owned(text),
-            // A lone surrogate is three bytes here; JavaScript holds it as one unit.
+            // A lone surrogate has three bytes here, but is one unit in JavaScript.
             Err(error) => Cow::Owned(replace_surrogates(error.as_bytes())),
         },
     }
@@ -233,7 +240,7 @@ fn replace_surrogates(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace("\u{FFFD}\u{FFFD}\u{FFFD}", "\u{FFFD}")
 }
 
-/// What JavaScript's `Boolean(value)` says.
+/// Returns JavaScript's `Boolean(value)`.
 pub fn is_truthy(raw: Raw<'_>) -> bool {
     match raw.get() {
         "null" | "false" | "\"\"" => false,
@@ -244,9 +251,9 @@ pub fn is_truthy(raw: Raw<'_>) -> bool {
     }
 }
 
-/// A JSON number as JavaScript reads it: out of range is infinite, not an error.
+/// Parses a number as JavaScript does: out of range is infinite, not an error.
 pub fn number(text: &str) -> Option<f64> {
-    // Counts are small and whole; that many digits are exact.
+    // Counts are small integers; so few digits are exact.
     if text.len() <= 15 && text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         return Some(text.bytes().fold(0, |n, byte| n * 10 + u64::from(byte - b'0')) as f64);
@@ -254,7 +261,7 @@ pub fn number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
-/// Raw values by their keys, as they are stored: JSON as text.
+/// Serializes maps of raw values as JSON texts.
 pub(crate) mod raw_map {
     use std::hash::Hash;
 

@@ -1,23 +1,23 @@
-//! Splits a stream into lines without ever holding more than one of them.
+//! Splits a stream into lines without ever keeping more than one in memory.
 //!
-//! A session log is live: the agent appends to it while we read, and it can be a gigabyte long. So
-//! there is no memory map (a truncation under it is fatal) and no whole-file buffer, only a window
-//! that grows to the longest line. Lines end at `\n`, `\r\n` or a lone `\r`, as Node's `readline`
-//! ends them with `crlfDelay: Infinity`; never at U+2028 or U+2029.
+//! A session log is live: the agent appends to it while it is being read, and it can be a gigabyte
+//! long. So there is no memory map (a truncation under it is fatal) and no whole-file buffer, only
+//! a window that grows to the longest line. Lines end at `\n`, `\r\n` or a lone `\r`, like those of
+//! Node's `readline` with `crlfDelay: Infinity`; never at U+2028 or U+2029.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 
 use super::buffer::Buffer;
 
-/// Small enough to stay close to the processor.
+/// Small enough to stay in the processor's cache.
 const WINDOW: usize = 64 * 1024;
 
-/// The length of the longest line, in bytes. Node has no longer strings, so no agent that runs on it can
-/// have read more.
+/// The length of the longest line, in bytes. Node has no longer strings, so no agent that runs on
+/// it can have read more.
 pub const LONGEST: usize = 0x1FFF_FFE8;
 
-/// The length of the beginning that is kept of a longer one.
+/// The number of bytes kept of a longer line.
 const BEGINNING: usize = 1024;
 
 /// One line, without its line ending.
@@ -25,13 +25,14 @@ const BEGINNING: usize = 1024;
 pub struct Line<'b> {
     /// Counted from 1.
     pub number: u64,
-    /// Where its first byte stands in the file.
+    /// The position of its first byte in the file.
     pub offset: u64,
-    /// All of it, or the beginning of a line that is too long.
+    /// The complete line, or the beginning of one that is too long.
     pub bytes: &'b [u8],
+    /// Whether only its beginning is in `bytes`.
     pub is_too_long: bool,
-    /// False for a last line that has no line ending yet: its writer may still be at it. A last
-    /// `\r` does not end a line either, because a `\n` may follow.
+    /// False for a last line without a line ending, whose writer may not be finished. A final `\r`
+    /// does not end a line either, because a `\n` may follow.
     pub terminated: bool,
 }
 
@@ -42,9 +43,10 @@ impl<'b> Line<'b> {
     }
 }
 
-/// A place between two lines from which reading can go on.
+/// A position between two lines from which reading can continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
+    /// The offset in bytes.
     pub offset: u64,
     /// The number of the next line.
     pub line: u64,
@@ -56,10 +58,11 @@ impl Default for Position {
     }
 }
 
+/// Reads lines from a stream.
 pub struct Lines<R> {
     input: R,
     buffer: Buffer,
-    /// The unread bytes are `buffer[start..end]`; no line ending stands before `scanned`.
+    /// The unread bytes are `buffer[start..end]`; there is no line ending before `scanned`.
     start: usize,
     end: usize,
     scanned: usize,
@@ -71,7 +74,7 @@ pub struct Lines<R> {
 }
 
 impl<R: Read> Lines<R> {
-    /// Reads lines from `input`, which must stand at `from`.
+    /// Reads lines from `input`, which must be positioned at `from`.
     pub fn new(input: R, from: Position) -> Self {
         let mut buffer = Buffer::new();
         if buffer.len() < WINDOW {
@@ -90,7 +93,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// The next line, or `None` at the end of the input.
+    /// Returns the next line, or `None` at the end of the input.
     #[expect(clippy::should_implement_trait, reason = "a line borrows the window")]
     pub fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         let Some((length, ending)) = self.find_line()? else {
@@ -113,7 +116,7 @@ impl<R: Read> Lines<R> {
         }))
     }
 
-    /// Behind the line that was given last.
+    /// Returns the position after the last line that was returned.
     pub fn position(&self) -> Position {
         self.at
     }
@@ -122,7 +125,7 @@ impl<R: Read> Lines<R> {
         ending == 1 && self.buffer[at] == b'\r' && at + 1 == self.end
     }
 
-    /// The length of the next line and of its ending.
+    /// Returns the length of the next line and of its ending.
     fn find_line(&mut self) -> io::Result<Option<(usize, usize)>> {
         loop {
             let unread = &self.buffer[self.scanned..self.end];
@@ -149,7 +152,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads more bytes behind the unread ones; false at the end of the input.
+    /// Reads more bytes after the unread ones. Returns false at the end of the input.
     fn fill(&mut self) -> io::Result<bool> {
         if self.exhausted {
             return Ok(false);
@@ -179,7 +182,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Makes room for more of the line; false when it is too long for that.
+    /// Makes room for more of the line. Returns false if it is too long.
     fn grow(&mut self) -> bool {
         let more = (self.buffer.len() * 2).min(self.longest);
         let length = self.buffer.len();
@@ -193,7 +196,7 @@ impl<R: Read> Lines<R> {
         has_room
     }
 
-    /// Gives up the line except for its beginning and what has not been scanned.
+    /// Discards the line except for its beginning and the bytes that have not been scanned.
     fn skip(&mut self) {
         let kept = BEGINNING.min(self.scanned);
         self.buffer.copy_within(self.scanned..self.end, kept);
@@ -209,7 +212,7 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    /// Gives out one byte at a time, the hardest case for endings that straddle two reads.
+    /// Yields one byte at a time, the hardest case for endings that span two reads.
     struct Trickle<'a>(&'a [u8]);
 
     impl Read for Trickle<'_> {

@@ -1,4 +1,4 @@
-//! Bytes to the bytes of records. Nothing here knows any agent's format.
+//! Splits bytes into records and reads JSON. Nothing here depends on an agent's format.
 
 pub(crate) mod buffer;
 pub mod bytes;
@@ -10,8 +10,8 @@ pub mod scanner;
 
 use std::borrow::Cow;
 
-/// Bytes as text; invalid UTF-8 becomes U+FFFD, as it does in Node. The check is vectorized: the
-/// standard library's costs a third of reading a session.
+/// Converts bytes to text; invalid UTF-8 becomes U+FFFD, as in Node. The validation is vectorized,
+/// because the standard library's takes a third of the time of reading a session.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     match simdutf8::basic::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,8 +1,8 @@
-//! Goes over JSON without building anything of it: where a value ends, and whether it is one.
+//! Scans JSON without building values: finds where a value ends, and whether it is valid.
 //!
-//! It takes what `JSON.parse` takes. Most bytes of a session are long strings that the light pass
-//! does not look into, so strings are passed 64 bytes at a time; and nothing recurses, for a file
-//! nests as deep as it likes.
+//! It accepts the same texts as `JSON.parse`. Most bytes of a session are long strings that the
+//! light pass does not read, so strings are skipped 64 bytes at a time. Nothing recurses, because a
+//! file may nest to any depth.
 
 use std::borrow::Cow;
 
@@ -10,33 +10,35 @@ use wide::u8x16;
 
 use super::json::{self, JsStr, Raw};
 
-/// It is not JSON. Where and why is for the one who asks for the whole text: see [`json::check`].
+/// The text is not JSON. See [`json::check`] for the position and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Invalid;
 
-/// A place in a text.
+/// A position in a text.
 pub struct Scanner<'a> {
     bytes: &'a [u8],
-    /// The same, where it is known to be text.
+    /// The same bytes, if they are known to be text.
     text: Option<&'a str>,
     at: usize,
 }
 
 impl<'a> Scanner<'a> {
+    /// Returns a scanner at the beginning of a text.
     pub fn new(text: &'a str) -> Self {
         Self { bytes: text.as_bytes(), text: Some(text), at: 0 }
     }
 
-    /// Over bytes that need not be text: only the values that are asked for must be.
+    /// Returns a scanner of bytes that need not be text; only the values that are read must be.
     pub fn of_bytes(bytes: &'a [u8]) -> Self {
         Self { bytes, text: None, at: 0 }
     }
 
+    /// Returns the position in bytes.
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// The next byte that is no white space; it stays the next one.
+    /// Returns the next byte that is not white space, without consuming it.
     pub fn peek(&mut self) -> Option<u8> {
         let bytes = self.bytes;
         loop {
@@ -47,7 +49,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes the next byte that is no white space, if it is `byte`.
+    /// Consumes the next byte that is not white space, if it is `byte`.
     pub fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
@@ -60,17 +62,17 @@ impl<'a> Scanner<'a> {
         Ok(byte)
     }
 
-    /// Whether nothing but white space follows.
+    /// Fails unless nothing but white space follows.
     pub fn end(&mut self) -> Result<(), Invalid> {
         if self.peek().is_none() { Ok(()) } else { Err(Invalid) }
     }
 
-    /// The next value.
+    /// Returns the next value.
     pub fn value(&mut self) -> Result<Raw<'a>, Invalid> {
         Ok(self.spanned(Self::pass)?.1)
     }
 
-    /// What `pass` makes of the next value, and the value as it is written.
+    /// Returns the result of `pass` for the next value, and the value as written.
     pub fn spanned<T>(
         &mut self,
         pass: impl FnOnce(&mut Self) -> Result<T, Invalid>,
@@ -81,7 +83,7 @@ impl<'a> Scanner<'a> {
         Ok((got, self.since(first)?))
     }
 
-    /// What was passed since the offset `first`, where a value began.
+    /// Returns the text since the offset `first`, where a value began.
     fn since(&self, first: usize) -> Result<Raw<'a>, Invalid> {
         let place = first..self.at;
         let text = match self.text {
@@ -91,8 +93,8 @@ impl<'a> Scanner<'a> {
         Ok(Raw::scanned(text))
     }
 
-    /// The fields of the next value, which must be an object. `field` is called with each key, in
-    /// order, duplicates included, and must pass its value.
+    /// Scans the fields of the next value, which must be an object. `field` is called with each
+    /// key, in order and including duplicates, and must consume its value.
     pub fn fields(
         &mut self,
         mut field: impl FnMut(&mut Self, JsStr<'a>) -> Result<(), Invalid>,
@@ -114,7 +116,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The elements of the next value, which must be an array; `element` must pass each.
+    /// Scans the elements of the next value, which must be an array; `element` must consume each.
     pub fn elements(
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<(), Invalid>,
@@ -135,7 +137,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A key and the colon behind it.
+    /// Returns a key, and consumes the colon after it.
     fn key(&mut self) -> Result<JsStr<'a>, Invalid> {
         if !self.take(b'"') {
             return Err(Invalid);
@@ -150,7 +152,7 @@ impl<'a> Scanner<'a> {
         if self.take(b':') { Ok(key) } else { Err(Invalid) }
     }
 
-    /// Passes the next value.
+    /// Skips the next value.
     pub fn pass(&mut self) -> Result<(), Invalid> {
         let mut open = Nesting::default();
         loop {
@@ -174,7 +176,7 @@ impl<'a> Scanner<'a> {
                 b'n' => self.pass_word(b"ull")?,
                 first => self.pass_number(first)?,
             }
-            // A value has ended, and perhaps what it stands in.
+            // A value has ended, and perhaps the values that contain it.
             loop {
                 let Some(inside) = open.last() else { return Ok(()) };
                 match (self.next()?, inside) {
@@ -198,7 +200,8 @@ impl<'a> Scanner<'a> {
         if self.take(b':') { Ok(()) } else { Err(Invalid) }
     }
 
-    /// From behind the opening quote to behind the closing one; whether there is no escape in it.
+    /// Skips from after the opening quote to after the closing one. Returns whether there is no
+    /// escape.
     fn pass_string(&mut self) -> Result<bool, Invalid> {
         let bytes = self.bytes;
         let (mut at, mut is_plain) = (self.at, true);
@@ -207,7 +210,7 @@ impl<'a> Scanner<'a> {
             let block = if let Some(block) = bytes[at..].first_chunk() {
                 block
             } else {
-                // Behind the text stands a control character, so no string goes on there.
+                // The text is padded with control characters, so no string continues there.
                 let mut last = [0; BLOCK];
                 last[..bytes.len() - at].copy_from_slice(&bytes[at..]);
                 padded = last;
@@ -281,8 +284,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether one character behind a backslash is all there is to an escape. A table, for a processor
-/// cannot guess which one comes next.
+/// Whether a character after a backslash completes an escape. It is a table, because a processor
+/// cannot predict which one comes next.
 const IS_SHORT_ESCAPE: [bool; 256] = {
     let (mut table, kinds, mut n) = ([false; 256], br#""\/bfnrt"#, 0);
     while n < kinds.len() {
@@ -292,7 +295,7 @@ const IS_SHORT_ESCAPE: [bool; 256] = {
     table
 };
 
-/// The length of the escape that begins here; a control character begins none.
+/// Returns the length of the escape that begins here; a control character is invalid.
 #[inline]
 fn escape(bytes: &[u8]) -> Result<usize, Invalid> {
     let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
@@ -306,8 +309,8 @@ fn escape(bytes: &[u8]) -> Result<usize, Invalid> {
 /// As many bytes as a word has bits.
 const BLOCK: usize = 64;
 
-/// A bit for each byte that is a quote, a backslash or a control character: what ends a string, or
-/// needs a look.
+/// Returns a bit for each byte that is a quote, a backslash or a control character, which end a
+/// string or need special treatment.
 fn specials(block: &[u8; BLOCK]) -> u64 {
     let (quote, backslash) = (u8x16::splat(b'"'), u8x16::splat(b'\\'));
     let last_control = u8x16::splat(b' ' - 1);
@@ -326,12 +329,12 @@ enum Bracket {
     Brace,
 }
 
-/// The brackets that are open, a bit each: most values nest a few levels, and need no memory for it.
+/// The open brackets, one bit each. Most values nest only a few levels, which needs no allocation.
 #[derive(Default)]
 struct Nesting {
     depth: usize,
     bits: u64,
-    /// Each full set of bits that stands below.
+    /// The full sets of bits of the outer levels.
     below: Vec<u64>,
 }
 
