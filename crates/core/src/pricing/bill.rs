@@ -1,7 +1,7 @@
-//! The cost of some calls together with what that cost lacks.
+//! Adds up the cost of calls, together with its gaps.
 //!
-//! Every cost that is printed or exported goes through this type, so that none is shown as exact when
-//! it is only a lower bound.
+//! Every cost that is printed or exported uses this type, so that none is shown as exact if it is
+//! only a lower bound.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,22 +15,22 @@ use crate::money::Usd;
 use super::cost::cost_of_prompt;
 use super::table::Table;
 
-/// The cost of some calls at list price; serialized, the cost fields of every document.
+/// The cost of some calls at list price; serialized, these are the cost fields of every document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Bill {
-    /// The sum of the calls that have a price; none when no call has one.
+    /// The sum of the calls that have a price; none if no call has one.
     #[serde(rename = "cost_usd")]
     pub usd: Option<Usd>,
-    /// Calls without a price, which the sum lacks.
+    /// The number of calls without a price, which the sum does not include.
     #[serde(rename = "unpriced_calls")]
     pub unpriced: u64,
-    /// Calls priced as the same model without the version at the end of its name.
+    /// The number of calls priced as the same model without the version at the end of its name.
     #[serde(rename = "estimated_calls")]
     pub estimated: u64,
-    /// Calls whose cached tokens were priced as fresh ones.
+    /// The number of calls whose cached tokens were priced as fresh ones.
     #[serde(rename = "upper_bound_calls")]
     pub upper_bound: u64,
-    /// The files may have lost calls.
+    /// Whether the files may have lost calls.
     pub at_least: bool,
 }
 
@@ -47,7 +47,7 @@ impl Bill {
         self.at_least |= other.at_least;
     }
 
-    /// Returns what was added since an earlier bill of the same calls.
+    /// Returns the amount added since an earlier bill of the same calls.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let less = |now: u64, before: u64| now.saturating_sub(before);
@@ -61,13 +61,13 @@ impl Bill {
         }
     }
 
-    /// Returns whether the true cost is this or more.
+    /// Returns whether the real cost may be higher.
     pub fn is_lower_bound(&self) -> bool {
         self.at_least || self.unpriced > 0
     }
 
-    /// Formats the cost for people: `$0.42`, `≥$0.42` for a lower bound, `no price` when no call has
-    /// one, and nothing when there are no calls.
+    /// Formats the cost for people: `$0.42`, `≥$0.42` for a lower bound, `no price` if no call has
+    /// one, and nothing if there are no calls.
     pub fn short(&self) -> Option<String> {
         match self.usd {
             Some(usd) => Some(self.marked(usd)),
@@ -76,12 +76,12 @@ impl Bill {
         }
     }
 
-    /// Formats an amount that lacks what this bill lacks.
+    /// Formats an amount, marked as a lower bound if this bill is one.
     pub fn marked(&self, usd: Usd) -> String {
         format!("{}{}", if self.is_lower_bound() { "≥" } else { "" }, usd.short())
     }
 
-    /// Names what the cost lacks, for a place with room for words.
+    /// Describes the gaps of the cost, for output with room for words.
     pub fn lacks(&self) -> Option<String> {
         let calls = match self.unpriced {
             0 => None,
@@ -103,7 +103,7 @@ impl<'a> FromIterator<&'a Bill> for Bill {
     }
 }
 
-/// The form in which a bill leaves SQL, read back by [`FromStr`].
+/// Writes the form in which a bill leaves SQL, which [`FromStr`] parses.
 impl fmt::Display for Bill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.usd {
@@ -138,18 +138,21 @@ impl FromStr for Bill {
     }
 }
 
-/// Several calls of one model that are on the same side of the limit of its tier.
+/// Several calls of one model that are on the same side of its tier's limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Calls {
+    /// The sum of their tokens.
     pub usage: Usage,
+    /// The number of calls.
     pub count: u64,
-    /// How many of them had cached tokens.
+    /// The number of calls with cached tokens.
     pub caching: u64,
-    /// The longest prompt of theirs, cached tokens included.
+    /// The longest prompt among them, including cached tokens.
     pub prompt: u64,
 }
 
 impl Calls {
+    /// Returns a single call.
     pub fn one(usage: &Usage) -> Self {
         Self {
             usage: *usage,
@@ -161,7 +164,7 @@ impl Calls {
 }
 
 impl Table {
-    /// Prices one call; a call that names no model has no price.
+    /// Prices one call; a call that does not name a model has no price.
     pub fn bill(&self, model: Option<&str>, at: Option<Timestamp>, usage: &Usage) -> Bill {
         self.bill_calls(model, at, &Calls::one(usage))
     }
@@ -203,7 +206,7 @@ mod tests {
         assert_eq!(sum(&[&unpriced]).as_deref(), Some("no price"));
         assert_eq!(sum(&[&exact, &unpriced]).as_deref(), Some("≥$0.42"));
         assert_eq!(sum(&[&exact, &bounded]).as_deref(), Some("≥$0.50"));
-        // At most that much is not a lower bound.
+        // An upper bound is not a lower bound.
         let bill = Bill { upper_bound: 3, estimated: 2, ..cents(1) };
         assert_eq!(bill.short().as_deref(), Some("$0.01"));
     }

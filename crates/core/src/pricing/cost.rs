@@ -1,30 +1,32 @@
-//! The cost of one call.
+//! Computes the cost of one call.
 
 use crate::model::Usage;
 use crate::money::Usd;
 
 use super::row::Row;
 
-/// What a call costs at list price.
+/// The cost of a call at list price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
+    /// The amount.
     pub usd: Usd,
-    /// Cached tokens were priced as fresh ones, because no cache price is known: it was this or less.
+    /// Whether cached tokens were priced as fresh ones because no cache price is known, so that the
+    /// real cost is this or less.
     pub upper_bound: bool,
-    /// The prompt was long enough for the tier.
+    /// Whether the prompt was long enough for the tier.
     pub tiered: bool,
 }
 
 /// Prices a call by a row.
 ///
-/// The tier is chosen by the whole prompt, cached tokens included, and then holds for the whole
-/// request: it is not a bracket. Thoughts, and what the agent's total has beyond its parts, are
+/// The tier is selected by the whole prompt, including cached tokens, and then applies to the whole
+/// request; it is not a bracket. Thoughts, and the excess of the agent's total over its parts, are
 /// priced as output; the prompts of tool use as input.
 pub fn cost(row: &Row, usage: &Usage) -> Cost {
     cost_of_prompt(row, usage, usage.prompt())
 }
 
-/// The same for the sum of several calls, all of which are on the same side of the tier's limit as
+/// Prices the sum of several calls, all of which are on the same side of the tier's limit as
 /// `prompt`.
 pub fn cost_of_prompt(row: &Row, usage: &Usage, prompt: u64) -> Cost {
     let tier = row.tier.filter(|tier| prompt > tier.above);
@@ -98,7 +100,7 @@ mod tests {
                 (cost(row, &usage(tier.above, 0)), cost(row, &usage(tier.above + 1, 0)));
             assert_eq!((at.usd, at.tiered), (row.input * tier.above, false), "{row:?}");
             assert_eq!((over.usd, over.tiered), (tier.input * (tier.above + 1), true), "{row:?}");
-            // Cached tokens count for the limit, those of tools and output do not.
+            // Cached tokens count towards the limit; those of tools and output do not.
             assert!(cost(row, &usage(1, tier.above)).tiered, "{row:?}");
             let aside = Usage { output: 1 << 30, tool: 1 << 30, ..usage(tier.above, 0) };
             assert!(!cost(row, &aside).tiered, "{row:?}");
@@ -164,7 +166,7 @@ mod tests {
 
     proptest! {
         /// The generator's formula as a fraction: a thousandth of a dollar per million tokens is a
-        /// thousand pico-dollars per token. Its `input` holds the cached tokens.
+        /// thousand pico-dollars per token. Its `input` includes the cached tokens.
         #[test]
         fn the_generator_comes_to_the_same(
             calls in prop::collection::vec(

@@ -1,14 +1,15 @@
-//! The rows of one model on the calendar: which holds when, and what a new row takes over.
+//! Orders the rows of one model by date, and inserts new ones.
 //!
-//! A list is sorted by `from`. Each row holds to the next one's day, the first also before its own, the
-//! last for ever: between its rows a model is never without a price.
+//! A list is sorted by `from`. Each row applies until the next one's day, the first also before its
+//! own, and the last one forever, so a model is never without a price between its rows.
 
 use jiff::civil::Date;
 use jiff::{Timestamp, tz::Offset};
 
 use super::row::Row;
 
-/// The row that holds at a time; without one the latest. `None` for an empty list only.
+/// Returns the row that applies at a time, or the latest without one. `None` only for an empty
+/// list.
 pub(super) fn at(rows: &[Row], time: Option<Timestamp>) -> Option<&Row> {
     match (rows, time) {
         ([], _) => None,
@@ -21,9 +22,9 @@ pub(super) fn at(rows: &[Row], time: Option<Timestamp>) -> Option<&Row> {
     }
 }
 
-/// Lays new rows of a model over those there are.
+/// Lays new rows of a model over the existing ones.
 ///
-/// A row without dates replaces all. A row with dates holds on these days, and what was there holds
+/// A row without dates replaces all. A row with dates applies on those days, and the existing rows
 /// on all others.
 pub(super) fn lay_over(old: Vec<Row>, new: Vec<Row>) -> Result<Vec<Row>, &'static str> {
     let (mut lasting, mut dated): (Vec<Row>, Vec<Row>) =
@@ -53,11 +54,11 @@ pub(super) fn lay_over(old: Vec<Row>, new: Vec<Row>) -> Result<Vec<Row>, &'stati
     Ok(rows)
 }
 
-/// Cuts a row's days out of the others.
+/// Removes a row's days from the others and inserts it.
 fn insert(rows: &[Row], new: Row) -> Vec<Row> {
     let mut out = Vec::with_capacity(rows.len() + 2);
     for (i, row) in rows.iter().enumerate() {
-        // The first row starts at the beginning of time, whatever day it carries.
+        // The first row starts at the beginning of time, whatever day it has.
         let start = row.from.filter(|_| i > 0);
         let end = rows.get(i + 1).and_then(|next| next.from);
         if new.from.is_some() && start < new.from {
@@ -102,7 +103,7 @@ mod tests {
         }
     }
 
-    /// The names of the rows on days -1 to 9.
+    /// Returns the names of the rows on days -1 to 9.
     fn calendar(rows: &[Row]) -> String {
         let noon = |n| Offset::UTC.to_timestamp(day(n).at(12, 0, 0, 0)).unwrap();
         (-1..10).map(|n| at(rows, Some(noon(n))).unwrap().model.as_str()).collect()
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(over(both), "XXXXaabbYYY");
         let lasting = vec![row("X", Some(3), Some(4)), row("Y", None, None)];
         assert_eq!(over(lasting), "YYYYXYYYYYY");
-        // With nothing below, a gap is filled by the row before it.
+        // With no rows below, a gap is filled by the row before it.
         let alone = vec![row("X", Some(1), Some(2)), row("Y", Some(5), Some(6))];
         assert_eq!(calendar(&lay_over(vec![], alone).unwrap()), "XXXXXXYYYYY");
     }
@@ -150,7 +151,7 @@ mod tests {
     }
 
     proptest! {
-        /// Row after row, against a calendar painted day by day.
+        /// Inserts row after row, and compares with a calendar painted day by day.
         #[test]
         fn as_if_painted(
             starts in prop::collection::btree_set(0..9_i32, 1..4),

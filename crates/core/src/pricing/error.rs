@@ -1,4 +1,4 @@
-//! Why prices of the user's own could not be used.
+//! Defines the errors of the user's own prices.
 
 use std::fmt;
 
@@ -6,23 +6,25 @@ use thiserror::Error;
 
 use crate::money::NotMoney;
 
-/// Names the file, the model and the key, and says what belongs there.
+/// A problem of a price file, which names the file, the model and the key, and the expected value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PricingError {
+    /// The file is not JSON.
     #[error("`{file}` is not JSON: {cause}")]
     NotJson { file: String, cause: String },
 
-    /// JSON, but in neither of the two forms.
+    /// The file is JSON, but in neither format.
     #[error(
         "`{file}` is not a price file: expected `{{\"rows\": [{{\"model\": …, \"input\": …, \"output\": …}}]}}` \
          in USD per million tokens, or LiteLLM's JSON with `input_cost_per_token`; found {found}"
     )]
     Neither { file: String, found: String },
 
-    /// Our form, with a key missing, misspelt or of the wrong kind.
+    /// The file is in our own format, but a key is missing, misspelt or of the wrong type.
     #[error("`{file}`: {cause}")]
     Form { file: String, cause: String },
 
+    /// A price is not a valid amount.
     #[error("`{file}`: `{model}`: `{key}` is {got}: {why}; expected {unit}")]
     Price { file: String, model: String, key: String, got: String, why: NotMoney, unit: Unit },
 
@@ -33,10 +35,12 @@ pub enum PricingError {
     NoRows { file: String, skipped: usize },
 }
 
-/// What a price is counted in.
+/// The unit of a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
+    /// USD per million tokens.
     PerMillion,
+    /// USD per token.
     PerToken,
 }
 

@@ -1,7 +1,7 @@
-//! Price files of the user's own: which form they are in, and ours.
+//! Reads price files of the user, in our own format or `LiteLLM`'s.
 //!
-//! JSON numbers are taken as their text. Going through serde's floats they would arrive rounded to the
-//! nearest binary fraction, and `serde_json`'s fast path can even miss that one.
+//! JSON numbers are read as text. As serde's floats they would be rounded to the nearest binary
+//! fraction, and `serde_json`'s fast path can even miss that one.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use super::error::{PricingError, Unit};
 use super::litellm;
 use super::row::PriceRow;
 
-/// The keys of a JSON object, with their values as they stand.
+/// The keys of a JSON object, with their values as written.
 pub(super) type Object<'a> = BTreeMap<String, &'a RawValue>;
 
-/// What a file holds.
+/// The contents of a price file.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) rows: Vec<PriceRow>,
-    /// Entries without prices of tokens.
+    /// Entries without token prices.
     pub(super) skipped: usize,
 }
 
-/// Reads a file in either form.
+/// Reads a file in either format.
 pub(super) fn read(text: &str, name: &str) -> Result<File, PricingError> {
-    // Editors on Windows put a mark there that JSON does not allow.
+    // Editors on Windows add a byte order mark, which JSON does not allow.
     let text = text.trim_start_matches('\u{feff}');
     let whole: &RawValue = serde_json::from_str(text).map_err(|error| PricingError::NotJson {
         file: name.to_owned(),
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<File, PricingError> {
         Some(b'[') => own(),
         Some(b'{') => {
             let object: Object = serde_json::from_str(text).unwrap_or_default();
-            // A model could be called `rows`; its entry would be an object.
+            // A model may be called `rows`; its entry would be an object.
             if object.get("rows").is_some_and(|rows| !rows.get().starts_with('{')) {
                 own()
             } else if litellm::looks_like(&object) {
@@ -62,10 +62,10 @@ pub(super) fn read(text: &str, name: &str) -> Result<File, PricingError> {
     }
 }
 
-/// Reads our form: a list of rows, or an object with the list under `rows`.
+/// Reads our own format: a list of rows, or an object with the list under `rows`.
 ///
-/// Other keys of the object are for people (`about`, `date`): a misspelt key cannot hide among them,
-/// as all prices stand in rows, and those are strict.
+/// Other keys of the object are for people (`about`, `date`). A misspelt key cannot be overlooked
+/// among them, because all prices are in rows, and those are strict.
 pub(super) fn own_rows(text: &str, name: &str) -> Result<Vec<PriceRow>, PricingError> {
     type Rows<'a> = Vec<PriceRow<&'a RawValue>>;
     #[derive(Deserialize)]
@@ -93,7 +93,7 @@ pub(super) fn own_rows(text: &str, name: &str) -> Result<Vec<PriceRow>, PricingE
     rows.into_iter().map(|row| row.read(read)).collect()
 }
 
-/// A price out of a JSON number, or of a string that holds one.
+/// Reads a price from a JSON number, or from a string that contains one.
 pub(super) fn price(
     raw: &RawValue,
     read: impl Fn(&str) -> Result<Price, NotMoney>,
@@ -106,7 +106,7 @@ pub(super) fn price(
     }
 }
 
-/// A value for a message: its beginning.
+/// Returns the beginning of a value, for a message.
 pub(super) fn shown(raw: &RawValue) -> String {
     let mut chars = raw.get().chars();
     let start: String =

@@ -1,4 +1,4 @@
-//! `LiteLLM`'s `model_prices_and_context_window.json`: USD per token, by provider and model.
+//! Reads `LiteLLM`'s `model_prices_and_context_window.json`: USD per token, by provider and model.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const WRITE_1H: &str = "cache_creation_input_token_cost_above_1hr";
 /// The entry that explains the fields; its prices are zeros.
 const SAMPLE: &str = "sample_spec";
 
-/// Returns whether an object is a file of `LiteLLM`'s: some entry has one of its fields.
+/// Returns whether an object is a `LiteLLM` file, in which some entry has one of its fields.
 pub(super) fn looks_like(file: &Object) -> bool {
     let fields = [INPUT, OUTPUT, "litellm_provider"];
     file.values().any(|entry| {
@@ -27,8 +27,8 @@ pub(super) fn looks_like(file: &Object) -> bool {
     })
 }
 
-/// Reads every entry that has prices of tokens. `gemini/X`, the Gemini API, beats a bare `X`, which is
-/// often Vertex, and that beats what resellers ask; among equals the first by name stays.
+/// Reads every entry with token prices. `gemini/X`, the Gemini API, takes precedence over a bare
+/// `X`, which is often Vertex, and that over resellers; among equals, the first by name wins.
 pub(super) fn read(file: &Object, name: &str) -> Result<File, PricingError> {
     let mut rows: IndexMap<&str, (u8, PriceRow)> = IndexMap::new();
     let mut skipped = 0;
@@ -59,7 +59,7 @@ fn object(raw: &RawValue) -> Option<Object<'_>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// An entry's prices; `None` when it has none for tokens.
+/// Returns an entry's prices, or `None` if it has none for tokens.
 fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, PricingError> {
     let read = |field: &str| {
         let raw = entry.get(field).filter(|raw| raw.get() != "null");
@@ -95,7 +95,7 @@ fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, Pricin
     if let Some((thousands, digits)) = tiers(entry).first_key_value() {
         let above = |field: &str| read(&format!("{field}_above_{digits}k_tokens"));
         row.above = Some(thousands * 1000);
-        // LiteLLM's own rule: what the tier leaves out costs what it costs below.
+        // `LiteLLM`'s own rule: prices that the tier omits are those below it.
         row.tier_input = Some(above(INPUT)?.unwrap_or(input));
         row.tier_output = Some(above(OUTPUT)?.unwrap_or(output));
         row.tier_cache_read = above(CACHE)?;
@@ -105,12 +105,12 @@ fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, Pricin
     Ok(Some(row))
 }
 
-/// The limits that an entry's field names speak of, in thousands. A row has room for one, and the
-/// lowest is taken; in the file of release 1.108.4 no entry has two.
+/// Returns the limits in an entry's field names, in thousands. A row has room for one, and the
+/// lowest is used; in the file of release 1.108.4 no entry has two.
 fn tiers<'a>(entry: &'a Object) -> BTreeMap<u64, &'a str> {
     let limit = |field: &'a String| {
         let (base, rest) = field.split_once("_above_")?;
-        // Not those that go on: `…_above_200k_tokens_priority` is another service.
+        // Not those with a suffix: `…_above_200k_tokens_priority` is another service.
         let digits = rest.strip_suffix("k_tokens").filter(|_| [INPUT, OUTPUT].contains(&base))?;
         let thousands: u64 = digits.parse().ok().filter(|&n| n < 1_000_000)?;
         Some((thousands, digits))
@@ -130,7 +130,7 @@ mod tests {
         Table::embedded().with_file(text, "l.json").map_err(|error| error.to_string())
     }
 
-    /// Input, output, cache and tier of a model, as text.
+    /// Returns input, output, cache and tier of a model as text.
     fn prices(table: &Table, model: &str) -> String {
         let row = table.lookup(model, None).unwrap().row;
         let cache = row.cache_read.map_or(String::new(), |price| price.to_string());
@@ -174,7 +174,7 @@ mod tests {
         for unpriced in ["sample_spec", "dall-e-2", "embedding", "nothing"] {
             assert_eq!(table.lookup(unpriced, None), None, "{unpriced}");
         }
-        // It carries no dates, so it holds for all of them.
+        // It has no dates, so it applies to all of them.
         let rows: Vec<_> = table.rows().filter(|row| row.model == "gemini-2.5-pro").collect();
         assert_eq!((rows.len(), rows[0].overridden, rows[0].from), (1, true, None));
     }

@@ -1,8 +1,8 @@
-//! From the name a call carries to a row of the table.
+//! Finds the row of a model's name in the table.
 //!
-//! In this order: the name itself; an alias; the name without the path some services put before it;
-//! that without a version at its end, which is marked as an estimate. Nothing is guessed beyond: a
-//! wrong price is worse than none, because nobody sees it.
+//! In this order: the name itself; an alias; the name without the path that some services put
+//! before it; and the name without a version at its end, which is marked as an estimate. Nothing
+//! else is guessed: a wrong price is worse than none, because nobody notices it.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,21 +11,22 @@ use super::dates;
 use super::row::Row;
 use super::table::Table;
 
-/// The longer before those they contain.
+/// Longer prefixes come before those they contain.
 const PREFIXES: [&str; 4] = ["publishers/google/models/", "models/", "google/", "gemini/"];
 
-/// A row, and how it was come by.
+/// A row, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<'a> {
+    /// The row.
     pub row: &'a Row,
-    /// The price is that of the same model without the version at the end of the name.
+    /// Whether the price is that of the same model without the version at the end of its name.
     pub estimated: bool,
-    /// The name it was found under, where that is not the one asked for.
+    /// The name under which it was found, if it is another one.
     pub via: Option<String>,
 }
 
 impl Table {
-    /// The price of a model at a time; the latest when the time is not known.
+    /// Returns the price of a model at a time, or the latest if the time is unknown.
     pub fn lookup(&self, model: &str, at: Option<Timestamp>) -> Option<Found<'_>> {
         let bare = without_prefix(model);
         let (rows, estimated) = self
@@ -38,7 +39,7 @@ impl Table {
         Some(Found { row, estimated, via })
     }
 
-    /// Some aliases have rows of their own; these come first.
+    /// Returns the rows of a name. Some aliases have rows of their own, which take precedence.
     fn named(&self, id: &str) -> Option<&[Row]> {
         self.model(id).or_else(|| self.model(self.alias(id)?))
     }
@@ -48,7 +49,7 @@ fn without_prefix(id: &str) -> &str {
     PREFIXES.iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or(id)
 }
 
-/// The name without `-latest`, `-001` or a date; `None` when it has no such ending.
+/// Returns the name without `-latest`, `-001` or a date, or `None` if it has no such ending.
 fn without_ending(id: &str) -> Option<&str> {
     let split = |shape: &str| {
         let (stem, end) = id.split_at_checked(id.len().checked_sub(shape.len())?)?;
@@ -69,7 +70,7 @@ fn without_ending(id: &str) -> Option<&str> {
         .or_else(|| {
             dated("-00000000", |end| format!("{}-{}-{}", &end[1..5], &end[5..7], &end[7..]))
         })
-        // Google's own: 09-2025, and 05-20 in a year that had a 29th of February.
+        // Google's own formats: 09-2025, and 05-20, checked in a leap year.
         .or_else(|| dated("-00-0000", |end| format!("{}-{}-01", &end[4..], &end[1..3])))
         .or_else(|| dated("-00-00", |end| format!("2024{end}")))
 }
@@ -78,7 +79,7 @@ fn without_ending(id: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// The model found, how, and its cache price.
+    /// Returns the model that was found, how, and its cache price.
     fn find(model: &str, at: Option<&str>) -> Option<(String, bool, Option<String>, String)> {
         let table = Table::embedded();
         let found = table.lookup(model, at.map(|at| at.parse().unwrap()))?;
@@ -86,7 +87,7 @@ mod tests {
         Some((found.row.model.clone(), found.estimated, found.via, cache))
     }
 
-    /// The model found, and whether it is an estimate.
+    /// Returns the model that was found, and whether it is an estimate.
     fn name(model: &str) -> Option<(String, bool)> {
         let (name, estimated, via, _) = find(model, None)?;
         assert_eq!(via.as_deref(), (name != model).then_some(name.as_str()));
@@ -125,7 +126,7 @@ mod tests {
         about("gemini-2.5-pro-03-2026", "gemini-2.5-pro");
         about("gemini-2.5-pro-02-29", "gemini-2.5-pro");
         about("models/gemini-3-flash-001", "gemini-3.5-flash");
-        // Rows of their own.
+        // They have rows of their own.
         sure("gemini-2.0-flash-001", "gemini-2.0-flash-001");
         sure("gemini-flash-latest", "gemini-flash-latest");
         let preview = "gemini-2.5-pro-preview-05-06";
@@ -178,7 +179,7 @@ mod tests {
             assert!(table.is_routing(model) && name(model).is_none(), "{model}");
         }
         assert!(!table.is_routing("gemini-2.5-pro"));
-        // Unless the user gives one.
+        // Unless the user sets one.
         let row = r#"[{"model": "auto", "input": 1, "output": 2}]"#;
         assert!(table.with_file(row, "x").unwrap().lookup("auto", None).is_some());
     }
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(cache(Some("2024-01-01T00:00:00Z")), "");
         assert_eq!(cache(Some("2025-07-18T23:59:59Z")), "");
         assert_eq!(cache(Some("2025-07-19T00:00:00Z")), "0.3125");
-        // Between two sightings the older one holds.
+        // Between two observations, the older one applies.
         assert_eq!(cache(Some("2026-01-16T23:59:59.999Z")), "0.3125");
         assert_eq!(cache(Some("2026-01-17T00:00:00Z")), "0.125");
         assert_eq!(cache(Some("2031-01-01T00:00:00Z")), "0.125");

@@ -1,8 +1,8 @@
-//! What calls cost: the price table, how a model is found in it, and the sum for one call.
+//! Prices calls: the price table, the lookup of a model in it, and the cost of a call.
 //!
-//! The table is embedded and dated, because a report must come out the same without a network; the
-//! user lays rows of their own over it. Cost is worked out when it is asked for and stored nowhere, so
-//! that a better table corrects the past as well. The rules are explained in `docs/pricing.md`.
+//! The table is embedded and dated, because a report must be reproducible without a network; the
+//! user can override rows. Costs are computed when they are needed and never stored, so that a
+//! better table corrects the past as well. The rules are explained in `docs/pricing.md`.
 
 mod bill;
 mod cost;

@@ -1,4 +1,4 @@
-//! One price of one model: as it is written, and as it is used.
+//! Defines one price of one model, as written and as used.
 
 use std::fmt;
 
@@ -7,66 +7,89 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::money::Price;
 
-/// A row as it is written in the config file, in a price file and in the embedded table. Prices are
+/// A row as written in the config file, in a price file and in the embedded table. Prices are in
 /// USD per million tokens, as numbers or strings.
 ///
-/// `P` is [`Price`] everywhere but inside the JSON reader, which wants the digits themselves.
+/// `P` is [`Price`] everywhere but inside the JSON reader, which needs the digits themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceRow<P = Price> {
+    /// The name of the model.
     pub model: String,
+    /// The price of fresh input.
     pub input: P,
+    /// The price of output.
     pub output: P,
+    /// The price of input read from the cache.
     pub cache_read: Option<P>,
-    /// Writing to the cache, to be kept for 5 minutes or for an hour.
+    /// The price of input written to the cache for 5 minutes.
     pub cache_write_5m: Option<P>,
+    /// The price of input written to the cache for an hour.
     pub cache_write_1h: Option<P>,
-    /// Prompts of more tokens than this, cached ones included, cost the `tier_` prices.
+    /// The prompt size, including cached tokens, above which the `tier_` prices apply.
     pub above: Option<u64>,
+    /// The price of fresh input in the tier.
     pub tier_input: Option<P>,
+    /// The price of output in the tier.
     pub tier_output: Option<P>,
+    /// The price of input read from the cache in the tier.
     pub tier_cache_read: Option<P>,
+    /// The price of input written to the cache for 5 minutes in the tier.
     pub tier_cache_write_5m: Option<P>,
+    /// The price of input written to the cache for an hour in the tier.
     pub tier_cache_write_1h: Option<P>,
     /// The first day, in UTC.
     #[serde(default, deserialize_with = "date")]
     pub from: Option<Date>,
-    /// The day after the last, so that it is the `from` of the row that follows.
+    /// The day after the last, which is the `from` of the following row.
     #[serde(default, deserialize_with = "date")]
     pub to: Option<Date>,
 }
 
-/// A price that holds for a stretch of days.
+/// A price that applies to a range of days.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
+    /// The name of the model.
     pub model: String,
-    /// The first day, in UTC. The first row of a model holds before it as well.
+    /// The first day, in UTC. The first row of a model also applies before it.
     pub from: Option<Date>,
-    /// The first day of the row that follows.
+    /// The first day of the following row.
     pub to: Option<Date>,
+    /// The price of fresh input.
     pub input: Price,
+    /// The price of output.
     pub output: Price,
+    /// The price of input read from the cache.
     pub cache_read: Option<Price>,
+    /// The price of input written to the cache for 5 minutes.
     pub cache_write_5m: Option<Price>,
+    /// The price of input written to the cache for an hour.
     pub cache_write_1h: Option<Price>,
+    /// The prices of long prompts.
     pub tier: Option<Tier>,
     /// Whether it is the user's own.
     pub overridden: bool,
 }
 
-/// What a request costs whose prompt is longer than `above` tokens.
+/// The prices of a request whose prompt is longer than `above` tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Tier {
+    /// The limit in tokens.
     pub above: u64,
+    /// The price of fresh input.
     pub input: Price,
+    /// The price of output.
     pub output: Price,
+    /// The price of input read from the cache.
     pub cache_read: Option<Price>,
+    /// The price of input written to the cache for 5 minutes.
     pub cache_write_5m: Option<Price>,
+    /// The price of input written to the cache for an hour.
     pub cache_write_1h: Option<Price>,
 }
 
 impl PriceRow {
-    /// Checks what no single field shows; the error says what is wrong.
+    /// Checks the consistency of the fields. The error is a description of the problem.
     pub(super) fn into_row(self, overridden: bool) -> Result<Row, &'static str> {
         if self.model.trim().is_empty() {
             return Err("`model` is empty");
@@ -83,7 +106,7 @@ impl PriceRow {
                 Some(Tier { above, input, output, cache_read, cache_write_5m, cache_write_1h })
             }
             (None, None, None) if caches.iter().all(Option::is_none) => None,
-            // Half a tier would price a request by one number given and one made up.
+            // Half a tier would price a request partly by made-up numbers.
             _ => return Err("a tier needs `above`, `tier_input` and `tier_output` together"),
         };
         Ok(Row {
@@ -102,7 +125,7 @@ impl PriceRow {
 }
 
 impl<P> PriceRow<P> {
-    /// The same row with every price read by `read`, which is told the key and the price.
+    /// Converts every price with `read`, which gets the model, the key and the price.
     pub(super) fn read<Q, E>(
         self,
         mut read: impl FnMut(&str, &'static str, P) -> Result<Q, E>,
@@ -136,7 +159,7 @@ impl<P> PriceRow<P> {
     }
 }
 
-/// A date in a string. jiff's own reader would take a time too, and drop it.
+/// Parses a date in a string. jiff's own parser would accept a time as well, and drop it.
 fn date<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Date>, D::Error> {
     struct Day;
     impl de::Visitor<'_> for Day {

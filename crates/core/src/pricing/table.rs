@@ -1,4 +1,4 @@
-//! The price table: the embedded one, and the user's rows over it.
+//! Defines the price table: the embedded one, and the user's rows over it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -18,31 +18,35 @@ pub struct Table {
     sources: Vec<Source>,
     aliases: BTreeMap<String, String>,
     routing: Vec<String>,
-    /// By model, each list sorted by date and never empty.
+    /// Rows by model, each list sorted by date and never empty.
     models: IndexMap<String, Vec<Row>>,
     overrides: Vec<Override>,
 }
 
-/// Where the embedded prices come from.
+/// A source of the embedded prices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
+    /// The name of the source.
     pub name: String,
+    /// The revision that was read.
     pub revision: String,
+    /// The date of that revision.
     pub date: Date,
 }
 
-/// What was laid over the embedded prices.
+/// A file that was laid over the embedded prices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Override {
-    /// The file.
+    /// The name of the file.
     pub name: String,
+    /// The number of its rows.
     pub rows: usize,
-    /// Entries of a `LiteLLM` file that hold no prices of tokens: pictures, audio, embeddings.
+    /// Entries of a `LiteLLM` file without token prices: images, audio, embeddings.
     pub skipped: usize,
 }
 
 static EMBEDDED: LazyLock<Table> = LazyLock::new(|| {
-    // A test reads it; the text cannot change after that.
+    // A test reads it, and the text cannot change after that.
     read_embedded(include_str!("table.json")).expect("the embedded price table is sound")
 });
 
@@ -72,45 +76,46 @@ fn read_embedded(text: &str) -> Result<Table, PricingError> {
 }
 
 impl Table {
-    /// The table that comes with the program.
+    /// Returns the embedded table.
     pub fn embedded() -> Self {
         EMBEDDED.clone()
     }
 
-    /// The day of the embedded prices, to be shown with every cost.
+    /// Returns the date of the embedded prices, to be shown with every cost.
     pub fn date(&self) -> Date {
         self.date
     }
 
+    /// Returns the sources of the embedded prices.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
 
-    /// All rows, model by model and each in the order of time.
+    /// Iterates over all rows, model by model and in the order of time.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.models.values().flatten()
     }
 
-    /// Other names of models: the name, and the model whose price holds.
+    /// Iterates over other names of models: the name, and the model whose price applies.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         self.aliases.iter().map(|(alias, model)| (alias.as_str(), model.as_str()))
     }
 
-    /// Returns whether a name stands for a choice of model that is made later, such as `auto`. Such names
+    /// Returns whether a name is a placeholder for a model chosen later, such as `auto`. Such names
     /// have no price.
     pub fn is_routing(&self, model: &str) -> bool {
         self.routing.iter().any(|name| name == model)
     }
 
-    /// The files laid over it, in order.
+    /// Returns the files laid over it, in order.
     pub fn overrides(&self) -> &[Override] {
         &self.overrides
     }
 
-    /// Lays a price file over the table, in our form or `LiteLLM`'s; `name` is for messages.
+    /// Lays a price file over the table, in our format or `LiteLLM`'s; `name` is for messages.
     ///
-    /// A row without dates takes the place of all rows of its model; one with dates holds on these
-    /// days only.
+    /// A row without dates replaces all rows of its model; one with dates applies on those days
+    /// only.
     pub fn with_file(mut self, text: &str, name: &str) -> Result<Self, PricingError> {
         let file = file::read(text, name)?;
         let rows = file.rows.len();
@@ -122,8 +127,8 @@ impl Table {
         Ok(self)
     }
 
-    /// Lays the rows of the config file over the table, as [`Table::with_file`] does. No rows are no
-    /// error here: a config without prices is the usual one.
+    /// Lays the rows of the config file over the table, like [`Table::with_file`]. An empty list is
+    /// not an error here, because most configs contain no prices.
     pub fn with_rows(mut self, rows: Vec<PriceRow>, name: &str) -> Result<Self, PricingError> {
         let count = rows.len();
         self.lay_over(rows, name, true)?;
@@ -158,7 +163,7 @@ impl Table {
         Ok(())
     }
 
-    /// The rows of exactly this name.
+    /// Returns the rows of exactly this name.
     pub(super) fn model(&self, id: &str) -> Option<&[Row]> {
         self.models.get(id).map(Vec::as_slice)
     }
@@ -190,7 +195,7 @@ mod tests {
                 free.insert(row.model.as_str());
                 continue;
             }
-            // A slip of the decimal point would show here.
+            // A misplaced decimal point would fail here.
             let cache = row.cache_read.is_none_or(|cache| cache < row.input);
             let tier = row.tier.is_none_or(|tier| {
                 let cache = tier.cache_read.is_none_or(|cache| cache < tier.input);
@@ -202,7 +207,8 @@ mod tests {
         }
         let gemma = ["gemma-3-27b-it", "gemma-4-26b-a4b-it", "gemma-4-31b-it"];
         assert_eq!(free, BTreeSet::from(gemma), "the source gives them for nothing");
-        // The source had these for a few weeks and then corrected them; both are older than Gemini CLI.
+        // The source had these for a few weeks and then corrected them; both are older than Gemini
+        // CLI.
         let slips = [
             ("claude-3-5-haiku-20241022", "2025-03-02".to_owned()),
             ("gemini-2.5-pro-preview-03-25", "2025-04-05".to_owned()),
