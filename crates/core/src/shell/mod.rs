@@ -1,13 +1,13 @@
-//! Shell text as the simple commands it runs.
+//! Splits shell text into the simple commands it runs.
 //!
-//! The text comes from sessions: it may be cut off, may be no bash at all, and is never run. So
-//! [`split`] always answers. A scanner that follows the grammar of bash, but to which nothing is an
-//! error, finds the words of each command (`scan`); what the words mean is decided afterwards
-//! (`word`, `wrap`).
+//! The text comes from sessions: it may be cut off, may not be bash at all, and is never run. So
+//! [`split`] always returns a result. A scanner that follows the grammar of bash, but treats
+//! nothing as an error, finds the words of each command (`scan`); their meaning is decided
+//! afterwards (`word`, `wrap`).
 //!
-//! No library does it: tree-sitter-bash 0.25 misreads or rejects a quarter of 309 scripts of a
-//! Debian system (on the others it agrees with the scanner), takes time that grows with the square
-//! of hostile text, and crashes on `{` before U+10FFFD; brush-parser 0.4 rejects what is cut off.
+//! No library does this: tree-sitter-bash 0.25 misreads or rejects a quarter of 309 scripts of a
+//! Debian system (on the others it agrees with the scanner), takes quadratic time on hostile text,
+//! and crashes on `{` before U+10FFFD; brush-parser 0.4 rejects text that is cut off.
 
 mod powershell;
 mod scan;
@@ -24,29 +24,29 @@ use std::ops::Range;
 
 pub use powershell::split_powershell;
 
-/// The text that is read of a command, in bytes. What stands after it is left out.
+/// The bytes of a command that are read; anything after them is ignored.
 pub const MAX_TEXT: usize = 64 * 1024;
 
-/// How deep substitutions and scripts (`bash -c`) are followed, counted together.
+/// The depth to which substitutions and scripts (`bash -c`) are followed, counted together.
 const MAX_DEPTH: usize = 16;
 
 /// One program run with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimpleCommand {
-    /// As written, without assignments before it and without redirections; lines continued with a
-    /// backslash are joined. Never empty.
+    /// The text as written, without assignments before it and without redirections; lines continued
+    /// with a backslash are joined. Never empty.
     pub text: String,
-    /// The name of the program that runs in the end: without directory and quotes, and what
-    /// `sudo`, `env`, `timeout` and the like start rather than these. `$NAME` where a variable
-    /// holds it. Never empty.
+    /// The name of the program that runs in the end, without directory and quotes. It is the
+    /// program that `sudo`, `env`, `timeout` and the like start, and `$NAME` if a variable names
+    /// it. Never empty.
     pub program: String,
 }
 
 /// Splits shell text into its simple commands, in order of appearance.
 ///
-/// Commands inside of substitutions and control structures are commands of their own; a script
-/// given to a shell (`bash -c '…'`, `eval '…'`) is replaced by its commands. Bodies of heredocs
-/// are data, but for the substitutions in them. Only the first [`MAX_TEXT`] bytes are read.
+/// Commands inside substitutions and control structures are commands of their own; a script given
+/// to a shell (`bash -c '…'`, `eval '…'`) is replaced by its commands. Bodies of heredocs are data,
+/// except for the substitutions in them. Only the first [`MAX_TEXT`] bytes are read.
 pub fn split(text: &str) -> Vec<SimpleCommand> {
     split_at(text, 0)
 }
@@ -67,7 +67,7 @@ fn head(text: &str) -> &str {
     &text[..end]
 }
 
-/// The text with the line ends of Unix, and without NUL.
+/// Returns the text with Unix line ends, and without NUL.
 fn readable(text: &str) -> Cow<'_, str> {
     if text.contains(['\r', '\0']) {
         text.replace("\r\n", "\n").replace(['\r', '\0'], " ").into()
@@ -76,8 +76,8 @@ fn readable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Adds the command that `words` of `text` make, or the commands of the script it is given.
-/// Returns where that script stands, which then needs no reading in place.
+/// Adds the command that `words` of `text` form, or the commands of the script it is given. Returns
+/// the position of that script, which must then not be read again.
 fn push(
     text: &str,
     words: &[Range<usize>],

@@ -1,11 +1,11 @@
-//! PowerShell text as the commands it runs.
+//! Splits PowerShell text into the commands it runs.
 //!
-//! Statements are commands or expressions; an expression names no program, but the brackets in it hold
-//! statements. Nothing is an error, because the text may be cut off.
+//! Statements are commands or expressions. An expression does not name a program, but its brackets
+//! contain statements. Nothing is an error, because the text may be cut off.
 
 use super::{MAX_DEPTH, SimpleCommand, head, readable, split};
 
-/// Words at the beginning of a statement that are not commands. What follows them is a statement.
+/// Words at the beginning of a statement that are not commands. A statement follows them.
 const KEYWORDS: [&str; 27] = [
     "if",
     "elseif",
@@ -36,11 +36,11 @@ const KEYWORDS: [&str; 27] = [
     "parallel",
 ];
 
-/// Words that begin a definition: what follows up to a bracket is its name.
+/// Words that begin a definition; its name follows, up to a bracket.
 const DEFINITIONS: [&str; 7] =
     ["function", "filter", "param", "class", "enum", "using", "workflow"];
 
-/// How deep brackets are followed.
+/// The depth to which brackets are followed.
 const DEEPEST: usize = 64;
 
 /// Splits PowerShell text into the commands it runs, in order of appearance.
@@ -56,7 +56,7 @@ fn split_at(text: &str, depth: usize) -> Vec<SimpleCommand> {
     let mut scanner = Scanner { text: &text, at: 0, level: 0, depth, commands: Vec::new() };
     while scanner.at < text.len() {
         scanner.statements();
-        // A closing bracket that nothing opened.
+        // A closing bracket that was never opened.
         scanner.at += 1;
     }
     scanner.commands
@@ -65,9 +65,9 @@ fn split_at(text: &str, depth: usize) -> Vec<SimpleCommand> {
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// How many brackets are open.
+    /// The number of open brackets.
     level: usize,
-    /// How many scripts this one is in.
+    /// The number of scripts that contain this one.
     depth: usize,
     commands: Vec<SimpleCommand>,
 }
@@ -94,7 +94,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over blanks, continued lines and comments.
+    /// Skips blanks, continued lines and comments.
     fn blank(&mut self) {
         loop {
             let rest = self.rest();
@@ -126,7 +126,8 @@ impl<'a> Scanner<'a> {
             self.at += 1;
             self.blank();
         }
-        // SearchedPlace at before it is read: reading twice what is in brackets would double with each.
+        // Inspected before it is read, because reading the contents of brackets twice would double
+        // with each level.
         let begins = self.rest().split([' ', '\t', '\n', ';', '|']).next().unwrap_or_default();
         let is_bracket = begins.starts_with(['(', '{']);
         if is_bracket || (!is_called && is_expression(begins)) {
@@ -144,7 +145,7 @@ impl<'a> Scanner<'a> {
         }
         let name = self.word();
         self.blank();
-        // The key of a table: a statement follows.
+        // The key of a table, followed by a statement.
         if !is_called && self.rest().starts_with('=') {
             self.at += 1;
             return;
@@ -172,7 +173,7 @@ impl<'a> Scanner<'a> {
         self.commands.extend(inner);
     }
 
-    /// `& program` and `. script`, where the operator begins a statement.
+    /// Returns whether `& program` or `. script` begins here, at the beginning of a statement.
     fn is_call_operator(&self) -> bool {
         let rest = self.rest();
         let is_dot = rest.starts_with(". ");
@@ -197,7 +198,7 @@ impl<'a> Scanner<'a> {
         self.commands.push(SimpleCommand { text, program });
     }
 
-    /// Passes over an expression; what is assigned, and what is in brackets, are statements.
+    /// Skips an expression; assigned values and the contents of brackets are statements.
     fn expression(&mut self) {
         while !self.is_end() {
             let from = self.at;
@@ -214,7 +215,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over the name and the parameters of a definition.
+    /// Skips the name and the parameters of a definition.
     fn definition(&mut self, keyword: &str) {
         while !self.is_end() && self.peek() != Some(b'{') {
             if self.peek() == Some(b'(') {
@@ -233,7 +234,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Reads a word, with the strings and brackets in it. In an expression it ends behind `=`.
+    /// Reads a word, with the strings and brackets in it. In an expression it ends after `=`.
     fn word(&mut self) -> &'a str {
         let from = self.at;
         while let Some(byte) = self.peek() {
@@ -312,7 +313,7 @@ fn is_expression(word: &str) -> bool {
     }
 }
 
-/// Returns whether `=` behind this text assigns: a variable, its parts, or an operator before it.
+/// Returns whether `=` after this text assigns: a variable, its parts, or an operator precedes it.
 fn is_variable(text: &str) -> bool {
     text.is_empty()
         || text.starts_with(['$', '['])
@@ -359,7 +360,8 @@ fn script(program: &str, words: &[&str]) -> Option<String> {
     })
 }
 
-/// Returns whether a word is a redirection, and if so whether its target is the next word.
+/// Returns whether the target of a redirection is the next word, or `None` if the word is not a
+/// redirection.
 fn redirection(word: &str) -> Option<bool> {
     let rest = word.strip_prefix(|c: char| c.is_ascii_digit() || c == '*').unwrap_or(word);
     let rest = rest.strip_prefix('>').or_else(|| rest.strip_prefix('<'))?;

@@ -1,4 +1,4 @@
-//! The table of hard cases, and what holds for any text.
+//! Tests a table of hard cases, and properties of any text.
 
 use std::time::{Duration, Instant};
 
@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::{MAX_TEXT, SimpleCommand, split};
 
-/// A text, and the text and program of each command in it. The program is left out (`""`) where
-/// it is the first word.
+/// A text, and the text and program of each command in it. The program is left out (`""`) if it is
+/// the first word.
 type Case = (&'static str, &'static [(&'static str, &'static str)]);
 
 #[rustfmt::skip]
@@ -138,7 +138,7 @@ const CASES: &[Case] = &[
     ("ls *.{rs,toml} {1..3} ?[a-z]*", &[("ls *.{rs,toml} {1..3} ?[a-z]*", "")]),
     ("trap 'rm -f x; y' EXIT", &[("trap 'rm -f x; y' EXIT", "")]),
 
-    // What other parsers misread without a word.
+    // Texts that other parsers silently misread.
     ("if a; then\n  d=$PWD/x/$t/y/z\n  b\nfi", &[("a", ""), ("b", "")]),
     ("case $x in\n  */*) p=$PWD/$1 ;;\n  *) p=$(w $1) ;;\nesac", &[("w $1", "")]),
     ("f=`a b`/c d", &[("d", ""), ("a b", "")]),
@@ -161,7 +161,7 @@ const CASES: &[Case] = &[
     ("$(which a/b) -l", &[("$(which a/b) -l", "$(which a/b)"), ("which a/b", "")]),
     (". ./env.sh; : x; /", &[(". ./env.sh", ""), (": x", ""), ("/", "/")]),
 
-    // Wrappers give way to the program they start.
+    // Wrappers are replaced by the program they start.
     ("sudo apt-get install -y x", &[("sudo apt-get install -y x", "apt-get")]),
     ("sudo -u root -E FOO=1 /bin/ls; sudo -uroot -- id; sudo --user root id", &[("sudo -u root -E FOO=1 /bin/ls", "ls"), ("sudo -uroot -- id", "id"), ("sudo --user root id", "id")]),
     ("sudo -l; sudo -i; doas -u x y", &[("sudo -l", ""), ("sudo -i", ""), ("doas -u x y", "y")]),
@@ -267,13 +267,13 @@ fn hard_cases() {
     check(split);
 }
 
-/// What holds for the commands of any text.
+/// Asserts the properties of the commands of any text.
 fn assert_sane(text: &str) {
     let commands = split(text);
     for SimpleCommand { text: command, program } in &commands {
         assert!(!command.is_empty() && command.trim_ascii() == command, "{text:?}: {command:?}");
         assert!(!program.is_empty(), "{text:?}: {command:?}");
-        // Every character stands in the text, in this order; only `$'…'` makes new ones.
+        // Every character is in the text, in this order; only `$'…'` creates new ones.
         let mut rest = text.chars();
         let mut visible = command.chars().filter(|char| !char.is_whitespace());
         assert!(
@@ -295,7 +295,7 @@ fn cut_anywhere() {
     }
 }
 
-/// Long and deep texts end in time: each takes milliseconds.
+/// Long and deep texts are handled in time: each takes milliseconds.
 #[test]
 fn long_and_deep() {
     #[rustfmt::skip]

@@ -1,12 +1,12 @@
-//! Words: quotes, the name of a program in a path, and the text that several words make.
+//! Handles words: quotes, the program's name in a path, and the text of several words.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::scan;
 
-/// The words as one text: the space between them as written, but one blank where a redirection
-/// or the end of a line stood.
+/// Joins words into one text, with the white space as written, but a single blank in place of
+/// redirections and line ends.
 pub(super) fn join(text: &str, words: &[Range<usize>]) -> String {
     let mut joined = String::new();
     let mut end = None;
@@ -22,7 +22,7 @@ pub(super) fn join(text: &str, words: &[Range<usize>]) -> String {
     joined
 }
 
-/// A word without the line ends that a backslash hides.
+/// Removes the line ends after a backslash from a word.
 fn unfold(raw: &str) -> Cow<'_, str> {
     if !raw.contains("\\\n") {
         return raw.into();
@@ -47,7 +47,7 @@ fn unfold(raw: &str) -> Cow<'_, str> {
     unfolded.into()
 }
 
-/// A word as the program gets it, with variables and substitutions left as they are.
+/// Returns a word as the program receives it, with variables and substitutions unchanged.
 pub(super) fn unquote(raw: &str) -> String {
     let mut plain = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -91,7 +91,8 @@ pub(super) fn unquote(raw: &str) -> String {
     plain
 }
 
-/// What stands from `start` to the next `end`, or to the end of the text, and the bytes taken.
+/// Returns the text from `start` to the next `end` or the end of the text, and the number of bytes
+/// used.
 fn until(text: &str, start: usize, end: char) -> (&str, usize) {
     match text[start..].find(end) {
         Some(len) => (&text[start..start + len], start + len + 1),
@@ -99,7 +100,7 @@ fn until(text: &str, start: usize, end: char) -> (&str, usize) {
     }
 }
 
-/// Decodes `$'…'`; returns the bytes taken.
+/// Decodes `$'…'` and returns the number of bytes used.
 fn ansi(text: &str, plain: &mut String) -> usize {
     let mut at = 2;
     while let Some(char) = text[at..].chars().next() {
@@ -141,7 +142,7 @@ fn ansi(text: &str, plain: &mut String) -> usize {
     at
 }
 
-/// The name of the program that a first word calls.
+/// Returns the name of the program that a first word calls.
 pub(super) fn base_name(raw: &str) -> String {
     let name = match raw.trim_matches(['"', '\'']) {
         path if is_windows_path(path) => {
@@ -157,7 +158,8 @@ pub(super) fn base_name(raw: &str) -> String {
     }
 }
 
-/// Whether the backslashes of a word stand between the names of a path; they are no escapes then.
+/// Returns whether the backslashes of a word separate the names of a path, so that they are not
+/// escapes.
 fn is_windows_path(path: &str) -> bool {
     let mut parts = path.split('\\');
     parts.next().is_some_and(|first| !first.is_empty() && !first.contains(['$', '`']))
@@ -167,7 +169,7 @@ fn is_windows_path(path: &str) -> bool {
         })
 }
 
-/// What stands after the last slash that is in no expansion.
+/// Returns the text after the last slash that is not in an expansion.
 fn last_part(path: &str) -> &str {
     let path = match path.trim_end_matches('/') {
         "" => return path,
@@ -188,7 +190,7 @@ fn last_part(path: &str) -> &str {
     &path[start..]
 }
 
-/// Whether a word sets a variable: `NAME=`, `NAME+=`, `NAME[…]=`.
+/// Returns whether a word sets a variable: `NAME=`, `NAME+=`, `NAME[…]=`.
 pub(super) fn is_assignment(raw: &str) -> bool {
     let Some((name, _)) = raw.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);

@@ -1,4 +1,4 @@
-//! Programs that start other programs, as data: which of their words stand before the program
+//! Describes programs that start other programs, as data: which of their words precede the program
 //! they start, and which word is a script for a shell.
 
 use std::ops::Range;
@@ -12,13 +12,13 @@ struct Wrapper {
     short: &'static str,
     /// The long options that do.
     long: &'static [&'static str],
-    /// The letters of the options with which it starts nothing.
+    /// The letters of options with which it starts nothing.
     not: &'static str,
-    /// How many words stand between its options and the program.
+    /// The number of words between its options and the program.
     operands: usize,
-    /// Whether assignments may stand there too.
+    /// Whether assignments may be there too.
     assignments: bool,
-    /// Whether the program may stand in one word with its arguments.
+    /// Whether the program may be in one word with its arguments.
     line: bool,
 }
 
@@ -97,7 +97,7 @@ impl Wrapper {
         WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
     }
 
-    /// Where among the words after its name the program stands that it starts.
+    /// Returns the place of the program that it starts, among the words after its name.
     fn program(&self, words: &[&str]) -> Option<usize> {
         let mut at = 0;
         while let Some(word) = words.get(at) {
@@ -127,9 +127,9 @@ impl Wrapper {
     }
 }
 
-/// How a shell is given its script.
+/// The way a shell is given its script.
 enum Script {
-    /// In the first word that is no option, if `c` is among the option letters.
+    /// In the first word that is not an option, if `c` is among the option letters.
     Command,
     /// In the word after one of these.
     After(&'static [&'static str]),
@@ -151,7 +151,7 @@ const SHELLS: &[(&[&str], Script)] = &[
 ];
 
 impl Script {
-    /// The words, of those after the name of the shell, that hold the script.
+    /// Returns the words after the name of the shell that contain the script.
     fn place(&self, words: &[&str]) -> Option<Range<usize>> {
         let after = |options: &[&str]| {
             let is_option = |word: &&str| options.contains(&word.to_ascii_lowercase().as_str());
@@ -184,8 +184,8 @@ fn command_word(words: &[&str]) -> Option<usize> {
     None
 }
 
-/// The words without the assignment of another shell (`$x = Get-Item y`) before them. None where
-/// only a value is assigned.
+/// Returns the words without an assignment of another shell (`$x = Get-Item y`) before them, or
+/// none if only a value is assigned.
 pub(super) fn without_assignment<'w>(text: &str, words: &'w [Range<usize>]) -> &'w [Range<usize>] {
     match words {
         [variable, equals, value @ ..]
@@ -201,8 +201,8 @@ pub(super) fn without_assignment<'w>(text: &str, words: &'w [Range<usize>]) -> &
     }
 }
 
-/// Steps from wrapper to wrapper: the place of the word that names the program run in the end,
-/// and whether that word is a whole command line.
+/// Follows wrappers. Returns the place of the word that names the program run in the end, and
+/// whether that word is a whole command line.
 fn unwrap(words: &[&str]) -> (usize, bool) {
     let mut at = 0;
     let mut line = false;
@@ -214,7 +214,7 @@ fn unwrap(words: &[&str]) -> (usize, bool) {
     (at, line)
 }
 
-/// The name of the program that a command runs in the end.
+/// Returns the name of the program that a command runs in the end.
 pub(super) fn program(words: &[&str], depth: usize) -> String {
     let (at, line) = unwrap(words);
     let word = words.get(at).copied().unwrap_or_default();
@@ -229,9 +229,9 @@ pub(super) fn program(words: &[&str], depth: usize) -> String {
     base_name(word)
 }
 
-/// The script that a command gives to a shell, and the words it stands in.
+/// Returns the script that a command gives to a shell, and the words that contain it.
 ///
-/// None where it is only known when it runs (`bash -c "$SCRIPT"`).
+/// Returns `None` if it is only known at run time (`bash -c "$SCRIPT"`).
 pub(super) fn script(words: &[&str]) -> Option<(Range<usize>, String)> {
     let (shell, _) = unwrap(words);
     let name = base_name(words.get(shell)?);

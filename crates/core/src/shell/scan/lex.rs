@@ -1,4 +1,4 @@
-//! The part of the scanner that reads words: quotes, expansions and substitutions.
+//! Reads words: quotes, expansions and substitutions.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use super::super::{MAX_DEPTH, split_at};
 use super::{Scanner, backtick_script, is_meta};
 
 impl Scanner<'_> {
-    /// Reads a word. It is empty only where an operator stands.
+    /// Reads a word. It is empty only before an operator.
     pub(super) fn word(&mut self) -> Range<usize> {
         let start = self.at;
         while let Some(byte) = self.peek() {
             match byte {
                 b'<' | b'>' if self.ahead(1) == Some(b'(') => self.substitution(),
-                // In a word only patterns and arrays have it, and calls in other languages.
+                // Inside a word, only patterns and arrays contain it, and calls in other languages.
                 b'(' if self.at > start && !self.is_function(start) => self.balanced(),
                 byte if is_meta(byte) => break,
                 _ => self.piece(),
@@ -21,12 +21,12 @@ impl Scanner<'_> {
         start..self.at
     }
 
-    /// Whether the word that starts there names a function, as `()` after it says.
+    /// Returns whether the word that starts there names a function, which `()` after it indicates.
     fn is_function(&self, start: usize) -> bool {
         self.ahead(1) == Some(b')') && !self.text[start..self.at].ends_with('=')
     }
 
-    /// Passes over one character, or over what a quote or an expansion holds together.
+    /// Skips one character, or a whole quote or expansion.
     pub(super) fn piece(&mut self) {
         match (self.peek(), self.ahead(1)) {
             (Some(b'\''), _) => self.single_quoted(),
@@ -52,7 +52,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// The same between double quotes, where single quotes are nothing special.
+    /// Skips one character or expansion between double quotes, where single quotes have no meaning.
     pub(super) fn quoted_piece(&mut self, byte: u8) {
         let next = self.ahead(1);
         match byte {
@@ -92,7 +92,7 @@ impl Scanner<'_> {
         let in_word = self.text[..self.at].ends_with(char::is_alphanumeric);
         self.at = match self.text[inside..self.end].find('\'') {
             Some(len) => inside + len + 1,
-            // An apostrophe of a text that is no shell.
+            // An apostrophe in text that is not shell.
             None if in_word => inside,
             None => self.end,
         };
@@ -125,7 +125,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Passes over parentheses and what is in them.
+    /// Skips parentheses and their contents.
     pub(super) fn balanced(&mut self) {
         let mut open = 0_usize;
         while let Some(byte) = self.peek() {

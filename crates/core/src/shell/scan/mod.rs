@@ -1,8 +1,8 @@
-//! The scanner, for any text: also what is cut off, broken, or for another shell.
+//! Scans any text, including text that is cut off, broken, or for another shell.
 //!
-//! It knows quotes, substitutions, heredocs, operators and the reserved words, and takes
-//! whatever else stands there for words; so nothing is an error to it. Every step goes forward in
-//! the text, and nesting is followed to [`MAX_DEPTH`](super::MAX_DEPTH) only.
+//! It handles quotes, substitutions, heredocs, operators and the reserved words, and treats
+//! everything else as words; so nothing is an error. Every step advances in the text, and nesting
+//! is only followed to [`MAX_DEPTH`](super::MAX_DEPTH).
 
 mod lex;
 
@@ -16,14 +16,14 @@ pub(super) fn split(text: &str, depth: usize) -> Vec<SimpleCommand> {
     Scanner::new(text, depth).list(false)
 }
 
-/// How long the expansion or substitution is that `text` starts with.
+/// Returns the length of the expansion or substitution at the beginning of `text`.
 pub(super) fn expansion_len(text: &str) -> usize {
     let mut scanner = Scanner { measuring: true, ..Scanner::new(text, 0) };
     scanner.piece();
     scanner.at.min(text.len())
 }
 
-/// The script of a backtick substitution, given with its backticks.
+/// Returns the script of a backtick substitution, which is given with its backticks.
 fn backtick_script(text: &str) -> String {
     let text = text.strip_prefix('`').unwrap_or(text);
     let text = text.strip_suffix('`').unwrap_or(text);
@@ -41,22 +41,22 @@ struct Scanner<'t> {
     at: usize,
     end: usize,
     depth: usize,
-    /// Only the place where something ends is wanted, no commands.
+    /// Whether only the end of something is needed, not the commands.
     measuring: bool,
     frame: Frame,
 }
 
-/// What is known of the list of commands that is being read.
+/// The state of the list of commands that is being read.
 #[derive(Default)]
 struct Frame {
     commands: Vec<SimpleCommand>,
     /// The words of the command that is being read.
     words: Vec<Range<usize>>,
-    /// The commands in its substitutions, and where these start.
+    /// The commands in its substitutions, each with the position where these start.
     inner: Vec<(usize, Vec<SimpleCommand>)>,
     /// The heredocs whose bodies start on the next line.
     heredocs: Vec<Heredoc>,
-    /// The parentheses and `case` statements that are open.
+    /// The number of open parentheses.
     open: usize,
     cases: usize,
 }
@@ -89,7 +89,7 @@ impl<'t> Scanner<'t> {
             let next = self.ahead(1);
             match byte {
                 b'\\' | b'`' if next == Some(b'\n') => self.at += 2,
-                // `in` may stand on the next line.
+                // `in` may be on the next line.
                 b'\n' if self.first_word() == Some("case") => self.at += 1,
                 b'\n' => {
                     self.at += 1;
@@ -124,7 +124,7 @@ impl<'t> Scanner<'t> {
         mem::replace(&mut self.frame, outer).commands
     }
 
-    /// The words read so far are a command.
+    /// Finishes a command with the words read so far.
     fn finish(&mut self) {
         let words = mem::take(&mut self.frame.words);
         let inner = mem::take(&mut self.frame.inner);
@@ -180,7 +180,7 @@ impl<'t> Scanner<'t> {
         self.frame.words.first().map(|word| &self.text[word.clone()])
     }
 
-    /// Reads the next word of a command. Reserved words and assignments are none.
+    /// Reads the next word of a command. Reserved words and assignments do not count.
     fn command_word(&mut self) {
         let word = self.word();
         let raw = &self.text[word.clone()];
@@ -204,7 +204,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Passes over the pattern of a `case`, to its parenthesis.
+    /// Skips the pattern of a `case`, up to its parenthesis.
     fn case_pattern(&mut self) {
         while let Some(byte) = self.peek() {
             match byte {
@@ -225,7 +225,7 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// Passes over the rest of `[[ … ]]`.
+    /// Skips the rest of `[[ … ]]`.
     fn test(&mut self) {
         while let Some(byte) = self.peek() {
             if is_meta(byte) {
@@ -240,7 +240,7 @@ impl<'t> Scanner<'t> {
     }
 
     fn redirect(&mut self) {
-        // The descriptor stands directly before.
+        // The descriptor directly precedes it.
         if let Some(last) = self.frame.words.last()
             && last.end == self.at
             && self.text[last.clone()].bytes().all(|byte| byte.is_ascii_digit())
