@@ -1,8 +1,9 @@
-//! Writes a file that appears whole or not at all.
+//! Writes a file that appears complete or not at all.
 //!
-//! On Linux a draft has no name, so whatever ends the program takes the draft with it. Elsewhere, and on
-//! file systems without such files, it has a temporary name and is locked for as long as its writer
-//! lives: a draft that nobody locks is abandoned, and the next writer in the folder removes it.
+//! On Linux a draft has no name, so it disappears with the program, however that ends. Elsewhere,
+//! and on file systems without such files, it has a temporary name and is locked as long as its
+//! writer runs: a draft that nobody locks is abandoned, and the next writer in the folder removes
+//! it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -19,19 +20,19 @@ const SUFFIX: &str = ".tmp";
 /// The number of random letters and digits between them.
 const RANDOM: usize = 6;
 
-/// A file in the making. Dropped before it is finished, it leaves nothing behind.
+/// A file that is being written. If it is dropped before it is finished, nothing is left.
 #[derive(Debug)]
 pub struct Draft {
     file: File,
-    /// The temporary name, where it needs one.
+    /// The temporary name, if it needs one.
     name: Option<TempPath>,
     target: PathBuf,
     existing: Existing,
 }
 
 impl Draft {
-    /// Begins a file that will be at `path`. A link to a regular file is followed; the path of anything
-    /// but a regular file is refused.
+    /// Begins a file that will be at `path`. A link to a regular file is followed; the path of
+    /// anything but a regular file is rejected.
     pub fn new(path: &Path, existing: Existing) -> io::Result<Self> {
         let target = match (occupant(path), existing) {
             (Occupant::Nothing, _) => path.to_owned(),
@@ -68,7 +69,7 @@ impl Draft {
         self.file.set_modified(time)
     }
 
-    /// Brings the content to the disk, then gives the file its name.
+    /// Flushes the content to the disk, then gives the file its name.
     pub fn finish(self) -> io::Result<()> {
         self.file.sync_all()?;
         let folder = folder_of(&self.target).to_owned();
@@ -101,8 +102,8 @@ impl Draft {
     }
 }
 
-/// Brings drafts to the disk together, then gives each its name, and returns those that failed. On Linux
-/// that costs about as much for 64 of them as for one.
+/// Flushes drafts to the disk together, then gives each its name, and returns those that failed. On
+/// Linux this costs about as much for 64 of them as for one.
 pub fn finish_all(drafts: Vec<Draft>) -> Vec<(PathBuf, io::Error)> {
     if let Err(error) = system::sync(drafts.iter().map(|draft| &draft.file)) {
         let fail = |draft: Draft| (draft.target, io::Error::new(error.kind(), error.to_string()));
@@ -121,7 +122,7 @@ pub fn finish_all(drafts: Vec<Draft>) -> Vec<(PathBuf, io::Error)> {
     failures
 }
 
-/// Brings the names in a folder to the disk, where the system can.
+/// Flushes the names in a folder to the disk, if the system supports it.
 fn sync_folder(folder: &Path) {
     if cfg!(unix) {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
@@ -130,7 +131,7 @@ fn sync_folder(folder: &Path) {
 
 /// Gives a file without a name a temporary one.
 fn give_name(mut file: File, folder: &Path) -> io::Result<(File, TempPath)> {
-    // Where files cannot be locked, no file is taken for abandoned either.
+    // Where files cannot be locked, none is considered abandoned either.
     let _ = file.lock();
     if let Ok(linked) = names().make_in(folder, |name| system::link(&file, name)) {
         return Ok((file, linked.into_temp_path()));
@@ -153,7 +154,7 @@ fn named(folder: &Path) -> io::Result<(File, TempPath)> {
     loop {
         let (file, name) = names().make_in(folder, |name| options.open(name))?.into_parts();
         let _ = file.lock();
-        // Another writer may have taken it for abandoned before it was locked.
+        // Another writer may have considered it abandoned before it was locked.
         if name.exists() {
             return Ok((file, name));
         }
@@ -173,7 +174,7 @@ pub fn remove_abandoned(folder: &Path) {
         if !entry.file_name().to_str().is_some_and(is_draft) || !is_file() {
             continue;
         }
-        // It stays open, and so locked, until it is removed.
+        // It stays open, and therefore locked, until it is removed.
         if let Ok(file) = File::open(entry.path())
             && file.try_lock().is_ok()
         {
@@ -193,7 +194,7 @@ fn is_draft(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A draft as it is where every file has a name.
+    /// Creates a draft as on systems where every file has a name.
     fn with_name(path: &Path, existing: Existing) -> Draft {
         let (file, name) = named(folder_of(path)).unwrap();
         Draft { file, name: Some(name), target: path.to_owned(), existing }
@@ -254,7 +255,8 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_named_later_is_copied() {
         let folder = tempfile::tempdir().unwrap();
-        // A file of another file system or folder cannot be linked; one that has been removed neither.
+        // A file of another file system or folder cannot be linked, and neither can one that was
+        // removed.
         let gone = folder.path().join("gone");
         fs::write(&gone, "content").unwrap();
         let file = File::options().read(true).write(true).open(&gone).unwrap();

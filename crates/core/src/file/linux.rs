@@ -1,4 +1,4 @@
-//! Linux: files without a name, and a whole file system brought to the disk at once.
+//! Uses Linux's files without a name, and flushes whole file systems at once.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(linkat(CWD, open, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Brings files to the disk by one call for each file system that they are on.
+/// Flushes files to the disk with one call per file system.
 pub(super) fn sync<'a>(files: impl Iterator<Item = &'a File>) -> io::Result<()> {
     let mut systems = BTreeMap::new();
     for file in files {

@@ -1,7 +1,7 @@
 //! Writes files and folders outside the archive.
 //!
-//! A file appears under its name whole or not at all, its owner alone can read it, and it never takes
-//! the place of anything but a regular file.
+//! A file appears under its name complete or not at all, only its owner can read it, and it never
+//! replaces anything but a regular file.
 
 mod draft;
 mod place;
@@ -16,15 +16,16 @@ use std::path::Path;
 pub use draft::{Draft, finish_all, remove_abandoned};
 pub use place::{Occupant, check_below, is_below, occupant, resolve};
 
-/// What happens to a regular file that is already there.
+/// The treatment of a regular file that already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays, and writing fails.
+    /// It is kept, and writing fails.
     Keep,
+    /// It is replaced.
     Replace,
 }
 
-/// Writes one file that is on the disk before it has its name.
+/// Writes one file, which is on the disk before it gets its name.
 pub fn save(
     path: &Path,
     existing: Existing,
@@ -36,7 +37,7 @@ pub fn save(
     draft.finish()
 }
 
-/// Creates a folder, and those above it, for their owner alone. Folders that exist stay as they are.
+/// Creates a folder and its parents for their owner alone. Existing folders stay unchanged.
 pub fn create_folders(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -45,7 +46,7 @@ pub fn create_folders(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Returns the folder that a file is in.
+/// Returns the folder that contains a file.
 pub fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

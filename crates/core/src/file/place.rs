@@ -4,19 +4,20 @@ use std::fs::FileType;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// What a new file would meet at its path.
+/// The existing entry at the path of a new file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Occupant {
+    /// Nothing.
     Nothing,
-    /// A regular file, by its own path where a link leads to it.
+    /// A regular file, with its own path if a link leads to it.
     File(PathBuf),
-    /// Anything else, which must not be replaced: what it is.
+    /// Anything else, which must not be replaced, with a description.
     Special(&'static str),
 }
 
-/// Finds what is at a path, through links.
+/// Returns the entry at a path, following links.
 pub fn occupant(path: &Path) -> Occupant {
-    // Where even that cannot be asked, writing fails as well and says why.
+    // If even this fails, writing fails as well, with a better error.
     if path.symlink_metadata().is_err() {
         return Occupant::Nothing;
     }
@@ -45,8 +46,8 @@ fn kind(kind: FileType) -> &'static str {
     if kind.is_dir() { "a folder" } else { "not a regular file" }
 }
 
-/// Resolves links and `..` in a path that need not exist: what exists by the file system, the rest by
-/// its text.
+/// Resolves links and `..` in a path that need not exist: existing parts through the file system,
+/// the rest as text.
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut out = PathBuf::new();
     for part in std::path::absolute(path)?.components() {
@@ -63,14 +64,15 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     Ok(out)
 }
 
-/// Whether a path is a folder's followed by plain names: no `..`, nothing absolute.
+/// Returns whether a path consists of a folder followed by plain names, without `..` or absolute
+/// parts.
 pub fn is_below(folder: &Path, path: &Path) -> bool {
     let is_plain = |part: Component| matches!(part, Component::Normal(_));
     path.strip_prefix(folder)
         .is_ok_and(|below| below.file_name().is_some() && below.components().all(is_plain))
 }
 
-/// Refuses a path that is not below a folder, be it by its text or through a link on the way.
+/// Rejects a path that is not below a folder, by its text or through a link on the way.
 pub fn check_below(folder: &Path, path: &Path) -> io::Result<()> {
     if is_below(folder, path) && resolve(path)?.starts_with(resolve(folder)?) {
         return Ok(());

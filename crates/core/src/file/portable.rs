@@ -1,4 +1,4 @@
-//! Systems on which every file has a name and is brought to the disk by itself.
+//! Supports systems on which every file has a name and is flushed to the disk separately.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ pub(super) fn link(_file: &File, _name: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Brings files to the disk one by one.
+/// Flushes files to the disk one by one.
 pub(super) fn sync<'a>(mut files: impl Iterator<Item = &'a File>) -> io::Result<()> {
     files.try_for_each(File::sync_all)
 }
