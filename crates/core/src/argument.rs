@@ -1,4 +1,4 @@
-//! What a tool was called with, in one line.
+//! Summarizes the arguments of a tool call in one line.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::model::ToolCall;
 use crate::read::json::{self, Raw};
 
-/// The argument worth showing beside a tool's name: the first of these that is there.
+/// The arguments worth showing next to a tool's name; the first one that exists is used.
 const KEY_ARGUMENTS: [&str; 11] = [
     "file_path",
     "absolute_path",
@@ -21,7 +21,7 @@ const KEY_ARGUMENTS: [&str; 11] = [
     "url",
 ];
 
-/// Arguments that say something where none of [`KEY_ARGUMENTS`] is there.
+/// Informative arguments that are used if none of [`KEY_ARGUMENTS`] exists.
 const OTHERS: [&str; 13] = [
     "target_file",
     "title",
@@ -38,7 +38,7 @@ const OTHERS: [&str; 13] = [
     "name",
 ];
 
-/// Returns what is worth showing beside the name of a tool.
+/// Returns the text to show next to the name of a tool.
 pub fn argument(call: &ToolCall) -> Option<String> {
     let args = call.args.as_deref();
     let name = call.name.name.as_str();
@@ -47,14 +47,14 @@ pub fn argument(call: &ToolCall) -> Option<String> {
         "write_todos" | "write_todos_list" => args.and_then(todos),
         _ => args.and_then(key_argument).or_else(|| args.and_then(other)),
     };
-    // These tools share their label with others, which do something else.
+    // These tools share their label with others that do something else.
     let is_vague = call.name.canonical == "planning"
         || (call.name.canonical == "shell_exec" && name.contains("background"));
     found.or_else(|| is_vague.then(|| with_process(name, args)))
 }
 
-/// Returns the one argument worth showing beside a tool's name. Arguments are an object, or an object that
-/// was written as a string.
+/// Returns the one argument worth showing next to a tool's name. Arguments are an object, or a
+/// string that encodes one.
 pub fn key_argument(args: &RawValue) -> Option<String> {
     let inside = json::string(Raw::of(args));
     let object = inside.as_deref().unwrap_or(args.get());
@@ -91,7 +91,8 @@ fn other(args: &RawValue) -> Option<String> {
     found.into_iter().find(|text| !text.is_empty())
 }
 
-/// Returns what was asked, and what the user answered: an object from the number of the question to the words.
+/// Returns the questions and the user's answers, which are an object from the number of a question
+/// to its answer.
 fn questions(args: &RawValue, output: Option<&str>) -> Option<String> {
     let args = parsed(args)?;
     let answers: Value =
@@ -109,7 +110,7 @@ fn questions(args: &RawValue, output: Option<&str>) -> Option<String> {
     Some(out.join("; ")).filter(|text| !text.is_empty())
 }
 
-/// Returns how far a list of todos is, and what is being done.
+/// Returns the progress of a list of todos, and the current one.
 fn todos(args: &RawValue) -> Option<String> {
     let args = parsed(args)?;
     let todos = args.get("todos")?.as_array()?;
@@ -124,7 +125,7 @@ fn todos(args: &RawValue) -> Option<String> {
     Some(current.map_or(so_far.clone(), |current| format!("{so_far}: {}", current.trim())))
 }
 
-/// Returns the name of a tool, and the number of the process that it is about.
+/// Returns the name of a tool, and the id of the process that it is about.
 fn with_process(name: &str, args: Option<&RawValue>) -> String {
     let pid = args.and_then(parsed).and_then(|args| args.get("pid")?.as_u64());
     pid.map_or_else(|| name.to_owned(), |pid| format!("{name} {pid}"))

@@ -1,12 +1,12 @@
-//! Takes out of a text what could make a terminal or a page lie.
+//! Removes characters from a text that could make a terminal or a page misrepresent it.
 //!
-//! Sessions hold other people's text: web pages, file contents, tool output. An escape sequence in
-//! it could recolour, move the cursor or retitle the window; a bidirectional override could show a
-//! path that is not the path.
+//! Sessions contain other people's text: web pages, file contents, tool output. An escape sequence
+//! in it could change colours, move the cursor or set the window title; a bidirectional override
+//! could make a path look like another one.
 
 use std::borrow::Cow;
 
-/// A text of several lines: line feeds and tabs stay.
+/// Cleans a text of several lines; line feeds and tabs are kept.
 pub fn block(text: &str) -> Cow<'_, str> {
     if is_clean(text) {
         return Cow::Borrowed(text);
@@ -14,8 +14,9 @@ pub fn block(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_unsafe(*c)).collect())
 }
 
-/// Returns whether a text of several lines can stay as it is. Texts are long and nearly all are clean, so
-/// bytes are looked at in pieces, and characters only where a byte may begin an unsafe one.
+/// Returns whether a text of several lines can stay unchanged. Texts are long and nearly all are
+/// clean, so bytes are examined in pieces, and characters only where a byte may begin an unsafe
+/// one.
 fn is_clean(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_unsafe_at = |at: usize| match bytes[at] {
@@ -29,8 +30,8 @@ fn is_clean(text: &str) -> bool {
     })
 }
 
-/// A text that must stay on one line, such as a table cell or a path: what would break or shift the
-/// line becomes a space.
+/// Cleans a text that must stay on one line, such as a table cell or a path. Characters that would
+/// break or shift the line become spaces.
 pub fn line(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
@@ -42,8 +43,8 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().filter_map(safe).collect())
 }
 
-/// Yields the characters of a text as one line: white space collapsed and trimmed, unsafe characters left
-/// out. Reads no more of the text than is asked for, because texts can be long.
+/// Yields the characters of a text as one line, with white space collapsed and trimmed and without
+/// unsafe characters. Reads no more of the text than needed, because texts can be long.
 pub fn one_line(text: &str) -> impl Iterator<Item = char> {
     let (mut has_begun, mut is_gap) = (false, false);
     text.chars().flat_map(move |c| {
@@ -56,21 +57,21 @@ pub fn one_line(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Cleans a message that repeats what was typed: besides, characters without a width are removed, by
-/// which two words can look alike.
+/// Cleans a message that repeats user input. It also removes characters without a width, which can
+/// make two words look alike.
 pub fn message(text: &str) -> String {
     let is_hidden = |c: char| matches!(c, '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}');
     block(text).chars().filter(|c| !is_hidden(*c)).collect()
 }
 
-/// Returns whether a character can be unsafe that begins with this byte: control characters, and the
-/// beginnings of C1, of U+061C and of U+2000 to U+2FFF.
+/// Returns whether a character that begins with this byte may be unsafe: control characters, and
+/// the first bytes of C1, of U+061C and of U+2000 to U+2FFF.
 fn may_be_unsafe(byte: u8) -> bool {
     (byte < 0x20 && byte != b'\n' && byte != b'\t') | matches!(byte, 0x7F | 0xC2 | 0xD8 | 0xE2)
 }
 
-/// Control characters (C0, DEL, C1), marks and overrides of writing direction, and the separators
-/// that some terminals take for line ends.
+/// Returns whether a character is unsafe: control characters (C0, DEL, C1), marks and overrides of
+/// writing direction, and the separators that some terminals treat as line ends.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(message("a\u{200b}\u{feff}b\u{e0041}\u{9b}\r\nc 🥛"), "ab\nc 🥛");
     }
 
-    /// The short cut agrees with the rule, whatever stands around.
+    /// The shortcut agrees with the rule in any surroundings.
     #[test]
     fn every_unsafe_character_is_found() {
         for c in ('\0'..='\u{3000}').filter(|c| !matches!(c, '\n' | '\t')) {

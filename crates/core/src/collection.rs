@@ -1,4 +1,4 @@
-//! All sessions that an archive holds, and what was found on disk: what lists and names go by.
+//! Collects all sessions of an archive and the files found on disk, and resolves names to sessions.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,30 +7,35 @@ use crate::discover::Discovery;
 use crate::id::is_uuid;
 use crate::model::{Message, Session, SessionKind, ToolCall};
 
-/// A call and the agent that it ran end within this many milliseconds.
+/// The most milliseconds between the end of a call and the end of the agent it ran.
 const NEAR: i64 = 5000;
 
+/// All sessions of an archive.
 #[derive(Debug)]
 pub struct Collection {
+    /// The files found on disk.
     pub found: Discovery,
     /// Sorted by id.
     pub sessions: Vec<Session>,
-    /// Agent ids (the stem of a subagent's file, which is also its id) to session ids.
+    /// The session ids of agents by agent id, which is the stem of a subagent's file.
     agents: HashMap<String, String>,
     /// The places of sessions by kind, each list in the order of ids.
     kinds: HashMap<SessionKind, Vec<usize>>,
 }
 
-/// Why a session that was asked for is not given.
+/// The reason why a name does not resolve to a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotOne {
+    /// No session has the name.
     #[error("no session is called `{0}`")]
     None(String),
+    /// Several sessions match the name.
     #[error("`{wanted}` could be any of {} sessions", .candidates.len())]
     Several { wanted: String, candidates: Vec<String> },
 }
 
 impl Collection {
+    /// Loads all sessions of an archive.
     pub fn new(archive: &Archive, found: Discovery) -> Result<Self, ArchiveError> {
         let sessions = archive.sessions()?;
         let agents = agents(&sessions);
@@ -41,12 +46,12 @@ impl Collection {
         Ok(Self { found, sessions, agents, kinds })
     }
 
-    /// What was found, for those who need no sessions.
+    /// Returns a collection without sessions, for callers that only need the files.
     pub fn only(found: Discovery) -> Self {
         Self { found, sessions: Vec::new(), agents: HashMap::new(), kinds: HashMap::new() }
     }
 
-    /// The sessions of a list that nobody narrowed, the newest first: `latest` and `@N` count here.
+    /// Returns the sessions of the default list, the newest first; `latest` and `@N` count in it.
     pub fn listed(&self) -> Vec<&Session> {
         let mut out: Vec<&Session> =
             self.sessions.iter().filter(|session| session.is_listed()).collect();
@@ -54,13 +59,14 @@ impl Collection {
         out
     }
 
+    /// Returns the session with an id.
     pub fn get(&self, id: &str) -> Option<&Session> {
         let at = self.sessions.binary_search_by(|session| session.id.as_str().cmp(id)).ok()?;
         Some(&self.sessions[at])
     }
 
-    /// The session that `wanted` names: its id or a unique beginning of it, `latest`, `@N`, the name
-    /// the user gave it, or the name or stem of one of its files.
+    /// Returns the session that `wanted` names: by its id or a unique beginning of it, `latest`,
+    /// `@N`, the name the user gave it, or the name or stem of one of its files.
     pub fn find(&self, wanted: &str) -> Result<&Session, NotOne> {
         let number = match wanted.strip_prefix('@') {
             _ if wanted == "latest" => Some(1),
@@ -83,7 +89,7 @@ impl Collection {
         if let Some(one) = one_of(&by_file, wanted)? {
             return Ok(one);
         }
-        // A session's own id begins so; one of a subagent's only if nothing else does.
+        // Main sessions take precedence; subagents only match if no main session does.
         let starts = |s: &&Session| s.id.starts_with(wanted) && !wanted.is_empty();
         let by_prefix = self.all(starts);
         let mains: Vec<&Session> =
@@ -94,8 +100,9 @@ impl Collection {
         one_of(&by_prefix, wanted)?.ok_or_else(|| NotOne::None(wanted.to_owned()))
     }
 
-    /// Returns the beginning of an id that no other session of its kind shares, at least 8 characters.
-    /// An id that the agent did not make random says nothing by its beginning, and is returned whole.
+    /// Returns the beginning of an id that no other session of its kind shares, at least 8
+    /// characters. An id that is not random is returned completely, because its beginning is
+    /// meaningless.
     pub fn short(&self, session: &Session) -> String {
         let id = session.id.as_str();
         if !is_uuid(id) {
@@ -103,7 +110,7 @@ impl Collection {
         }
         let places = self.kinds.get(&session.kind).map_or(&[][..], Vec::as_slice);
         let id_at = |place: usize| self.sessions[place].id.as_str();
-        // Ids that begin alike are neighbours.
+        // Ids that begin alike are next to each other.
         let from = places.partition_point(|place| id_at(*place) < id);
         let to = places.partition_point(|place| id_at(*place) <= id);
         let before = from.checked_sub(1).map(|at| id_at(places[at]));
@@ -119,8 +126,7 @@ impl Collection {
         self.sessions.iter().filter(fits).collect()
     }
 
-    /// Ties the subagents of a session that no call names: to the call that their own files name, or to
-    /// one that ended when they did.
+    /// Assigns subagents of a session that no call names to calls that ended at the same time.
     pub fn tie_agents(&self, session: &Session, messages: &mut [Message]) {
         for child in self.loose_agents(session, messages) {
             let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
@@ -152,7 +158,7 @@ impl Collection {
         }
     }
 
-    /// Returns the subagents of a session that no call in its messages leads to.
+    /// Returns the subagents of a session that no call in its messages refers to.
     pub fn loose_agents(&self, session: &Session, messages: &[Message]) -> Vec<&Session> {
         if session.subagents == 0 {
             return Vec::new();
@@ -164,7 +170,7 @@ impl Collection {
         })
     }
 
-    /// The session of the agent that a tool call names.
+    /// Returns the session of the agent that a tool call names.
     pub fn agent_session(&self, agent_id: &str) -> Option<String> {
         self.agents.get(agent_id).cloned()
     }
@@ -189,7 +195,7 @@ fn one_of<'a>(found: &[&'a Session], wanted: &str) -> Result<Option<&'a Session>
     }
 }
 
-/// Newest first; sessions without any time last, then by id so that ties have one order.
+/// Sorts the newest first; sessions without any time last, and equal times by id.
 pub fn newest_first(sessions: &mut [&Session]) {
     sessions.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.id.cmp(&b.id)));
 }

@@ -1,7 +1,8 @@
-//! From places to the files that matter there.
+//! Defines the sources that agents find.
 //!
-//! Only names and metadata are looked at; what a file really holds is decided when it is read.
-//! Nothing is fatal: what cannot be opened is listed, what is passed over has a reason.
+//! Discovery uses only names and metadata; the type of a file's content is determined when it is
+//! read. Nothing is fatal: places that cannot be opened are listed, and skipped files have a
+//! reason.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -15,43 +16,54 @@ use crate::path_text;
 /// One file of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
+    /// The agent that wrote it.
     pub agent: AgentId,
+    /// Its path.
     pub path: PathBuf,
+    /// Its kind according to its path.
     pub kind: SourceKind,
-    /// The agent's folder for one project, when the file stands in one.
+    /// The agent's folder for one project, if the file is in one.
     pub folder: Option<Arc<Path>>,
+    /// The size in bytes.
     pub size: u64,
+    /// The time of the last change of its content.
     pub modified: Option<SystemTime>,
-    /// When its metadata changed last, in nanoseconds since 1970, where the system records it.
+    /// The time of the last change of its metadata, in nanoseconds since 1970, if the system
+    /// records it.
     pub changed: Option<i64>,
-    /// Which file it is, whatever its name, where the system can tell.
+    /// Identifies the file regardless of its name, if the system supports it.
     pub inode: Option<u64>,
-    /// What the archive knows of it; none for a file that was only found.
+    /// Its place in the archive; none for a file that was only found.
     pub archived: Option<Archived>,
 }
 
 /// A source's place in the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archived {
+    /// The number of its row.
     pub number: i64,
-    /// Where it was read.
+    /// The machine it was read on.
     pub machine: Arc<str>,
+    /// Its state when it was last checked.
     pub state: SourceState,
 }
 
-/// What became of a file since it was read.
+/// The state of a file since it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceState {
+    /// It exists.
     Live,
-    /// The agent, or somebody, deleted it.
+    /// Somebody, usually the agent, deleted it.
     Gone,
-    /// The agent wrote it anew, without something it held.
+    /// The agent rewrote it without some of its content.
     Replaced,
 }
 
 impl SourceState {
+    /// All states.
     pub const ALL: [Self; 3] = [Self::Live, Self::Gone, Self::Replaced];
 
+    /// Returns the name that the archive stores.
     pub fn name(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -62,35 +74,36 @@ impl SourceState {
 }
 
 impl Source {
+    /// Returns the agent's folder for its project.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Returns whether it is on the disk, as far as the archive has seen.
+    /// Returns whether it exists on the disk, as far as the archive knows.
     pub fn is_live(&self) -> bool {
         self.archived.as_ref().is_none_or(|archived| archived.state == SourceState::Live)
     }
 
-    /// Returns whether the agent has written another file in its place.
+    /// Returns whether the agent has rewritten the file.
     pub fn is_replaced(&self) -> bool {
         self.archived.as_ref().is_some_and(|archived| archived.state == SourceState::Replaced)
     }
 
-    /// By which sources are put in one order, wherever and whenever they are read.
+    /// Returns the key that sorts sources in the same order wherever and whenever they are read.
     pub(crate) fn order(&self) -> impl Ord + use<> {
         (self.path.clone(), self.modified, self.size)
     }
 
-    /// The file name without its ending. No two names have the same, so that it can be an id.
+    /// Returns the file name without its ending, encoded so that it is unique and can be an id.
     pub fn stem(&self) -> String {
         path_text::to_text(Path::new(self.path.file_stem().unwrap_or_default())).into_owned()
     }
 }
 
-/// What a file should be by its place.
+/// The kind of a file according to its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SourceKind {
-    /// A conversation, or a file given by name, which its content must explain.
+    /// A conversation, or a file given by name, whose content determines what it is.
     Conversation,
     /// A conversation of an agent that another one started.
     Subagent,
@@ -100,12 +113,13 @@ pub enum SourceKind {
     SavedChat,
     /// A snapshot taken before a tool changed a file.
     Snapshot,
-    /// What was typed, across sessions.
+    /// Typed lines of all sessions.
     PromptLog,
     /// Shell commands that were typed.
     ShellHistory,
     /// The full text of a long tool output.
     ToolOutput,
+    /// A plan.
     Plan,
     /// A task of the task tracker.
     Task,
@@ -114,7 +128,8 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    pub const ALL: [Self; 11] = [
+    /// All kinds.
+    pub const ALL: [Self; 10] = [
         Self::Conversation,
         Self::Subagent,
         Self::Background,
@@ -128,22 +143,22 @@ impl SourceKind {
         Self::Note,
     ];
 
-    /// Returns whether the file holds a conversation of its own.
+    /// Returns whether the file contains a conversation of its own.
     pub fn is_session(self) -> bool {
         matches!(self, Self::Conversation | Self::Subagent | Self::Background)
     }
 
-    /// Returns whether what it says is read, and not only kept.
+    /// Returns whether its content is read, rather than only captured.
     pub fn is_read(self) -> bool {
         self.is_session() || matches!(self, Self::SavedChat | Self::Snapshot | Self::PromptLog)
     }
 
-    /// Returns whether people and models speak in it.
+    /// Returns whether it contains text of people and models.
     pub fn is_text(self) -> bool {
         self.is_read() || self == Self::ShellHistory
     }
 
-    /// Returns the word that the archive stores.
+    /// Returns the name that the archive stores.
     pub fn key(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
@@ -160,7 +175,7 @@ impl SourceKind {
         }
     }
 
-    /// Returns what people call it.
+    /// Returns the name shown to people.
     pub fn label(self) -> &'static str {
         match self {
             Self::Conversation => "session",
@@ -178,43 +193,54 @@ impl SourceKind {
     }
 }
 
-/// A file or folder passed over on purpose.
+/// A file or folder that was skipped on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
+    /// Its path.
     pub path: PathBuf,
+    /// The reason.
     pub why: &'static str,
 }
 
-/// A place that could not be looked into.
+/// A place that could not be searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
+    /// Its path.
     pub path: PathBuf,
+    /// A description.
     pub what: String,
 }
 
-/// A place that was looked at, and why there.
+/// A place that was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedPlace {
+    /// Its path.
     pub path: PathBuf,
+    /// The reason to search it.
     pub why: String,
+    /// Whether it exists.
     pub exists: bool,
 }
 
-/// All that was found.
+/// Everything that was found.
 #[derive(Debug, Clone, Default)]
 pub struct Discovery {
+    /// The places that were searched.
     pub looked: Vec<SearchedPlace>,
     /// The agent's own folders, such as `~/.gemini`.
     pub roots: Vec<PathBuf>,
+    /// The files.
     pub sources: Vec<Source>,
     /// Paths of sources that a link led to.
     pub linked: BTreeSet<PathBuf>,
+    /// The files that were skipped.
     pub skipped: Vec<Skipped>,
+    /// The places that could not be searched.
     pub problems: Vec<Problem>,
 }
 
 impl Discovery {
-    /// Adds what was found in other places.
+    /// Adds the results of other places.
     pub fn add(&mut self, other: Self) {
         self.looked.extend(other.looked);
         self.roots.extend(other.roots);
@@ -224,7 +250,8 @@ impl Discovery {
         self.problems.extend(other.problems);
     }
 
-    /// Sorted by path and each file once, so that no order of looking changes any result.
+    /// Sorts everything by path and removes duplicates, so that the result does not depend on the
+    /// order of the search.
     pub fn settle(&mut self) {
         self.looked.dedup();
         self.sources.sort_by(|a, b| a.path.cmp(&b.path));
@@ -236,8 +263,8 @@ impl Discovery {
         self.problems.dedup();
     }
 
-    /// Keeps one source of a file that was found by several paths: the one that no link led to, or the
-    /// first. Only links and places within each other can have that effect.
+    /// Keeps one source of a file that was found by several paths: the one without links, or the
+    /// first. Only links and nested places can cause this.
     fn drop_aliases(&mut self) {
         let places = self.looked.iter().filter(|looked| looked.exists).count();
         if places < 2 && self.linked.is_empty() {
@@ -254,7 +281,7 @@ impl Discovery {
     }
 }
 
-/// A path without links. Many files are in one folder, whose own path is looked up once.
+/// Returns a path without links. The path of a folder is resolved once for all its files.
 fn real_path(path: &Path, folders: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
     let is_link = || path.symlink_metadata().is_ok_and(|about| about.is_symlink());
     match (path.parent(), path.file_name()) {
@@ -270,7 +297,7 @@ fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The parent of a bare name is the current folder.
+/// Returns the path, or the current folder if it is empty.
 fn or_here(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }

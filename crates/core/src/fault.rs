@@ -1,4 +1,5 @@
-//! What could not be used, or only with help: where, and why.
+//! Defines faults: records that could not be used, or only after a repair, with their place and the
+//! reason.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -6,43 +7,46 @@ use std::fmt;
 
 use crate::read::json::Malformed;
 
-/// One record, or a whole file, that was not as it should be.
+/// A problem of one record, or of a whole file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// The line it stands on; none when it concerns the whole file.
+    /// The line of the record; none for the whole file.
     pub line: Option<u64>,
-    /// The id of the record, where it has one.
+    /// The id of the record, if it has one.
     pub record: Option<String>,
-    pub what: FaultKind,
+    /// The kind of problem.
+    pub what: What,
 }
 
-/// What was wrong.
+/// The kind of a fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FaultKind {
     /// The line is not JSON.
     Malformed(Malformed),
-    /// The last line has no end yet and is not JSON: it is being written, or its writer died.
+    /// The last line has no end yet and is not JSON: it is being written, or its writer was killed.
     Torn,
-    /// Valid JSON of a kind nobody knows; what is known of it.
+    /// Valid JSON of an unknown kind, with a description.
     Unknown(String),
-    /// A message with a content that the agent's loader stumbles over and leaves out.
+    /// A message with a content for which Gemini CLI's loader throws, so that it drops the message.
     LoaderDrops,
-    /// An element of a list of messages that has no id, which the loader leaves out.
+    /// An element of a list of messages without an id, which the loader skips.
     NoId,
-    /// Not JSON as it stands, but read after a repair. The agent skips the line.
+    /// A line that is not valid JSON, but could be read after a repair. Gemini CLI skips it.
     Repaired(Repair),
-    /// The document ends early or is damaged; what stands before is read.
+    /// The document ends early or is damaged; the part before that is used.
     CutOff(Malformed),
-    /// The agent's loader refuses the whole file; it is read all the same.
+    /// Gemini CLI's loader rejects the whole file; it is read anyway.
     Refused(Cow<'static, str>),
     /// The file could not be read.
     Unreadable(String),
 }
 
-/// What it took to read a line that is not JSON as it stands.
+/// The repair that made a line valid JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Repair {
+    /// A byte order mark was removed.
     ByteOrderMark,
+    /// Control characters in strings were escaped.
     ControlCharacters,
     /// White space or NULs around the record that JSON does not allow.
     Padding,
@@ -50,13 +54,13 @@ pub enum Repair {
     AfterTorn,
 }
 
-impl FaultKind {
-    /// Whether the record was used in spite of it.
+impl What {
+    /// Returns whether the record was used anyway.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::LoaderDrops | Self::Repaired(_) | Self::CutOff(_) | Self::Refused(_))
     }
 
-    /// Whether it is only a file in the middle of being written.
+    /// Returns whether the file is only being written at the moment.
     pub fn is_pending(&self) -> bool {
         matches!(self, Self::Torn)
     }
@@ -97,33 +101,38 @@ impl fmt::Display for Repair {
     }
 }
 
-/// How many faults of one file are kept in detail. A file of garbage has millions; their number is
-/// known, the first ones tell what it is.
+/// The number of faults per file that are stored in detail. A file of garbage has millions; the
+/// first ones are enough to recognize it.
 const DETAILS: usize = 1000;
 
-/// The faults of one file, and the account of its records: used + ignored + unusable = all.
+/// The faults of one file, and counts of its records: used + ignored + unusable = all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
+    /// The first faults in detail.
     pub details: Vec<Fault>,
+    /// Records that were used.
     pub used: u64,
-    /// Records of a kind that is known and of no interest, and a last line that is not whole yet.
+    /// Records of a known kind that are not needed, and an incomplete last line.
     pub ignored: u64,
-    /// Records that could not be used at all.
+    /// Records that could not be used.
     pub unusable: u64,
 }
 
 impl Faults {
-    pub fn push(&mut self, line: Option<u64>, record: Option<String>, what: FaultKind) {
+    /// Adds a fault.
+    pub fn push(&mut self, line: Option<u64>, record: Option<String>, what: What) {
         if self.details.len() < DETAILS {
             self.details.push(Fault { line, record, what });
         }
     }
 
-    /// How many a user should know of: not that a file is being written.
+    /// Returns the number of faults that matter to a user; a file that is being written does not
+    /// count.
     pub fn count(&self) -> usize {
         self.details.iter().filter(|fault| !fault.what.is_pending()).count()
     }
 
+    /// Returns whether there are no such faults.
     pub fn is_clean(&self) -> bool {
         self.count() == 0
     }

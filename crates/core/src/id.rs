@@ -1,6 +1,6 @@
-//! Ids of sessions and messages.
+//! Recognizes ids of sessions and messages.
 
-/// Returns whether an id is a UUID, and so can belong to one session or message only.
+/// Returns whether an id is a UUID, which can only belong to one session or message.
 pub fn is_uuid(id: impl AsRef<[u8]>) -> bool {
     let id = id.as_ref();
     id.len() == 36

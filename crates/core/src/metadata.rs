@@ -1,8 +1,8 @@
-//! File metadata that the standard library offers for some systems only.
+//! Reads file metadata that the standard library only provides on some systems.
 
 use std::fs::Metadata;
 
-/// Returns the time of the last change of a file's metadata, where the system has one.
+/// Returns the time of the last change of a file's metadata, if the system records it.
 #[cfg(unix)]
 pub(crate) fn changed(metadata: &Metadata) -> Option<i64> {
     use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ pub(crate) fn changed(_: &Metadata) -> Option<i64> {
     None
 }
 
-/// Returns the number that identifies a file whatever its name, where the system has one.
+/// Returns the number that identifies a file regardless of its name, if the system has one.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
 pub(crate) fn inode(metadata: &Metadata) -> Option<u64> {

@@ -1,8 +1,8 @@
-//! Money, exactly: amounts in whole pico-dollars and prices in pico-dollars per token.
+//! Computes money exactly: amounts in pico-dollars and prices in pico-dollars per token.
 //!
-//! A price of 0.01875 USD per million tokens is 18,750 pico-dollars per token, so every list price is
-//! a whole number here, and a sum over a million calls is their sum to the last digit. No `f64` takes
-//! part: prices are read from the digits as written.
+//! A price of 0.01875 USD per million tokens is 18,750 pico-dollars per token, so every list price
+//! is an integer here, and a sum over a million calls is exact to the last digit. No `f64` is
+//! involved: prices are parsed from the digits as written.
 
 use std::fmt;
 use std::iter::Sum;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Decimal places of a dollar that are kept.
+/// The decimal places of a dollar that are kept.
 const PLACES: usize = 12;
 /// Pico-dollars in a dollar.
 const DOLLAR: i128 = 10_i128.pow(12);
@@ -23,15 +23,17 @@ const PER_TOKEN: i64 = 12;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usd(i128);
 
-/// What one token costs, in units of 10⁻¹² dollars; shown in dollars per million tokens.
+/// The price of one token, in units of 10⁻¹² dollars; shown in dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Price(i128);
 
-/// Why a text is not an amount or a price.
+/// The reason why a text is not an amount or a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotMoney {
+    /// The text is not a number.
     #[error("not a number")]
     NotANumber,
+    /// The number is negative.
     #[error("negative")]
     Negative,
     #[error("too large (are the units right?)")]
@@ -39,20 +41,23 @@ pub enum NotMoney {
 }
 
 impl Usd {
+    /// No money.
     pub const ZERO: Self = Self(0);
 
+    /// Creates an amount from pico-dollars.
     pub const fn from_pico(pico: i128) -> Self {
         Self(pico)
     }
 
+    /// Returns the amount in pico-dollars.
     pub const fn pico(self) -> i128 {
         self.0
     }
 
-    /// For people: `$1,234.50`, `$0.42`, `$0.0042`, `<$0.0001`.
+    /// Formats the amount for people: `$1,234.50`, `$0.42`, `$0.0042`, `<$0.0001`.
     ///
-    /// Below a cent two more places are shown, because a price per call lives there and `$0.00` reads
-    /// as free; only what is free is `$0.00`. Rounded half up.
+    /// Amounts below a cent have two more places, because costs per call are that small and `$0.00`
+    /// reads as free; only zero is `$0.00`. Rounds half up.
     pub fn short(self) -> String {
         let sign = if self.0 < 0 { "-" } else { "" };
         let pico = self.0.unsigned_abs();
@@ -80,7 +85,7 @@ fn grouped(number: u128) -> String {
     out
 }
 
-/// Saturating: a file with absurd counts must not bring a report down.
+/// Saturates, because a file with absurd counts must not make a report fail.
 impl Add for Usd {
     type Output = Self;
     fn add(self, more: Self) -> Self {
@@ -106,7 +111,7 @@ impl<'a> Sum<&'a Self> for Usd {
     }
 }
 
-/// All digits there are, and at least six places: `1.250000`, `0.00000001875`.
+/// Writes all digits, and at least six places: `1.250000`, `0.00000001875`.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&decimal(self.0, PLACES, 6))
@@ -119,7 +124,7 @@ impl Serialize for Usd {
     }
 }
 
-/// An amount that is not negative, such as a budget: `200`, `12.50`.
+/// Parses an amount that is not negative, such as a budget: `200`, `12.50`.
 impl FromStr for Usd {
     type Err = NotMoney;
     fn from_str(text: &str) -> Result<Self, NotMoney> {
@@ -128,17 +133,18 @@ impl FromStr for Usd {
 }
 
 impl Price {
-    /// More than a dollar a token is a price in the wrong unit: the dearest model so far asks 0.0006.
+    /// More than a dollar per token is a price in the wrong unit; the most expensive model so far
+    /// costs 0.0006.
     const LIMIT: i128 = DOLLAR;
 
-    /// Reads dollars per million tokens, `1.25`. What is finer than 10⁻⁶ dollars per million is
+    /// Parses dollars per million tokens, `1.25`. Digits finer than 10⁻⁶ dollars per million are
     /// rounded half up.
     pub fn per_million(text: &str) -> Result<Self, NotMoney> {
         Self::within_limit(scaled(text, PER_MILLION)?)
     }
 
-    /// Reads dollars per token, `1.25e-06`. What is finer than 10⁻¹² dollars is rounded half up:
-    /// tables hold leftovers of binary fractions such as `9.999999999999999e-08`.
+    /// Parses dollars per token, `1.25e-06`. Digits finer than 10⁻¹² dollars are rounded half up,
+    /// because tables contain artefacts of binary fractions such as `9.999999999999999e-08`.
     pub fn per_token(text: &str) -> Result<Self, NotMoney> {
         Self::within_limit(scaled(text, PER_TOKEN)?)
     }
@@ -147,17 +153,18 @@ impl Price {
         if pico <= Self::LIMIT { Ok(Self(pico)) } else { Err(NotMoney::TooLarge) }
     }
 
-    /// Pico-dollars per token.
+    /// Returns the price in pico-dollars per token.
     pub const fn pico(self) -> i128 {
         self.0
     }
 
+    /// Returns whether tokens are free.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 }
 
-/// Cannot overflow: at most 10¹² times 2⁶⁴.
+/// Cannot overflow, because the product is at most 10¹² times 2⁶⁴.
 impl Mul<u64> for Price {
     type Output = Usd;
     fn mul(self, tokens: u64) -> Usd {
@@ -165,7 +172,8 @@ impl Mul<u64> for Price {
     }
 }
 
-/// Dollars per million tokens, all digits and at least two places: `1.25`, `10.00`, `0.01875`.
+/// Writes dollars per million tokens, with all digits and at least two places: `1.25`, `10.00`,
+/// `0.01875`.
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&decimal(self.0, PLACES - 6, 2))
@@ -178,7 +186,7 @@ impl Serialize for Price {
     }
 }
 
-/// Dollars per million tokens, as a number or a string.
+/// Parses dollars per million tokens, from a number or a string.
 impl<'de> Deserialize<'de> for Price {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_any(PriceVisitor)
@@ -213,14 +221,14 @@ impl de::Visitor<'_> for PriceVisitor {
         Self::read(&number.to_string())
     }
 
-    /// A TOML number has been made a float by now. Its shortest text is what the user wrote, as long
-    /// as that had no more than 15 digits. (JSON files do not come this way: see `pricing::file`.)
+    /// Reads a TOML number, which is already a float. Its shortest text is what the user wrote, if
+    /// that had no more than 15 digits. (JSON files are read differently: see `pricing::file`.)
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<Price, E> {
         Self::read(&number.to_string())
     }
 }
 
-/// The value of a decimal numeral times 10^`places`, rounded half up to a whole number.
+/// Returns the value of a decimal numeral times 10^`places`, rounded half up to an integer.
 fn scaled(text: &str, places: i64) -> Result<i128, NotMoney> {
     let (unsigned, negative) = match text.strip_prefix('-') {
         Some(rest) => (rest, true),
@@ -241,14 +249,14 @@ fn scaled(text: &str, places: i64) -> Result<i128, NotMoney> {
     if negative {
         return Err(NotMoney::Negative);
     }
-    // Nobody writes an exponent of nine digits; without the limit the sums below could overflow.
+    // No real exponent has nine digits; without the limit the sums below could overflow.
     let power: i64 = if power.len() > 9 {
         return Err(NotMoney::NotANumber);
     } else {
         exponent.parse().map_err(|_| NotMoney::NotANumber)?
     };
     let length = |s: &str| i64::try_from(s.len()).map_err(|_| NotMoney::TooLarge);
-    // How many of the digits stand before the point once the value is scaled.
+    // The number of digits before the point once the value is scaled.
     let before = length(digits)? - length(fraction)? + power + places;
     if before > 38 {
         return Err(NotMoney::TooLarge);
@@ -261,7 +269,7 @@ fn scaled(text: &str, places: i64) -> Result<i128, NotMoney> {
     Ok(number + i128::from(up))
 }
 
-/// `number` × 10^-`places`, with trailing zeros cut down to `least` places.
+/// Formats `number` × 10^-`places`, with trailing zeros cut down to `least` places.
 fn decimal(number: i128, places: usize, least: usize) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let digits = format!("{:0>width$}", number.unsigned_abs(), width = places + 1);
@@ -395,7 +403,7 @@ mod tests {
     proptest! {
         #[test]
         fn text_and_back(pico in 0..=i128::MAX) {
-            // Amounts of more than 38 digits are refused on the way back.
+            // Amounts of more than 38 digits are rejected when parsed.
             prop_assume!(pico < 10_i128.pow(38));
             prop_assert_eq!(Usd(pico).to_string().parse(), Ok(Usd(pico)));
         }
@@ -405,7 +413,7 @@ mod tests {
             let _ = text.parse::<Usd>();
         }
 
-        /// What TOML hands over as a float is the number that was written.
+        /// A float from TOML is the number that was written.
         #[test]
         fn floats_keep_their_digits(micro in 0_u64..1_000_000_000_000) {
             let text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);

@@ -1,9 +1,9 @@
-//! Numbers, sizes and times as people read them.
+//! Formats numbers, sizes and times for people.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// `1,234,567`
+/// Formats `1,234,567`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -16,18 +16,18 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// `1 file`, `1,234 files`
+/// Formats `1 file` or `1,234 files`.
 pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// `37 %`; of nothing it is nothing.
+/// Formats `37 %`, or a dash if the whole is 0.
 pub fn percent(part: u64, whole: u64) -> String {
     match u128::from(part) * 100 {
         _ if whole == 0 => "–".to_owned(),
         0 => "0 %".to_owned(),
         hundredfold if hundredfold < u128::from(whole) => "<1 %".to_owned(),
-        // Rounded, but what is not all is not 100 %.
+        // Rounded, but less than everything is never 100 %.
         hundredfold => {
             let rounded = (hundredfold + u128::from(whole) / 2) / u128::from(whole);
             let most = if part < whole { 99 } else { rounded };
@@ -36,14 +36,14 @@ pub fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// `12.3 MB`; a kilobyte has 1,000 bytes.
+/// Formats `12.3 MB`; a kilobyte has 1,000 bytes.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if number < 1000 {
         return format!("{number} B");
     }
     let mut unit = 0;
-    // Tenths of the unit, rounded; whole numbers keep the rounding exact.
+    // Tenths of the unit, rounded; integers keep the rounding exact.
     let mut size: u128 = 1000;
     let tenths = |size: u128| (u128::from(number) * 10 + size / 2) / size;
     while tenths(size) >= 10_000 && unit + 1 < UNITS.len() {
@@ -53,12 +53,12 @@ pub fn bytes(number: u64) -> String {
     format!("{}.{} {}", tenths(size) / 10, tenths(size) % 10, UNITS[unit])
 }
 
-/// `2026-08-14 16:30` in the zone.
+/// Formats `2026-08-14 16:30` in the time zone.
 pub fn date(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// `3 days ago`, `in 5 hours`, `just now`.
+/// Formats `3 days ago`, `in 5 hours` or `just now`.
 pub fn relative(time: Timestamp, now: Timestamp) -> String {
     let apart = now.duration_since(time);
     let (number, unit) = largest(apart);
@@ -83,7 +83,7 @@ fn largest(apart: SignedDuration) -> (u64, &'static str) {
     }
 }
 
-/// As it stands in JSON: RFC 3339, UTC, milliseconds.
+/// Formats a time for JSON: RFC 3339, UTC, milliseconds.
 pub fn json_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }

@@ -1,11 +1,11 @@
 //! Writes any path as text and reads it back.
 //!
-//! The archive keeps paths in text columns, and a path need not be text: on Unix it is any bytes, on
-//! Windows any 16-bit units. A path that is valid Unicode is stored as it is; a byte (or unit) that is
-//! not becomes `ESCAPE` and two (or four) hexadecimal digits. `ESCAPE` itself is escaped too, so
-//! that no two paths have the same text.
+//! The archive stores paths in text columns, but a path need not be text: on Unix it is any bytes,
+//! on Windows any 16-bit units. A path that is valid Unicode is stored unchanged; an invalid byte
+//! (or unit) becomes `ESCAPE` and two (or four) hexadecimal digits. `ESCAPE` itself is escaped too,
+//! so that no two paths have the same text.
 //!
-//! This is for storage. What people read is [`Path::display`].
+//! This is for storage. Use [`Path::display`] to show paths to people.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// Begins an escape: a noncharacter, which Unicode reserves for a program's own use.
+/// Begins an escape. It is a noncharacter, which Unicode reserves for a program's own use.
 const ESCAPE: char = '\u{10FFFE}';
 
-/// Returns the text that a path is stored as.
+/// Returns the text for storing a path.
 pub fn to_text(path: &Path) -> Cow<'_, str> {
     match path.to_str() {
         Some(text) if !text.contains(ESCAPE) => Cow::Borrowed(text),
@@ -24,8 +24,8 @@ pub fn to_text(path: &Path) -> Cow<'_, str> {
     }
 }
 
-/// Returns the path that [`to_text`] wrote. An escape that this system cannot have written stays as it
-/// is.
+/// Returns the path that [`to_text`] wrote. An escape that this system cannot have written is kept
+/// unchanged.
 pub fn from_text(text: &str) -> PathBuf {
     if text.contains(ESCAPE) { unescape(text).into() } else { text.into() }
 }
@@ -54,7 +54,7 @@ fn unescape(text: &str) -> OsString {
     let mut out = Vec::new();
     each(text, 2, |plain, escaped| {
         out.extend_from_slice(plain.as_bytes());
-        // Two digits fit.
+        // Two digits fit into a byte.
         out.extend(escaped.and_then(|unit| u8::try_from(unit).ok()));
     });
     OsString::from_vec(out)
@@ -100,7 +100,7 @@ fn push_escapes<T: std::fmt::LowerHex>(
     }
 }
 
-/// Calls `unit` with each stretch of plain text and the escape that ends it, if one does.
+/// Calls `unit` with each stretch of plain text and the escape that ends it, if any.
 fn each(text: &str, digits: usize, mut unit: impl FnMut(&str, Option<u16>)) {
     let mut rest = text;
     while let Some(at) = rest.find(ESCAPE) {
@@ -118,13 +118,13 @@ fn each(text: &str, digits: usize, mut unit: impl FnMut(&str, Option<u16>)) {
     unit(rest, None);
 }
 
-/// Stores a field of type [`PathBuf`] (`#[serde(with = "path_text")]`); serde's own way fails for a
-/// path that is not valid Unicode.
+/// Stores a field of type [`PathBuf`] (`#[serde(with = "path_text")]`); serde's own implementation
+/// fails for a path that is not valid Unicode.
 pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&to_text(path))
 }
 
-/// Reads what [`serialize`] wrote.
+/// Reads a path that [`serialize`] wrote.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
     Ok(from_text(&String::deserialize(deserializer)?))
 }
@@ -139,7 +139,7 @@ mod tests {
         OsString::from_vec(bytes.to_vec()).into()
     }
 
-    /// Bytes in which text, pieces of text and escapes meet.
+    /// Bytes that mix text, fragments of text and escapes.
     fn bytes() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             proptest::collection::vec(any::<u8>(), 0..6),

@@ -1,13 +1,13 @@
-//! A project: the folder a session was about, as far as it is known.
+//! Defines a project: the folder that a session worked in, as far as it is known.
 
 use serde::{Deserialize, Serialize};
 
-/// How a project's path is known, the surest first.
+/// The evidence for a project's path, the most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Proof {
-    /// The user said so.
+    /// The user linked it.
     Link,
-    /// The agent's own note in the folder.
+    /// The agent's own marker in the folder.
     ProjectRoot,
     /// The agent's own list of projects.
     Registry,
@@ -15,16 +15,18 @@ pub enum Proof {
     Cwd,
     /// A session names it among its directories.
     Directories,
-    /// The context that was put into a session names it.
+    /// The context that was injected into a session names it.
     SessionContext,
-    /// A folder whose hash is the one recorded.
+    /// Its hash is the recorded one.
     Hash,
-    /// The paths that tools were called with have it in common.
+    /// It is the common folder of the paths in tool calls.
     ToolPaths,
+    /// The path is unknown.
     None,
 }
 
 impl Proof {
+    /// All kinds of evidence.
     pub const ALL: [Self; 9] = [
         Self::Link,
         Self::ProjectRoot,
@@ -37,6 +39,7 @@ impl Proof {
         Self::None,
     ];
 
+    /// Returns the name for documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Link => "link",
@@ -52,11 +55,14 @@ impl Proof {
     }
 }
 
+/// A project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    /// What to call it: the last part of its path, else its label.
+    /// The name shown to people: the last part of its path, or else its label.
     pub name: String,
+    /// The path, if it is known.
     pub path: Option<String>,
+    /// The evidence for the path.
     pub proof: Proof,
     /// The agent's hash of the path.
     pub hash: Option<String>,
@@ -65,8 +71,8 @@ pub struct Project {
 }
 
 impl Project {
-    /// Returns whether it is meant by its name, a part of its path, or the beginning of its hash; case does
-    /// not matter.
+    /// Returns whether `wanted` is part of its name or path, or the beginning of its hash, ignoring
+    /// case.
     pub fn matches(&self, wanted: &str) -> bool {
         let wanted = wanted.to_lowercase();
         let trimmed = wanted.trim_end_matches(['/', '\\']);
@@ -78,7 +84,7 @@ impl Project {
                 && self.hash.as_deref().is_some_and(|hash| hash.starts_with(&wanted)))
     }
 
-    /// What stands for it where its path is asked for: the path, or the label.
+    /// Returns the text that identifies it: the path, or else the name.
     pub fn key(&self) -> &str {
         self.path.as_deref().unwrap_or(&self.name)
     }

@@ -1,15 +1,15 @@
-//! Times as people and documents write them.
+//! Parses and formats times.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use serde::{Serialize, Serializer};
 
-/// What a time that was asked for can look like, for error messages.
+/// The accepted forms of a time, for error messages.
 pub const FORMS: &str = "a date (2026-08-01), a time (2026-08-01T14:30), an age (30min, 12h, 7d, 2w, 3mo, 1y), today, yesterday, \
      this-week, this-month, last-week or last-month";
 
-/// A time as documents have it: UTC with milliseconds.
+/// A time as written in documents: UTC with milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(pub Timestamp);
 
@@ -19,29 +19,33 @@ impl Serialize for Time {
     }
 }
 
-/// A stretch of time: from `since`, before `until`.
+/// A period from `since` until before `until`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {
+    /// The first moment; none for no limit.
     pub since: Option<Timestamp>,
+    /// The moment after the last; none for no limit.
     pub until: Option<Timestamp>,
 }
 
 impl Period {
+    /// Returns whether a moment is in the period.
     pub fn contains(&self, at: Timestamp) -> bool {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
-    /// Returns whether anything between the two times, both included, can be inside.
+    /// Returns whether the period overlaps the time from `from` to `to`, both included.
     pub fn overlaps(&self, from: Timestamp, to: Timestamp) -> bool {
         self.since.is_none_or(|since| to >= since) && self.until.is_none_or(|until| from < until)
     }
 
+    /// Returns whether the period is unlimited.
     pub fn is_everything(&self) -> bool {
         self.since.is_none() && self.until.is_none()
     }
 }
 
-/// A time as it is stored: seconds and nanoseconds.
+/// Serializes a time for storage as seconds and nanoseconds.
 pub(crate) mod stored {
     use jiff::Timestamp;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -62,12 +66,12 @@ pub(crate) mod stored {
     }
 }
 
-/// An ISO time. Nearly all are written as JavaScript writes them, and there are millions.
+/// Parses an ISO time. Nearly all have the form that JavaScript writes, and there are millions.
 pub(crate) fn iso(text: &str) -> Option<Timestamp> {
     javascript(text.as_bytes()).or_else(|| text.parse().ok())
 }
 
-/// `2026-03-01T10:04:00.123Z`, to the letter.
+/// Parses exactly `2026-03-01T10:04:00.123Z`.
 fn javascript(text: &[u8]) -> Option<Timestamp> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
@@ -93,10 +97,10 @@ fn javascript(text: &[u8]) -> Option<Timestamp> {
     TimeZone::UTC.to_timestamp(at.ok()?).ok()
 }
 
-/// The stretch that a word names, in the zone of `now`; `None` when it names none.
+/// Returns the period that a word names, in the zone of `now`, or `None` if it names none.
 ///
-/// As a beginning the stretch's own beginning counts, as an end its end: `--until 2026-08-01` takes
-/// that whole day in.
+/// A caller uses the start of the period as a beginning and its end as an end: `--until 2026-08-01`
+/// includes that whole day.
 pub fn stretch(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
     let zone = now.time_zone();
     let today = now.date();
@@ -139,7 +143,8 @@ fn days(from: Date, to: Date, zone: &TimeZone) -> Option<(Timestamp, Timestamp)>
     Some((start(from)?, start(to)?))
 }
 
-/// `30min`, `12h`, `7d`, `2w`, `3mo`, `1y`. An `m` alone could be minutes or months, and is neither.
+/// Parses `30min`, `12h`, `7d`, `2w`, `3mo`, `1y`. A bare `m` is ambiguous (minutes or months) and
+/// rejected.
 fn age(word: &str) -> Option<Span> {
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
     let number: i64 = word.strip_suffix(unit)?.parse().ok().filter(|n| (0..100_000).contains(n))?;
@@ -172,7 +177,7 @@ mod tests {
         assert_eq!(got("2026-08-01T14:30"), want("2026-08-01T12:30:00Z", "2026-08-01T12:30:00Z"));
         assert_eq!(got("30min"), want("2026-08-14T16:00:00Z", "2026-08-14T16:00:00Z"));
         assert_eq!(got("3mo"), want("2026-05-14T16:30:00Z", "2026-05-14T16:30:00Z"));
-        // Minutes or months: nobody can tell.
+        // Minutes or months: ambiguous.
         assert_eq!(got("30m"), None);
         for bad in ["", "7", "d", "soon", "2026-13-01", "-3d", "2026-02-30", "7 d", "mo"] {
             assert_eq!(got(bad), None, "{bad}");

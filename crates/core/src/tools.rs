@@ -1,8 +1,8 @@
-//! The tools of all agents under common names.
+//! Maps the tools of all agents to common names.
 
 use crate::model::ToolName;
 
-/// Name and aliases; label, canonical name, category.
+/// Names and aliases; label, canonical name, category.
 const TABLE: &[(&[&str], &str, &str, &str)] = &[
     (&["run_shell_command", "run_command", "shell", "Shell"], "Bash", "shell_exec", "Execute"),
     (
@@ -110,8 +110,8 @@ const TABLE: &[(&[&str], &str, &str, &str)] = &[
     ),
 ];
 
-/// Finds what a recorded name means. `shown` is the name the agent showed: only there does an MCP
-/// tool of older versions tell its server.
+/// Returns the common names of a recorded tool. `shown` is the name the agent displayed; for an MCP
+/// tool of older versions, only that contains its server.
 pub fn tool_name(name: &str, shown: Option<&str>) -> ToolName {
     let known = |label: &str, canonical, category, server: Option<&str>| ToolName {
         name: name.to_owned(),
@@ -136,19 +136,19 @@ pub fn tool_name(name: &str, shown: Option<&str>) -> ToolName {
     known(name, "other", "Other", None)
 }
 
-/// Returns whether a tool changes files, and so may show a diff.
+/// Returns whether a tool changes files, and may therefore show a diff.
 pub(crate) fn edits(name: &str) -> bool {
     let row = TABLE.iter().find(|(names, ..)| names.contains(&name));
     row.is_some_and(|(.., category)| *category == "Edit")
 }
 
-/// Returns whether a tool runs commands of a shell, so that its output ends with an exit code.
+/// Returns whether a tool runs shell commands, so that its output ends with an exit code.
 pub(crate) fn runs_commands(name: &str) -> bool {
     let row = TABLE.iter().find(|(names, ..)| names.contains(&name));
     row.is_some_and(|(.., category)| *category == "Execute")
 }
 
-/// The MCP server of a tool that is not one of Gemini CLI's own.
+/// Returns the MCP server of a tool that is not one of the agents' own.
 pub(crate) fn server<'a>(name: &'a str, shown: Option<&'a str>) -> Option<&'a str> {
     let may_be =
         name.starts_with("mcp_") || name.contains("__") || shown.is_some_and(|s| s.ends_with(')'));

@@ -1,57 +1,74 @@
-//! A session as it is read: blocks in order, shared by everything that shows one.
+//! Divides a session into blocks in order, shared by everything that shows one.
 //!
-//! Follows seed 001's reading rules: a person's words, the agent's words, each tool with its one
-//! telling argument, errors noted. The rest is there on request.
+//! Shown are a person's prompts, the agent's replies, each tool with its most informative argument,
+//! and errors. Everything else is optional.
 
 use crate::argument::argument;
 pub use crate::argument::key_argument;
 use crate::model::{Message, MessageKind, Thought, ToolCall};
 
-/// What to show besides words, tools and errors.
+/// The blocks to show besides prompts, replies, tools and errors.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
+    /// The model's thoughts.
     pub thoughts: bool,
+    /// The output of tools.
     pub tool_output: bool,
     /// Notices, injected context and summaries.
     pub info: bool,
-    /// When not empty: nothing but these.
+    /// If not empty, only these are shown.
     pub only: Vec<Only>,
 }
 
+/// A kind of block to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Only {
+    /// Prompts.
     Prompt,
+    /// Replies.
     Reply,
+    /// Tool calls.
     Tool,
+    /// Errors.
     Error,
 }
 
-/// One thing to show.
+/// One block to show.
 #[derive(Debug)]
 pub struct Block<'a> {
+    /// The message it comes from.
     pub message: &'a Message,
+    /// Its content.
     pub what: What<'a>,
 }
 
+/// The content of a block.
 #[derive(Debug)]
 pub enum What<'a> {
-    /// A person's words: a prompt, a command, a shell escape.
+    /// Text of a person: a prompt, a command, a shell escape.
     You(&'a str),
+    /// Text of the agent.
     Agent(&'a str),
+    /// A thought of the model.
     Thought(&'a Thought),
+    /// A tool call.
     Tool {
+        /// The call.
         call: &'a ToolCall,
+        /// The argument worth showing.
         argument: Option<String>,
+        /// Its output, if requested.
         output: Option<&'a str>,
     },
-    /// Something a program said: a notice, context, a summary.
+    /// Text of a program: a notice, context, a summary.
     Notice(&'a str),
+    /// An error.
     Error(&'a str),
     /// A compression took place here.
     Compress,
 }
 
-/// The blocks of a list of messages.
+/// Returns the blocks of messages.
 pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> {
     let mut out = Vec::new();
     let wants = |only: Only| options.only.is_empty() || options.only.contains(&only);
@@ -89,7 +106,7 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
             {
                 push(What::Notice(&message.text));
             }
-            // A tool's result is told with its call.
+            // The result of a tool is shown with its call.
             _ => {}
         }
     }
