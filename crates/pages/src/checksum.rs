@@ -43,7 +43,7 @@ const WORD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// The factor of a lane: the first digits of the square root of three after the point.
 const LANE: u64 = 0xBB67_AE85_84CA_A73B;
 
-/// Puts the checksum of a page into its last eight bytes.
+/// Writes the checksum of a page into its last eight bytes.
 ///
 /// `number` is the page's number in the database, counted from 1.
 pub fn stamp(page: &mut [u8], number: u64) {
@@ -78,7 +78,7 @@ fn sum(body: &[u8], number: u64) -> u64 {
     sum ^ (sum >> 29)
 }
 
-/// Takes a word into a lane.
+/// Mixes a word into a lane.
 fn step(lane: u64, word: u64) -> u64 {
     (lane ^ word.wrapping_mul(WORD)).rotate_left(29).wrapping_mul(LANE)
 }

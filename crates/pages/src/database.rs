@@ -1,4 +1,4 @@
-//! Adds checksums to the pages that are written to a database file, and compares those of the pages
+//! Adds checksums to the pages that are written to a database file, and verifies those of the pages
 //! that are read.
 
 use std::ffi::c_int;
@@ -18,11 +18,11 @@ const LOCK_PAGE: i64 = 0x4000_0000;
 pub(crate) struct Database {
     /// The format of the file. `None` if it does not have a header yet.
     header: Option<Header>,
-    /// The pages that were written before the header, and so have no checksums.
+    /// The pages that were written before the header and therefore have no checksums.
     loose: Range<i64>,
-    /// The file is at least this long.
+    /// A lower bound for the length of the file.
     end: i64,
-    /// Pages are being copied from the write-ahead log.
+    /// Whether pages are being copied from the write-ahead log.
     checkpoint: bool,
     /// The copy of a page that gets the checksum. SQLite's own copy must not change, because the
     /// write-ahead log has checksums over it.
@@ -44,18 +44,18 @@ impl Database {
         self.header
     }
 
-    /// Forgets the length of the file, because another process may have changed it.
+    /// Resets the known length of the file, because another process may have changed it.
     pub(crate) fn forget_end(&mut self) {
         self.end = 0;
     }
 
-    /// Notes that a checkpoint begins or ends.
+    /// Records that a checkpoint begins or ends.
     pub(crate) fn set_checkpoint(&mut self, running: bool) {
         self.checkpoint = running;
         self.forget_end();
     }
 
-    /// Notes that the file has been cut to a size.
+    /// Records that the file has been cut to a size.
     pub(crate) fn truncated(&mut self, size: i64) {
         self.forget_end();
         self.loose.end = self.loose.end.min(size);
@@ -82,7 +82,7 @@ impl Database {
     }
 
     /// Returns whether a read beyond the end of the file may be used. It may not if the page begins
-    /// before the end, because then it is cut short.
+    /// before the end, because it is then cut short.
     pub(crate) fn accepts_short(&mut self, file: InnerFile, amount: usize, offset: i64) -> bool {
         amount < header::MIN_PAGE
             || self.page_number(file, amount, offset).is_none()
@@ -203,7 +203,7 @@ fn number(offset: i64, size: usize) -> u64 {
     offset.unsigned_abs() / size as u64 + 1
 }
 
-/// Turns SQLite's result code into a result.
+/// Converts SQLite's result code to a result.
 fn ok(code: c_int) -> Result<(), c_int> {
     if code == ffi::SQLITE_OK { Ok(()) } else { Err(code) }
 }

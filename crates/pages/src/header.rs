@@ -1,23 +1,23 @@
-//! The parts of a database header that matter here.
+//! Parses the parts of a database header that matter here.
 
 use crate::checksum;
 
 /// The number of bytes that SQLite reads of a database to learn its format.
 pub(crate) const LEN: usize = 100;
 
-/// The smallest page that SQLite knows.
+/// The smallest page that SQLite supports.
 pub(crate) const MIN_PAGE: usize = 512;
 
 /// The position of the byte that counts the reserved bytes per page.
 const RESERVED: usize = 20;
 
-/// The format of a database, as its first bytes give it.
+/// The format of a database, as given by its first bytes.
 ///
 /// It is fixed when the database is created, see [`Header::may_become`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) page_size: usize,
-    /// Eight bytes of each page are reserved, so they hold its checksum.
+    /// Whether eight bytes of each page are reserved, which contain its checksum.
     pub(crate) checked: bool,
 }
 
@@ -48,8 +48,8 @@ impl Header {
 
     /// Returns whether the first page of a database, which has this header, is undamaged.
     ///
-    /// Damage to the count of reserved bytes would turn off all checks. So a page that would match
-    /// its checksum if the count were right is damaged, too.
+    /// Damage to the count of reserved bytes would turn off all checks. A page that would match its
+    /// checksum if the count were right is therefore damaged, too.
     pub(crate) fn vouches_for(self, page: &mut [u8]) -> bool {
         if self.checked {
             return checksum::matches(page, 1);

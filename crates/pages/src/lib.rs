@@ -91,10 +91,10 @@ pub fn is_checked(db: &Connection) -> Result<bool> {
 }
 
 /// Sends the main database a file control that takes an integer and returns one. Returns `None` if
-/// its VFS does not know the control.
+/// its VFS does not support the control.
 fn control(db: &Connection, op: c_int, mut argument: c_int) -> Result<Option<c_int>> {
-    // SAFETY: the connection is open, and the controls used here take a pointer to an integer. A VFS
-    // that does not know them does not touch it.
+    // SAFETY: the connection is open, and the controls used here take a pointer to an integer. A
+    // VFS that does not support them does not touch it.
     let code = unsafe {
         ffi::sqlite3_file_control(db.handle(), c"main".as_ptr(), op, (&raw mut argument).cast())
     };

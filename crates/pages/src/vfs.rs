@@ -1,4 +1,5 @@
-//! The VFS: the platform's default one, except that database files go through [`Database`].
+//! Implements the VFS: the platform's default one, except that database files go through
+//! [`Database`].
 //!
 //! SQLite allocates the memory of a file, and the VFS lays it out: here it is a [`File`] followed by
 //! the file of the wrapped VFS. Only databases and their write-ahead logs need that. Rollback
@@ -17,10 +18,10 @@ use crate::database::Database;
 use crate::file::InnerFile;
 use crate::header::{self, Header};
 
-/// The name that connections ask for the VFS by.
+/// The name by which connections request the VFS.
 pub(crate) const NAME: &CStr = c"backstory-pages";
 
-/// The file control that asks for the [`kind`] of a database. Numbers over 100 are for VFSs to use.
+/// The file control that requests the [`kind`] of a database. Numbers over 100 are for VFSs to use.
 pub(crate) const KIND: c_int = 0x6270;
 
 /// The answers to [`KIND`].
@@ -36,7 +37,7 @@ pub(crate) mod kind {
 /// The length of the header before each page in a write-ahead log.
 const FRAME_HEADER: usize = 24;
 
-/// Registers the VFS, unless that has been done.
+/// Registers the VFS, unless it already is.
 pub(crate) fn register() -> rusqlite::Result<()> {
     static RESULT: OnceLock<c_int> = OnceLock::new();
     match *RESULT.get_or_init(install) {
@@ -86,7 +87,7 @@ enum Role {
 /// database is refused, see [`Header::may_become`].
 struct Wal {
     database: *const File,
-    /// The next write is the first page of the database.
+    /// Whether the next write is the first page of the database.
     first_page: bool,
 }
 
@@ -366,7 +367,7 @@ unsafe extern "C" fn shm_barrier(file: *mut ffi::sqlite3_file) {
     }
 }
 
-/// The methods of files that have no shared memory, and so cannot use a write-ahead log.
+/// The methods of files without shared memory, which cannot use a write-ahead log.
 static UNSHARED: ffi::sqlite3_io_methods = ffi::sqlite3_io_methods {
     iVersion: 1,
     xClose: Some(close),
@@ -412,7 +413,7 @@ macro_rules! forward_vfs {
             }
         )*
 
-        /// Puts this VFS's methods in the place of those that the wrapped one has.
+        /// Replaces the methods of the wrapped VFS with those of this one.
         fn forward_all(vfs: &mut ffi::sqlite3_vfs) {
             $( vfs.$method = vfs.$method.map(|_| $name as _); )*
         }
