@@ -1,4 +1,4 @@
-//! Subagents and the calls that started them.
+//! Tests subagents and the calls that started them.
 
 use backstory_core::content::View;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn agents_are_tied_to_the_call_that_ended_when_they_did() {
             call(1, "10:10:03", None), call(2, "10:20:00", None), call(3, "10:30:00", Some("named")),
             call(4, "10:40:09", None)] });
     std::fs::write(chats.join("session-1.jsonl"), log(PARENT, "main", &[reply])).unwrap();
-    // The second ends near no call; the third is named by its call.
+    // The second does not end near any call; the third is named by its call.
     for (name, ended) in
         [("near", "10:10:00"), ("nearer", "10:20:01"), ("named", "10:20:00"), ("far", "10:40:00")]
     {

@@ -1,5 +1,5 @@
-//! The archive's laws: whatever the order, the steps and the machines, the same files give the same
-//! sessions; and what was captured stays when the files are gone.
+//! Tests the laws of the archive: in any order, in any steps and on any machines, the same files
+//! give the same sessions; and captured content stays when the files are gone.
 
 use crate::support::discover_at;
 use std::fs;
@@ -25,12 +25,12 @@ pub(crate) fn sync(archive: &mut Archive, found: &Discovery, machine: &str) -> S
     archive.sync(found, &setup, &|_| {}).unwrap()
 }
 
-/// A copy of an archive, to be merged into others.
+/// Returns a copy of an archive, to be merged into others.
 pub(crate) fn copy_of(archive: &Archive) -> Foreign {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("other.db");
     archive.backup(&file, Timestamp::UNIX_EPOCH).unwrap();
-    // An open file stays readable when it is deleted.
+    // An open file stays readable after it is deleted.
     Foreign::open(&file).unwrap()
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn merge(archive: &mut Archive, other: &Foreign) {
     assert_eq!((merged.lost, merged.refused), (Vec::new(), Vec::new()));
 }
 
-/// All that a reader would see, but where the archive stands.
+/// Returns everything that a reader would see, except the place of the archive.
 fn told(home: &Home) -> Value {
     let mut told = seen(home);
     for session in told.as_array_mut().unwrap() {
@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// Every tree that the real program wrote, captured, rebuilt, and then deleted.
+/// Every tree that the real program wrote is captured, rebuilt, and then deleted.
 #[test]
 fn what_was_captured_stays() {
     let mut files = 0;
@@ -171,7 +171,7 @@ fn copy(from: &Path, to: &Path) {
 
 const SECRET: &str = "the plan for the moon";
 
-/// A home with one session that says something nobody else says.
+/// Creates a home with one session that contains a unique text.
 fn home_with_secret(folder: &Path) -> Discovery {
     let chats = folder.join("tmp/app/chats");
     fs::create_dir_all(&chats).unwrap();
@@ -212,7 +212,7 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
     let setup = Setup { machine: Machine::This("here"), ..Setup::plain(&candidates) };
     archive.forget(std::slice::from_ref(&id), &setup, Timestamp::UNIX_EPOCH).unwrap();
     assert!(!ids(&archive).contains(&id));
-    // What is not compressed must not be there either way; what is, is in no row any more.
+    // Uncompressed text must not be there in any form; compressed text is no longer in any row.
     for entry in fs::read_dir(folder.path()).unwrap() {
         let path = entry.unwrap().path();
         if path.is_file() {
@@ -243,7 +243,7 @@ fn a_file_that_lost_something_keeps_its_older_version() {
     let mut archive = Archive::in_memory().unwrap();
     sync(&mut archive, &discover_at(folder.path()), "");
     archive.capture(&[], None, &|_| {}).unwrap();
-    // The program writes it anew, shorter.
+    // The program rewrites it, shorter.
     let header = fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
     fs::write(&file, format!("{header}\n")).unwrap();
     let found = discover_at(folder.path());

@@ -1,4 +1,4 @@
-//! Random logs through Gemini CLI's real loader and through ours (`conformance/README.md`).
+//! Compares Gemini CLI's real loader with ours on random logs (`conformance/README.md`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::support::{export_bytes, files_below};
 
 const PACKAGE: &str = "@google/gemini-cli-core@0.61.0";
 
-/// Runs in the slow suite, for it needs npm and a minute: `.ci/run` asks for it.
+/// Runs in the slow suite, because it needs npm and a minute: `.ci/run` includes it.
 #[test]
 #[ignore = "needs npm; run with --ignored"]
 fn random_logs_load_as_in_gemini_cli() {
@@ -45,8 +45,8 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
 }
 
-/// Why the node of this machine cannot answer for Gemini CLI. The package asks for 20; from 24 on
-/// `readline` also ends lines at U+2028, and so the same loader gives other answers.
+/// Returns the reason why the installed node cannot run Gemini CLI's loader. The package requires
+/// 20; from 24 on, `readline` also ends lines at U+2028, so the same loader gives other results.
 fn unfit_node() -> Option<String> {
     let output = match Command::new("node").arg("--version").output() {
         Ok(output) => output,
@@ -60,7 +60,7 @@ fn unfit_node() -> Option<String> {
     }
 }
 
-/// Installs the package below `target`, once; says why where npm cannot.
+/// Installs the package below `target`, once. Returns the reason if npm cannot.
 fn install() -> Result<PathBuf, String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gemini-cli-core-0.61.0");
     if folder.join("node_modules/@google/gemini-cli-core/package.json").exists() {

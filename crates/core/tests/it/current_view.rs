@@ -1,4 +1,4 @@
-//! Every recorded answer of Gemini CLI's own loader, against ours.
+//! Compares every recorded result of Gemini CLI's own loader with ours.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ fn corner_cases() {
     assert!(compared >= 24, "only {compared} corner cases were found");
 }
 
-/// Where Gemini CLI gives up, we still read what is there.
+/// Where Gemini CLI gives up, everything readable is still read.
 #[test]
 fn refused_files_are_read_all_the_same() {
     let messages = |name: &str| {

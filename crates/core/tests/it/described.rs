@@ -1,5 +1,5 @@
-//! The files as public documents about Gemini CLI describe them, down to their samples: each gives the sessions,
-//! events, tools, calls and keys that the document promises.
+//! Tests files as public documents about Gemini CLI describe them, down to their samples: each
+//! gives the sessions, events, tools, calls and keys that the document promises.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::support::Home;
 use crate::usage::question;
 
-/// A home with one file, `tmp/` left out of its name.
+/// Creates a home with one file, named without `tmp/`.
 fn home(file: &str, text: impl Display) -> (tempfile::TempDir, Home) {
     let folder = tempfile::tempdir().unwrap();
     add(folder.path(), file, text);
@@ -48,7 +48,7 @@ fn rows(home: &Home) -> Vec<CallRow> {
     out
 }
 
-/// The tokens of a home by every report there is.
+/// Returns the tokens of a home according to every report.
 fn totals(home: &Home) -> Vec<u64> {
     let mut out = vec![home.sessions.iter().map(|s| s.session.usage.total()).sum()];
     for group in Group::ALL {
@@ -176,7 +176,7 @@ fn replies_without_an_id_are_known_by_time_model_and_tokens_in_every_report() {
     };
     assert_eq!(keys, [key(first), key(second)]);
 
-    // A second file has one of them at another place, and one more.
+    // A second file has one of them in another place, and one more.
     let third = "2026-05-01T18:36:40.000Z";
     let messages = [reply(second, "b"), reply(third, "c")];
     add(folder.path(), "h/chats/session-2026-05-01T18-36-90a6c51d.json", document(&messages));
@@ -189,7 +189,7 @@ fn replies_without_an_id_are_known_by_time_model_and_tokens_in_every_report() {
         .collect();
     assert_eq!(texts, ["a", "b", "c"]);
 
-    // Lines are like the list of a document.
+    // Lines are treated like the list of a document.
     let mut header = document(&[]);
     header.as_object_mut().unwrap().remove("messages");
     let lines = [header, reply(first, "a"), reply(first, "a"), reply(second, "b")];
@@ -293,7 +293,7 @@ fn a_compression_begins_another_file_of_the_same_session() {
     assert_eq!(fates, ["compressed", "compressed", "kept"]);
 }
 
-/// A session file that holds the model's own history.
+/// Returns a session file that contains the model's own history.
 fn history() -> Value {
     json!({ "history": [
         { "role": "user", "parts": [{ "text": "help me fix this bug" }] },

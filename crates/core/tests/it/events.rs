@@ -1,4 +1,4 @@
-//! Events: the laws of the stream on every tree, and the documents that have no times at all.
+//! Tests events: the laws of the stream on every tree, and documents without any times.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,8 +37,8 @@ fn count(events: &[Value], kind: &str) -> usize {
     events.iter().filter(|event| event["type"] == kind).count()
 }
 
-/// Tool calls that no record tells of, only the model's own words: all that a history has. Counts leave them
-/// out, for nothing tells how they ended.
+/// Returns the number of tool calls that only the model's own text requests, as in a history. They
+/// are not counted, because their outcome is unknown.
 fn only_requested(home: &Home, assembled: &SessionFacts) -> usize {
     let messages = home.messages(assembled, View::Full);
     let unrecorded =
@@ -46,7 +46,7 @@ fn only_requested(home: &Home, assembled: &SessionFacts) -> usize {
     unrecorded.map(|(_, message)| message.tool_calls.len()).sum()
 }
 
-/// What holds for every session.
+/// Asserts the laws that hold for every session.
 fn check(home: &Home, assembled: &SessionFacts) -> Vec<Value> {
     let session = &assembled.session;
     let id = &session.id;
@@ -72,7 +72,7 @@ fn check(home: &Home, assembled: &SessionFacts) -> Vec<Value> {
     assert_eq!(total, session.usage.total(), "{id}: tokens");
     let unrecorded = only_requested(home, assembled);
     assert_eq!(count(&all, "tool_use"), session.tool_calls + unrecorded, "{id}: tool calls");
-    // A result belongs to a use that came before it.
+    // A result belongs to an earlier use.
     let mut open: Vec<&Value> = Vec::new();
     for event in &all {
         match event["type"].as_str().unwrap() {
@@ -87,7 +87,7 @@ fn check(home: &Home, assembled: &SessionFacts) -> Vec<Value> {
     all
 }
 
-/// Whoever follows a session hears of everything once, wherever it was cut.
+/// Asserts that a follower of a session receives everything once, wherever it was cut.
 fn told_in_steps(home: &Home, assembled: &SessionFacts, all: &[Value]) {
     let id = &assembled.session.id;
     let messages = home.messages(assembled, View::Full);
@@ -104,7 +104,7 @@ fn told_in_steps(home: &Home, assembled: &SessionFacts, all: &[Value]) {
     }
     let times: Vec<Option<&str>> = stream.iter().map(|event| event["at"].as_str()).collect();
     assert!(times.is_sorted(), "{id}: {times:?}");
-    // Where it is cut shows in what was taken out: a rewind is told when its first message goes.
+    // The cut is visible in removals: a rewind is reported when its first message disappears.
     let plain = |stream: &[Value]| -> Vec<Value> {
         let is_plain = |event: &&Value| {
             !["rewind", "compress", "session_end"].contains(&event["type"].as_str().unwrap())
@@ -119,7 +119,7 @@ fn told_in_steps(home: &Home, assembled: &SessionFacts, all: &[Value]) {
     assert_eq!(plain(&stream), plain(all), "{id}");
 }
 
-/// How often each tool ran and how that ended, as `tools` counts it.
+/// Returns how often each tool ran and with which outcome, as `tools` counts it.
 fn counted(home: &Home) -> BTreeMap<(String, &'static str), u64> {
     let question = Question {
         group: Group::Tool,
@@ -153,7 +153,7 @@ fn check_tree(folder: &Path) {
         for event in &events {
             let end = match (event["type"].as_str().unwrap(), event["status"].as_str()) {
                 ("tool_use", _) => "calls",
-                // The tool ran, but the command it ran failed.
+                // The tool ran, but its command failed.
                 ("tool_result", Some("success"))
                     if event["exit_code"].as_i64().is_some_and(|n| n != 0) =>
                 {
@@ -206,7 +206,7 @@ proptest! {
     }
 }
 
-/// A history as the model's own list of contents: no ids, no times.
+/// Returns a history as the model's own list of contents, without ids or times.
 fn turns() -> Value {
     json!([
         { "role": "user", "parts": [{ "text": "why does the build fail" }] },
@@ -226,7 +226,7 @@ fn turns() -> Value {
     ])
 }
 
-/// Type, name, canonical, category, status, error and time of day of each event.
+/// Returns type, name, canonical name, category, status, error and time of day of each event.
 fn told(file: &str, document: &Value) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(file);
@@ -275,7 +275,7 @@ fn saved_and_shared_histories() {
     assert_eq!(wrapped.len(), 9);
 }
 
-/// Messages that a compression spared were rewound with all that came after it.
+/// Messages that a compression spared were rewound together with everything after it.
 #[test]
 fn compressed_and_then_rewound() {
     let all = Home::at(&testdata("gemini/shapes/compress-then-rewind"));

@@ -1,4 +1,5 @@
-//! Sessions and their messages in one JSON form, for comparison with tables written by hand.
+//! Converts sessions and their messages to one JSON form, for comparison with tables written by
+//! hand.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::Home;
 
-/// All sessions, as tables have them; file names are relative to `folder`.
+/// Returns all sessions in the form of the tables; file names are relative to `folder`.
 pub(crate) fn sessions(home: &Home, folder: &Path) -> Value {
     home.sessions.iter().map(|session| self::session(home, session, folder)).collect()
 }
@@ -49,7 +50,8 @@ fn tool(call: &ToolCall) -> Value {
     json!([call.name.name, call.name.label, call.status.name(), call.exit_code])
 }
 
-/// Where `ours` is not as `expected`: every field that is expected must be there, others may be.
+/// Returns the places where `ours` differs from `expected`. Every expected field must exist; others
+/// may.
 pub(crate) fn differences(expected: &Value, ours: &Value) -> String {
     let mut out = String::new();
     compare("", expected, ours, &mut out);

@@ -1,4 +1,4 @@
-//! The library from outside, one binary for all.
+//! Tests the library from outside, in one binary.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
 mod agents;

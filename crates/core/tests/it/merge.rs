@@ -1,4 +1,4 @@
-//! Merging archives: the result is the union, whatever the others are like.
+//! Tests merging archives: the result is the union, whatever the others are like.
 
 use crate::support::discover_at;
 use std::fs;
@@ -41,7 +41,7 @@ impl Lab {
         discover_at(&self.0.path().join("home"))
     }
 
-    /// An archive of the home as it is now.
+    /// Returns an archive of the current home.
     fn archive(&self, name: &str) -> Archive {
         let mut archive = Archive::open(&self.file(name)).unwrap();
         let candidates = ProjectHints::default();
@@ -51,7 +51,7 @@ impl Lab {
         archive
     }
 
-    /// A copy of an archive, changed by somebody who knows how.
+    /// Returns a copy of an archive, changed deliberately.
     fn copy(&self, archive: &Archive, name: &str, change: &str) -> PathBuf {
         let file = self.file(name);
         archive.backup(&file, NOW).unwrap();
@@ -74,7 +74,7 @@ fn merge(archive: &mut Archive, file: &Path) -> Imported {
     archive.merge(&Foreign::open(file).unwrap(), &setup, NOW, &|_| {}).unwrap()
 }
 
-/// The captured content of every file and version, sorted.
+/// Returns the captured content of every file and version, sorted.
 fn contents(archive: &Archive) -> Vec<String> {
     let rows = archive.files().unwrap().into_iter().filter(|row| row.captured > 0);
     let read = |row: backstory_core::archive::FileRow| {
@@ -246,7 +246,7 @@ fn databases_with_anything_else_in_them_are_refused() {
 fn the_other_file_does_not_change() {
     let lab = Lab::new();
     let other = lab.archive("other.db");
-    // One whose log is not empty, as a copy of an archive in use has.
+    // One whose log is not empty, as in a copy of an archive in use.
     let folder = lab.file("copied");
     fs::create_dir(&folder).unwrap();
     for ending in ["", "-wal"] {

@@ -1,4 +1,4 @@
-//! Whatever lies below an agent's folder: names, links, files that are not files.
+//! Tests everything that may be below an agent's folder: odd names, links, special files.
 #![cfg(unix)]
 
 use crate::support::discover_at;
@@ -62,7 +62,7 @@ fn a_folder_that_is_not_utf8_is_archived_like_any_other() {
     assert_eq!(archive.check(&|_| {}).unwrap().problems, [""; 0]);
 }
 
-/// Paths below a folder, as text.
+/// Returns paths below a folder as text.
 fn below(folder: &Path, paths: impl IntoIterator<Item = impl AsRef<Path>>) -> Vec<String> {
     let name = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
     paths.into_iter().map(|path| name(path.as_ref())).collect()
@@ -76,7 +76,7 @@ fn sources(folder: &Path, found: &Discovery) -> Vec<String> {
 fn names_that_are_not_utf8_are_read() {
     let root = tempfile::tempdir().unwrap();
     let chats = root.path().join("tmp/shop/chats");
-    // Two names that look alike, and neither names its session.
+    // Two names that look alike, neither of which names its session.
     for (odd, text) in [(0xFE, "one"), (0xFF, "two")] {
         let record = format!(r#"[{{"role":"user","parts":[{{"text":"{text}"}}]}}]"#);
         write(
@@ -126,7 +126,7 @@ fn links_that_lead_out_are_not_followed() {
         assert!(found.skipped.iter().all(|skipped| skipped.why == why), "{:?}", found.skipped);
         assert_eq!(found.skipped.len(), 6);
     }
-    // What the user names is the root, and a file may be a link.
+    // A path that the user names is the root, and a file may be a link.
     let given = discover_at(&shop.join("chats/session-2.jsonl"));
     assert_eq!(given.sources.len(), 1);
 }
@@ -152,7 +152,7 @@ fn the_agents_folder_and_tmp_may_be_on_another_disk() {
         assert!(found.sources[0].path.starts_with(given));
         assert_eq!((found.skipped.len(), found.problems.len()), (0, 0));
     }
-    // The same folder by two ways is one.
+    // The same folder found in two ways is one.
     let mut both = by_home;
     both.add(discover_at(&disk.path().join("sessions/shop")));
     both.settle();
@@ -168,14 +168,14 @@ fn a_link_within_the_folder_is_followed_once() {
     write(&root.path().join("attic/session-2.jsonl"), SESSION);
     write(&root.path().join("attic/deep/session-3.jsonl"), SESSION);
     for (from, to) in [
-        // A project by another name, which comes first in the order of names.
+        // A project under another name, which sorts first.
         ("a-shop", tmp.join("shop")),
         ("shop/chats/session-0.jsonl", tmp.join("shop/chats/session-1.jsonl")),
-        // Only links lead there, and two do.
+        // Only links lead there, and there are two.
         ("shop/chats/old", root.path().join("attic")),
         ("shop/chats/older", root.path().join("attic")),
         ("shop/chats/session-4.jsonl", root.path().join("attic/session-2.jsonl")),
-        // Nowhere, in a circle, and back.
+        // To nothing, in a circle, and back.
         ("tools/session-5.jsonl", root.path().join("gone")),
         ("tools/session-6.jsonl", tmp.join("tools/session-6.jsonl")),
         ("tools/again", tmp.clone()),
@@ -220,12 +220,12 @@ fn only_regular_files_are_sources() {
         "logs.json",
     ];
     assert_eq!(skipped, expected);
-    // The notes are not waited for either.
+    // Special files with the names of markers are not waited for either.
     assert_eq!(Home::of(found).sessions.len(), 1);
     assert_eq!(discover_at(&shop.join("logs.json")).sources, []);
 }
 
-/// A note is Gemini CLI's own file: a link, and one that is too large, is not.
+/// A marker is a small regular file that Gemini CLI writes; a link or a large file is not one.
 #[test]
 fn a_note_is_a_small_file_of_its_own() {
     let root = tempfile::tempdir().unwrap();

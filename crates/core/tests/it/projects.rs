@@ -1,4 +1,4 @@
-//! Which folder a session was about, from what a home says of it.
+//! Tests how the project of a session is determined from the files of a home.
 
 use crate::support::discover_at;
 use std::fs;
@@ -24,7 +24,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A session of a project with one prompt.
+/// Returns a session of a project with one prompt.
 fn session(n: usize, hash: &str, prompt: &str) -> String {
     let header = json!({ "sessionId": format!("0000000{n}-0000-4000-8000-000000000000"), "projectHash": hash,
         "startTime": "2026-03-01T10:00:00Z" });
@@ -61,13 +61,13 @@ fn a_path_in_any_text_proves_the_project_of_its_hash() {
         let mut archive = Archive::in_memory().unwrap();
         sync(&mut archive, &discover_at(root.path()), "here");
         assert_eq!(project(&archive, 1).proof, Proof::None);
-        // What is written later proves what was read before.
+        // Text that is written later proves the project of sessions read before.
         write(&tmp.join(&file), &text);
         sync(&mut archive, &discover_at(root.path()), "here");
         let project = project(&archive, 1);
         assert_eq!((project.path.as_deref(), project.proof), (Some(PATH), Proof::Hash), "{file}");
         assert_eq!(project.name, "thing");
-        // Reading all at once comes to the same.
+        // Reading everything at once gives the same result.
         let at_once = Home::at(root.path());
         assert_eq!(at_once.sessions.len(), archive.sessions().unwrap().len());
         assert!(

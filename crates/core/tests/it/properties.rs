@@ -1,4 +1,4 @@
-//! What must hold for any file, however odd or damaged.
+//! Tests properties of any file, however odd or damaged.
 
 use crate::support::discover_at;
 use std::io::Cursor;
@@ -35,8 +35,8 @@ const TEXTS: [&str; 8] = [
     "",
 ];
 
-/// A message of a few ids, so that records meet again and again. What an id says stays the same, how
-/// it is written does not; several ids say the same.
+/// Generates a message with one of a few ids, so that records share ids often. The content of an id
+/// is always the same, its form is not; several ids have the same content.
 fn message() -> impl Strategy<Value = Value> {
     let flags = (any::<bool>(), any::<bool>());
     (0..36_u8, flags).prop_map(|(id, (tokens, parts))| {
@@ -73,7 +73,7 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Some ids are good everywhere, so sessions share messages.
+/// Returns an id. Some ids are unique everywhere, so sessions share messages.
 fn message_id(n: u8) -> String {
     if n.is_multiple_of(2) {
         format!("m{n}")
@@ -118,7 +118,7 @@ fn record() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A line: a record, or what damage makes of one.
+/// Generates a line: a record, or a damaged one.
 fn line() -> impl Strategy<Value = Vec<u8>> {
     let whole = record().prop_map(|record| record.to_string().into_bytes());
     let damaged =
@@ -149,7 +149,7 @@ impl std::fmt::Debug for Log {
     }
 }
 
-/// A log of lines, well begun more often than not.
+/// Generates a log that usually has a valid beginning.
 fn log() -> impl Strategy<Value = Log> {
     let first = prop_oneof![4 => header().prop_map(Some), 1 => Just(None)];
     let ending = select(vec![&b"\n"[..], b"\n", b"\r\n", b"\r"]);
@@ -187,7 +187,7 @@ fn said(loaded: &Loaded) -> Vec<String> {
     .collect()
 }
 
-/// Lines that are not blank, as Gemini CLI's loader sees them.
+/// Counts the lines that are not blank, as Gemini CLI's loader sees them.
 fn lines(bytes: &[u8]) -> u64 {
     let text = String::from_utf8_lossy(bytes).replace("\r\n", "\n");
     let is_blank =
@@ -211,7 +211,7 @@ fn accounts_add_up(bytes: &[u8]) {
     }
 }
 
-/// Files of one root: a hash folder and a slug folder, as a tree on disk.
+/// Generates files of one root: a hash folder and a slug folder, as a tree on disk.
 fn tree() -> impl Strategy<Value = Vec<(String, Log)>> {
     let folder = select(vec!["app".to_owned(), "ab".repeat(32)]);
     let place = (
@@ -260,7 +260,7 @@ fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
     }
 }
 
-/// A count that looks only at what it needs comes to what a sync that reads all comes to.
+/// Asserts that counting alone gives the same sums as a complete sync.
 fn a_count_is_a_sync(folder: &Path) {
     let found = discover_at(folder);
     let candidates = ProjectHints::default();
@@ -283,7 +283,7 @@ fn a_count_is_a_sync(folder: &Path) {
     }
 }
 
-/// Whether `text` is one of the texts, or several of them in order.
+/// Returns whether `text` is one of the texts, or several of them in order.
 fn is_made_of(text: &str, texts: &[String]) -> bool {
     let fits = |(n, part): (usize, &String)| {
         let rest = text.strip_prefix(part.as_str()).filter(|_| !part.is_empty());
@@ -292,8 +292,8 @@ fn is_made_of(text: &str, texts: &[String]) -> bool {
     text.is_empty() || texts.iter().enumerate().any(fits)
 }
 
-/// Nothing that Gemini CLI would show is missing: each message of the current view is listed, or its
-/// words and calls are in those that are.
+/// Asserts that nothing Gemini CLI would show is missing: each message of the current view is
+/// listed, or its text and calls are in those that are.
 fn full_contains_current(home: &Home) {
     for assembled in &home.sessions {
         let view = |view| home.messages(assembled, view);

@@ -1,4 +1,4 @@
-//! Damaged archives: everything that can be read is saved, and what cannot is named.
+//! Tests damaged archives: everything that can be read is saved, and everything else is named.
 
 use crate::support::discover_at;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ const MIB: usize = 1 << 20;
 struct Lab(TempDir);
 
 impl Lab {
-    /// A home with `count` plans of two and a half pieces each, and its archive.
+    /// Creates a home with `count` plans of two and a half pieces each, and its archive.
     fn new(count: usize) -> Self {
         let lab = Self(tempfile::tempdir().unwrap());
         for n in 0..count {
@@ -52,7 +52,7 @@ impl Lab {
         Rebuild::begin(&self.file()).unwrap().run(&setup(&candidates), &|_| {}).unwrap()
     }
 
-    /// Changes the archive like the program would, so that its pages stay consistent.
+    /// Changes the archive as the program would, so that its pages stay consistent.
     fn change(&self, sql: &str) {
         backstory_pages::open(&self.file(), OpenFlags::default())
             .unwrap()
@@ -60,7 +60,8 @@ impl Lab {
             .unwrap();
     }
 
-    /// Damages the path of one file. A connection without checksums leaves pages that do not match theirs.
+    /// Damages the path of one file. A connection without checksums leaves pages that do not match
+    /// theirs.
     fn rename_behind_its_back(&self) {
         let db = Connection::open(self.file()).unwrap();
         db.execute("UPDATE sources SET path = replace(path, '0.md', '7.md')", []).unwrap();
@@ -85,7 +86,7 @@ fn setup(candidates: &ProjectHints) -> Setup<'_> {
     Setup { machine: Machine::This("host"), ..Setup::plain(candidates) }
 }
 
-/// Text that does not compress to nothing.
+/// Returns text that compresses badly.
 fn content(n: usize) -> Vec<u8> {
     let mut state = n as u64 + 1;
     let mut next = || {
@@ -114,7 +115,7 @@ fn a_damaged_page_of_one_table_costs_no_other() {
     for table in ["names", "notes", "sessions", "rollup", "sources_path"] {
         let page = root(table);
         zero_page(&lab.file(), page);
-        // What is derived is made again; only damage to the rest is worth a file set aside.
+        // Derived tables are rebuilt; only damage to the rest is worth setting a file aside.
         let is_derived = !matches!(table, "names" | "notes");
         assert_eq!(lab.rebuild().aside.is_none(), is_derived, "{table}");
         for n in 0..3 {
@@ -122,7 +123,7 @@ fn a_damaged_page_of_one_table_costs_no_other() {
         }
         assert_eq!(lab.problems(), Vec::<String>::new());
     }
-    // The second damaged one did not replace the first.
+    // The second damaged archive did not replace the first.
     for n in ["damaged", "damaged-2"] {
         assert!(lab.file().with_extension(n).exists(), "{n}");
     }

@@ -1,4 +1,4 @@
-//! What `json` and `jsonl` write is read back with the same facts.
+//! Tests that documents of `json` and `jsonl` are read back with the same facts.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ fn written(home: &Home, assembled: &SessionFacts, write: Write) -> Vec<u8> {
     out
 }
 
-/// A document without what depends on where its files are, and on how they were read.
+/// Returns a document without the fields that depend on where its files are and how they were read.
 fn document(bytes: &[u8]) -> Value {
     let mut value: Value = serde_json::from_slice(bytes).unwrap();
     let object = value.as_object_mut().unwrap();
@@ -33,9 +33,9 @@ fn document(bytes: &[u8]) -> Value {
     value
 }
 
-/// The calls and tool uses that are counted, each in a line.
+/// Returns the counted calls and tool uses, one per line.
 fn facts(home: &Home) -> Vec<String> {
-    // Documents have times to the millisecond, files to the nanosecond.
+    // Documents have times in milliseconds, files in nanoseconds.
     let time = |at: Option<Timestamp>| at.map(|at| format!("{at:.3}"));
     let mut out: Vec<String> = Vec::new();
     for assembled in &home.sessions {

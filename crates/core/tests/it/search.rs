@@ -1,4 +1,4 @@
-//! The text index against the text itself.
+//! Compares the text index with the text itself.
 
 use crate::support::discover_at;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ fn query(text: &str) -> Query {
     Query::parse(text, &now()).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// Session and message of all that is found; an empty message stands for the session itself.
+/// Session and message of all matches; an empty message is the session itself.
 type Hits = BTreeSet<(String, String)>;
 
 fn ask(archive: &Archive, all: &Collection, query: &Query) -> Hits {
@@ -34,7 +34,7 @@ fn ask(archive: &Archive, all: &Collection, query: &Query) -> Hits {
     hits.iter().map(|hit| (hit.session.id.clone(), id(hit.row))).collect()
 }
 
-/// An indexed home and all its messages, those left out that repeat another session's.
+/// An indexed home and all its messages, except those that repeat another session's.
 struct Indexed {
     home: Home,
     messages: Vec<(String, Message)>,
@@ -61,7 +61,7 @@ impl Indexed {
         ask(&self.home.archive, &self.home.all, query)
     }
 
-    /// The same without the index.
+    /// Returns the matches found without the index.
     fn look(&self, query: &Query) -> Hits {
         let finder = Finder::Words(query);
         let fields = query.filters.fields();
@@ -91,8 +91,8 @@ fn fixtures() -> Vec<Indexed> {
         .collect()
 }
 
-/// Whatever a person could remember of a message finds it: three words in a row of any of its texts,
-/// two neighbours of a script without spaces.
+/// Anything a person may remember of a message finds it: three words in a row of any of its texts,
+/// or two neighbours of a script without spaces.
 #[test]
 fn every_message_is_found_by_its_words() {
     let mut asked = 0;
@@ -133,7 +133,7 @@ fn every_message_is_found_by_its_words() {
     assert!(asked > 500, "{asked}");
 }
 
-/// A small generator of numbers: the same questions in every run.
+/// A small pseudo-random generator, so that every run asks the same questions.
 struct Dice(u64);
 
 impl Dice {
@@ -144,7 +144,7 @@ impl Dice {
     }
 }
 
-/// A question of words that stand in the texts, and of some that do not.
+/// Returns a query of words from the texts, and of some that are not in them.
 fn any_question(dice: &mut Dice, texts: &[String], depth: usize) -> String {
     let words = |dice: &mut Dice, count: usize| {
         let words: Vec<&str> = texts[dice.roll(texts.len())].split_whitespace().collect();
@@ -208,7 +208,7 @@ fn the_index_agrees_with_the_text() {
     assert!(found > 400, "{found} of {asked}");
 }
 
-/// A home of files, and an archive beside it.
+/// A home of files, and an archive next to it.
 struct Kept {
     folder: tempfile::TempDir,
     archive: Archive,

@@ -1,5 +1,5 @@
-//! Shapes seen in real homes, rebuilt with made-up text. Each folder of `testdata/gemini/shapes` has an
-//! `expected.json`, written by hand from the rules.
+//! Tests shapes seen in real homes, rebuilt with made-up text. Each folder of
+//! `testdata/gemini/shapes` has an `expected.json`, written by hand from the rules.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers that several tests need.
 
 use std::fs::File;
 use std::io::{Cursor, Read, Seek};
@@ -26,7 +26,7 @@ pub(crate) fn testdata(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(path)
 }
 
-/// The `gemini` export of a file, and whether Gemini CLI's loader would accept it.
+/// Returns the `gemini` export of a file, and whether Gemini CLI's loader would accept it.
 pub(crate) fn export(input: &mut (impl Read + Seek)) -> (Value, bool) {
     let (text, accepted) = export_text(input);
     (serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}")), accepted)
@@ -47,7 +47,7 @@ pub(crate) fn export_bytes(bytes: &[u8]) -> (String, bool) {
     export_text(&mut Cursor::new(bytes))
 }
 
-/// Every file below `folder`, sorted.
+/// Returns every file below `folder`, sorted.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -62,7 +62,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// The fields interfaces.md promises, and the counts Gemini CLI adds.
+/// Compares the documented fields and the counts that Gemini CLI adds.
 pub(crate) fn compare(name: &str, ours: &Value, theirs: &Value) {
     for key in [
         "sessionId",
@@ -84,7 +84,7 @@ pub(crate) fn compare(name: &str, ours: &Value, theirs: &Value) {
     assert_eq!(ours["messages"], theirs["messages"], "{name}: messages");
 }
 
-/// Folders that hold `tmp` or `chats`.
+/// Returns the folders that contain `tmp` or `chats`.
 pub(crate) fn trees_below(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -98,7 +98,7 @@ pub(crate) fn trees_below(folder: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// All that some files come to.
+/// The sessions of some files, and their archive.
 pub(crate) struct Home {
     pub(crate) archive: Archive,
     pub(crate) all: Collection,
@@ -135,7 +135,7 @@ impl Home {
     }
 }
 
-/// All that a reader of these sessions would see.
+/// Returns everything that a reader of these sessions would see.
 pub(crate) fn seen(home: &Home) -> Value {
     let one = |assembled: &SessionFacts| {
         let messages = |view| {

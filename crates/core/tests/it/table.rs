@@ -1,5 +1,5 @@
-//! Every tree the real program wrote, against a table that was made without our code
-//! (`testdata/gemini/README.md` says how).
+//! Compares every tree the real program wrote with a table that was made without our code (see
+//! `testdata/gemini/README.md`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ fn sessions_and_messages_of_every_tree() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What the table leaves out is empty.
+/// Adds the empty values that the table omits.
 fn settle(session: &mut Value) {
     if session["tool_calls"].is_null() {
         session.as_object_mut().unwrap().remove("tool_calls");
@@ -49,7 +49,7 @@ fn settle(session: &mut Value) {
     }
 }
 
-/// The current view of a session is what the loader made of its one true file, in that order.
+/// The current view of a session is the loader's list for its resumable file, in that order.
 #[test]
 fn the_current_view_is_the_loaders() {
     let recorded = files_below(&testdata("gemini"));

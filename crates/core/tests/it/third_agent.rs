@@ -1,4 +1,4 @@
-//! An agent that only this test knows goes through everything by being added to a registry.
+//! Tests that an agent defined here works everywhere once it is added to a registry.
 //!
 //! Its format is one record per line: `session ID FOLDER [PARENT TOOL-CALL]`, `typed ID TIME WORDS`,
 //! `reply ID TIME INPUT/OUTPUT WORDS`, `ran ID REPLY NAME WORDS`.
@@ -113,7 +113,7 @@ impl Agent for Parley {
     }
 }
 
-/// Adds one record to a session; none for an unknown one.
+/// Adds one record to a session. Returns `None` for an unknown one.
 fn record(line: &str, span: Span, part: &mut PartFacts) -> Option<()> {
     let words: Vec<&str> = line.splitn(5, ' ').collect();
     match words[..] {

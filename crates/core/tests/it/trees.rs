@@ -1,6 +1,6 @@
-//! Homes of Gemini CLI, small and made up: several projects, sessions, subagents and models, times near
-//! midnight and where clocks change, rewinds, copies, imports, messages without a time. What was said in
-//! them is known.
+//! Generates small made-up homes of Gemini CLI: several projects, sessions, subagents and models,
+//! times near midnight and around clock changes, rewinds, copies, imports, messages without a time.
+//! Their contents are known.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(crate) fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// New Year, and the hours around which clocks change in Europe, America and on Lord Howe Island.
+/// New Year, and the hours around clock changes in Europe, America and on Lord Howe Island.
 const MOMENTS: [&str; 7] = [
     "2026-01-01T00:00:00Z",
     "2026-03-08T07:00:00Z",
@@ -51,7 +51,7 @@ const MOMENTS: [&str; 7] = [
 const MODELS: [&str; 3] = ["gemini-2.5-pro", "gemini-3-flash-preview", "gemini-nobody-knows"];
 const ENDS: [&str; 4] = ["success", "error", "cancelled", "executing"];
 
-/// A quarter of an hour, or a millisecond beside one, within a day of such a moment.
+/// A quarter of an hour, or a millisecond next to one, within a day of such a moment.
 fn time() -> impl Strategy<Value = Timestamp> {
     (select(&MOMENTS[..]), -96..96_i64, -1..=1_i64).prop_map(|(moment, quarters, beside)| {
         let moment: Timestamp = moment.parse().unwrap();
@@ -64,9 +64,9 @@ struct Turn {
     at: Option<Timestamp>,
     tokens: Option<[u64; 5]>,
     model: Option<&'static str>,
-    /// How each tool ended.
+    /// The outcome of each tool.
     tools: Vec<&'static str>,
-    /// How many turns to go back afterwards.
+    /// The number of turns to go back afterwards.
     rewind: Option<usize>,
 }
 
@@ -92,7 +92,7 @@ struct Session {
     turns: Vec<Turn>,
     is_document: bool,
     is_subagent: bool,
-    /// How many lines of it also stand in the folder of the project's hash.
+    /// The number of its lines that are also in the folder of the project's hash.
     copied: Option<usize>,
     imported: bool,
 }
@@ -158,8 +158,8 @@ impl Session {
             "lastUpdated": started, "kind": kind })
     }
 
-    /// Each turn as Gemini CLI writes it: the prompt, the reply, the reply again with its tool calls, what
-    /// they gave, and where the user went back to.
+    /// Returns each turn as Gemini CLI writes it: the prompt, the reply, the reply again with its
+    /// tool calls, their results, and the place that the user went back to.
     fn records(&self, session: usize) -> (Vec<Value>, BTreeMap<String, u64>) {
         let (mut records, mut calls) = (Vec::new(), BTreeMap::new());
         let id =

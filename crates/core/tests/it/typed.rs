@@ -1,4 +1,4 @@
-//! What a person typed, told apart from what Gemini CLI wrote in their name.
+//! Tests that text typed by a person is separated from text that Gemini CLI wrote in their name.
 
 use backstory_core::content::View;
 use backstory_core::model::MessageKind;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::support::Home;
 use crate::usage::question;
 
-/// A session in which every message is followed by a reply of 10 tokens.
+/// Creates a session in which every message is followed by a reply of 10 tokens.
 fn home(messages: &[Value]) -> (tempfile::TempDir, Home) {
     let folder = tempfile::tempdir().unwrap();
     let chats = folder.path().join("tmp/app/chats");
@@ -70,7 +70,7 @@ fn what_gemini_cli_writes_itself_is_not_a_prompt() {
     let listed: Vec<String> =
         prompts(&home.archive, &home.all).unwrap().into_iter().map(|prompt| prompt.text).collect();
     assert_eq!(listed, [typed]);
-    // All tokens were spent on what was asked.
+    // All tokens were spent on the prompts.
     let prices = Table::embedded();
     let reports = Reports::new(&home.archive, &jiff::tz::TimeZone::UTC, &prices).unwrap();
     let answer = reports.usage(&question(Group::Prompt)).unwrap();

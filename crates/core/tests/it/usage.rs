@@ -1,4 +1,5 @@
-//! Counting, on made-up homes: whatever the group and the zone, the rows add up to what was written.
+//! Tests counting on made-up homes: in every group and zone, the rows add up to the tokens that
+//! were written.
 
 use crate::support::discover_at;
 use backstory_core::archive::{Archive, sums_suffice};
@@ -25,7 +26,7 @@ pub(crate) fn question(group: Group) -> Question {
     }
 }
 
-/// All that is added up.
+/// Returns all numbers that are added up.
 fn numbers(sum: &Sum) -> [u64; 9] {
     let usage = &sum.usage;
     let Sum { calls, undated, bill, .. } = sum;
@@ -75,7 +76,7 @@ proptest! {
     }
 }
 
-/// Other limits would make every question read single calls.
+/// Other limits would make every query read single calls.
 #[test]
 fn sums_answer_by_the_embedded_prices() {
     assert!(sums_suffice(&Period::default(), &Table::embedded()));

@@ -1,5 +1,5 @@
-//! Captured bytes are the bytes that were read, and older versions stay while they have something that
-//! newer ones lack.
+//! Tests that captured bytes are the bytes that were read, and that older versions stay while they
+//! contain something that newer ones lack.
 
 use crate::support::discover_at;
 use std::fmt::Write as _;
@@ -68,14 +68,14 @@ impl Lab {
         assert_eq!(checked.problems, Vec::<String>::new());
     }
 
-    /// The captured versions of a file, the current one first.
+    /// Returns the captured versions of a file, the current one first.
     fn versions(&self, path: &Path) -> Vec<Vec<u8>> {
         let mut rows = self.archive.files().unwrap();
         rows.retain(|row| row.source.path == path);
         rows.sort_by_key(|row| row.source.is_replaced());
         let mut out = Vec::new();
         for mut row in rows {
-            // The capture is wanted, not the file.
+            // Forces the capture to be read instead of the file.
             let state = &mut row.source.archived.as_mut().unwrap().state;
             *state = SourceState::Replaced;
             let mut bytes = Vec::new();
@@ -134,7 +134,7 @@ fn typed(lines: &[&str]) -> String {
     format!("[{}]", lines.join(","))
 }
 
-/// Rewrites a file and gives it its old size and time back.
+/// Rewrites a file and restores its size and time.
 fn change_silently(path: &Path, content: &str) {
     let modified = fs::metadata(path).unwrap().modified().unwrap();
     assert_eq!(fs::metadata(path).unwrap().len(), content.len() as u64);
@@ -202,7 +202,7 @@ fn what_is_captured_is_what_was_read() {
     fs::write(&path, log(&["written later"])).unwrap();
     let captured = lab.archive.capture(&[], None, &|_| {}).unwrap();
     assert_eq!((captured.files, captured.changed), (0, 1));
-    // It grew: the bytes that were read are there.
+    // It grew, but the bytes that were read are still there.
     lab.sync();
     fs::write(&path, log(&["written later", "and more"])).unwrap();
     lab.read();
@@ -346,7 +346,7 @@ fn a_file_that_becomes_readable_is_read() {
     fs::rename(&path, &away).unwrap();
     let candidates = ProjectHints::default();
     lab.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
-    // The same file, the same times.
+    // The same file, with the same times.
     fs::rename(&away, &path).unwrap();
     lab.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
     assert_eq!(lab.texts(), ["hello"]);
