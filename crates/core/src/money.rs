@@ -36,6 +36,7 @@ pub enum NotMoney {
     /// The number is negative.
     #[error("negative")]
     Negative,
+    /// The number is too large.
     #[error("too large (are the units right?)")]
     TooLarge,
 }

@@ -31,7 +31,7 @@
 //! # The file
 //!
 //! The file is an ordinary SQLite database with eight reserved bytes at the end of each page (byte
-//! 20 of the file is 8). They hold the checksum of the rest of the page and of its number, see
+//! 20 of the file is 8). They contain the checksum of the rest of the page and of its number, see
 //! [`checksum`]. Any SQLite can read such a file, but must not write to it without this crate: that
 //! leaves checksums that do not match. The same applies to a copy that the backup API makes through
 //! a connection that was not opened by [`open`].

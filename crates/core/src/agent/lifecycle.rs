@@ -307,14 +307,19 @@ pub enum Refusal {
     /// The session is a subagent's, which is restored with its parent.
     #[error("it is a subagent's, which comes back with its parent `{0}`")]
     Subagent(String),
+    /// The session contains nothing to resume.
     #[error("the agent finds nothing to resume in it, and would delete it again")]
     Empty,
+    /// The file is not in a folder of a project.
     #[error("its file is not in the folder of a project")]
     NoFolder,
+    /// The folder of the agent is unknown.
     #[error("the agent's own folder is not known")]
     NoRoot,
+    /// A file would be written outside the project's folder.
     #[error("`{}` is not a path below its project's folder", .0.display())]
     Outside(PathBuf),
+    /// The agent's list of projects cannot be read.
     #[error("the agent's list of projects cannot be read")]
     Registry(#[source] io::Error),
 }

@@ -41,6 +41,7 @@ pub enum NativeError {
     /// The file is a document of backstory.
     #[error("it is a document of backstory")]
     Ours,
+    /// The file does not contain a conversation; a description of its content.
     #[error("the file is: {0}")]
     NoConversation(Cow<'static, str>),
 }

@@ -104,7 +104,7 @@ impl Piece {
 
 impl Archive {
     /// Captures new content: the files in `first`, in that order, then the oldest. Stops at
-    /// `deadline` and keeps what is done by then.
+    /// `deadline` and keeps the results so far.
     pub fn capture(
         &mut self,
         first: &[PathBuf],

@@ -1,4 +1,5 @@
-//! Collects the calls and tool calls of one session, each once. These are what is counted.
+//! Collects the calls and tool calls of one session, each once, which are the facts that are
+//! counted.
 
 use std::path::PathBuf;
 

@@ -230,7 +230,7 @@ impl Archive {
     }
 }
 
-/// Returns the damaged archives that were set aside beside an archive.
+/// Returns the damaged archives that were set aside next to an archive.
 fn damaged(archive: &Path) -> Vec<PathBuf> {
     let folder = archive.parent().filter(|folder| !folder.as_os_str().is_empty());
     let stem = archive.with_extension("damaged");

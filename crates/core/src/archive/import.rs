@@ -28,7 +28,7 @@ use super::{Archive, ArchiveError, ledger};
 use crate::agent::{Agents, Detail};
 use crate::discover::{Source, SourceState};
 
-/// Counts of imported data, and lists of what was not imported.
+/// Counts of imported data, and lists of data that was not imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
     /// The sources imported.
@@ -57,7 +57,7 @@ pub struct Foreign {
     pub(super) db: Connection,
     /// A connection on which damaged pages cannot be read; none if not even the first page can.
     verified: Option<(Connection, Option<TempDir>)>,
-    /// Whether its version is this one or a later one; both identify machines by ids.
+    /// Whether its version stores digests, and therefore identifies machines by ids.
     has_digests: bool,
     _copy: Option<TempDir>,
 }
@@ -416,7 +416,7 @@ impl Foreign {
 struct Machines<'a> {
     known: BTreeMap<String, MachineId>,
     setup: &'a Setup<'a>,
-    /// Whether the other archive is an older one of this machine.
+    /// Whether the other archive is of an older version, which identified machines by name.
     is_old: bool,
 }
 

@@ -25,61 +25,97 @@ pub struct Event<'a> {
 pub enum Happening<'a> {
     /// The session begins.
     SessionStart {
+        /// The time of the start.
         started: Option<Time>,
+        /// The title of the session.
         title: String,
     },
+    /// A person typed a prompt.
     UserPrompt {
+        /// The id of the message.
         message: &'a str,
+        /// The typed text.
         text: &'a str,
     },
+    /// The model had a thought.
     Thought {
+        /// The id of the message.
         message: &'a str,
+        /// The title of the thought.
         subject: &'a str,
+        /// The text of the thought.
         text: &'a str,
     },
+    /// The model replied.
     AssistantMessage {
+        /// The id of the message.
         message: &'a str,
+        /// The text of the reply.
         text: &'a str,
+        /// The model that wrote it.
         model: Option<&'a str>,
     },
     /// One billed request.
     ModelCall {
+        /// The id of the message.
         message: &'a str,
+        /// The model that was called.
         model: Option<&'a str>,
+        /// The billed tokens.
         usage: UsageRow,
+        /// The cost, if the model has a price.
         cost_usd: Option<String>,
     },
+    /// The model used a tool.
     ToolUse {
+        /// Identifies the call; its result has the same id.
         id: String,
+        /// The recorded name of the tool.
         name: &'a str,
+        /// The name shown to people.
         label: &'a str,
+        /// The common name across agents.
         canonical: &'static str,
+        /// The category of the tool.
         category: &'static str,
+        /// The MCP server of the tool.
         server: Option<&'a str>,
+        /// The arguments.
         args: Option<&'a RawValue>,
     },
+    /// A tool finished.
     ToolResult {
+        /// Identifies the call.
         id: String,
+        /// The recorded name of the tool.
         name: &'a str,
+        /// The outcome.
         status: &'static str,
+        /// The output.
         output: Option<&'a str>,
+        /// The error.
         error: Option<&'a str>,
+        /// The exit code of the command it ran.
         exit_code: Option<i32>,
     },
     /// The user went back, which removed this many messages from the conversation.
     Rewind {
+        /// The number of messages.
         messages: usize,
     },
     /// A summary replaced this many messages.
     Compress {
+        /// The number of messages.
         messages: usize,
     },
     /// The agent reported an error.
     Error {
+        /// The text of the error.
         text: &'a str,
     },
     /// The session ends.
     SessionEnd {
+        /// The time of the last update.
         updated: Option<Time>,
     },
 }
@@ -106,16 +142,27 @@ impl Happening<'_> {
 /// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventType {
+    /// See [`Happening::SessionStart`].
     SessionStart,
+    /// See [`Happening::UserPrompt`].
     UserPrompt,
+    /// See [`Happening::Thought`].
     Thought,
+    /// See [`Happening::AssistantMessage`].
     AssistantMessage,
+    /// See [`Happening::ModelCall`].
     ModelCall,
+    /// See [`Happening::ToolUse`].
     ToolUse,
+    /// See [`Happening::ToolResult`].
     ToolResult,
+    /// See [`Happening::Rewind`].
     Rewind,
+    /// See [`Happening::Compress`].
     Compress,
+    /// See [`Happening::Error`].
     Error,
+    /// See [`Happening::SessionEnd`].
     SessionEnd,
 }
 

@@ -228,7 +228,7 @@ pub enum PartWhy {
     Compress,
     /// It continues after a resume.
     Resume,
-    /// It continues for another reason.
+    /// It continues the session in another file, for no recorded reason.
     Continuation,
     /// It repeats messages of another part.
     Copy,

@@ -41,8 +41,11 @@ pub enum Bucket {
     CacheWrite1h,
     /// See [`Usage::output`].
     Output,
+    /// See [`Usage::thoughts`].
     Thoughts,
+    /// See [`Usage::tool`].
     Tool,
+    /// See [`Usage::other`].
     Other,
 }
 

@@ -28,9 +28,11 @@ pub enum PricingError {
     #[error("`{file}`: `{model}`: `{key}` is {got}: {why}; expected {unit}")]
     Price { file: String, model: String, key: String, got: String, why: NotMoney, unit: Unit },
 
+    /// A row is inconsistent.
     #[error("`{file}`: `{model}`: {problem}")]
     Row { file: String, model: String, problem: &'static str },
 
+    /// The file contains no prices.
     #[error("`{file}` has no price in it{}", skipped_words(*.skipped))]
     NoRows { file: String, skipped: usize },
 }

@@ -2,7 +2,7 @@
 //!
 //! The plan is minimal on purpose. At the next start, a file with nothing to resume counts as
 //! corrupt and is deleted together with all files that share the 8 characters of its id; so there
-//! are no stubs, and no copies of what is written anyway. The project hash in a file's first line
+//! are no stubs, and no copies of other written files. The project hash in a file's first line
 //! is never compared with anything, so files can be written to another project's folder unchanged.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
