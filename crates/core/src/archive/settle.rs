@@ -1,7 +1,7 @@
 //! Finishes a sync: re-resolves projects, and adds sessions known only from prompt logs.
 //!
-//! Both need all files: any session can prove the path of another one's project, and only once all
-//! files are read is it certain that none contains a session.
+//! Both need all files: any session can prove the path of another one's project, and only after all
+//! files are read is it certain that no file contains a session.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{Seek as _, SeekFrom};
@@ -90,7 +90,7 @@ impl Batch<'_> {
         self.projects.prove(&found);
         let now = codec::encode(&unknown, "projects")?;
         if !found.is_empty() {
-            // The note is stored once the paths that were found are.
+            // The note is only true once the paths that were found are stored.
             self.searched = Some(now);
         } else if archive.note(SEARCHED)?.as_ref() != Some(&now) {
             ledger::set_note(&archive.db, SEARCHED, &now)?;

@@ -166,7 +166,7 @@ impl Archive {
         Ok(id)
     }
 
-    /// Marks files as gone that were neither found nor exist at their paths, and counts them.
+    /// Marks files as gone that were not found and do not exist at their paths, and counts them.
     fn mark_gone(&self, known: &FxHashMap<String, Known>) -> Result<u64, ArchiveError> {
         let mut gone = 0;
         for (path, known) in known {
