@@ -129,7 +129,7 @@ pub enum SourceKind {
 
 impl SourceKind {
     /// All kinds.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Conversation,
         Self::Subagent,
         Self::Background,

@@ -15,7 +15,7 @@ pub struct Fault {
     /// The id of the record, if it has one.
     pub record: Option<String>,
     /// The kind of problem.
-    pub what: What,
+    pub what: FaultKind,
 }
 
 /// The kind of a fault.
@@ -54,7 +54,7 @@ pub enum Repair {
     AfterTorn,
 }
 
-impl What {
+impl FaultKind {
     /// Returns whether the record was used anyway.
     pub fn is_kept(&self) -> bool {
         matches!(self, Self::LoaderDrops | Self::Repaired(_) | Self::CutOff(_) | Self::Refused(_))
@@ -120,7 +120,7 @@ pub struct Faults {
 
 impl Faults {
     /// Adds a fault.
-    pub fn push(&mut self, line: Option<u64>, record: Option<String>, what: What) {
+    pub fn push(&mut self, line: Option<u64>, record: Option<String>, what: FaultKind) {
         if self.details.len() < DETAILS {
             self.details.push(Fault { line, record, what });
         }
