@@ -284,7 +284,7 @@ fn nothing(ctx: &Context, all: &Collection) -> Failure {
     };
     let when = newest.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
     failure.hint(format!(
-        "there are {}, the newest of {when}; `backstory sessions` lists them, `backstory projects` \
+        "there are {}, the newest from {when}; `backstory sessions` lists them, `backstory projects` \
          the projects",
         plural(listed.len() as u64, "session", "sessions")
     ))

@@ -318,7 +318,7 @@ fn open_waiting(
     if is_new && !ctx.is_demo() {
         printer.note(format!(
             "Created `{}`, which keeps a private copy of every session, so that it can be read and \
-             restored after Gemini CLI deletes it.",
+             restored after the agent deletes it.",
             ctx.show(path)
         ));
     }

@@ -130,7 +130,7 @@ fn names_and_tags_survive_a_rebuild() {
     insta::assert_snapshot!(env.run(&["name", SHOP, "the till"]).show(), @"
     exit code 0
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     Session `11111111-0000-4000-8000-000000000001` is now called `the till`.
     ");
     insta::assert_snapshot!(env.run(&["tag", "the till", "money", "later"]).show(), @"
@@ -181,7 +181,7 @@ fn forgetting_asks_first_and_lasts() {
     --- stdout
     11111111-0000-4000-8000-000000000001  2026-07-20 11:00  add a cart
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     1 session would be forgotten.
     ");
     insta::assert_snapshot!(env.run(&["forget", SHOP]).show(), @"

@@ -74,7 +74,7 @@ fn small_tree() {
           }
         }
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     "#);
 }
 
@@ -111,7 +111,7 @@ fn nothing_there() {
       ~/.local/share/backstory/archive.db: 0 of 0 files captured
       it is only updated when you run a command
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     ");
 }
 

@@ -120,7 +120,7 @@ fn what_is_no_conversation() {
     insta::assert_snapshot!(env.run(&export(".gemini", &[])).show(), @"
     exit code 2
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: `.gemini` is a folder
       hint: name a file in it, or a session with `--from FOLDER`
     ");
@@ -167,7 +167,7 @@ fn unknown_and_ambiguous() {
     insta::assert_snapshot!(env.run(&export("99", &[])).show(), @"
     exit code 1
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: no session is called `99`
       hint: name it by its id, a prefix of its id, `latest`, `@N`, its name or a file
       hint: `backstory sessions` lists them

@@ -17,7 +17,7 @@ fn a_file_each_and_an_index() {
     insta::assert_snapshot!(run.show(), @"
     exit code 0
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     wrote 3 sessions to `out/all`
     2 faults while reading; see `backstory doctor`.
     ");

@@ -27,7 +27,7 @@ fn small_tree() {
       backstory doctor               files found, damage, and upcoming deletions
       backstory --help               everything else
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     ");
 }
 
@@ -45,7 +45,7 @@ fn nothing_there() {
     hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file
     hint: or explore the bundled sample sessions: `backstory --demo`
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     ");
 }
 
@@ -66,7 +66,7 @@ fn only_antigravity() {
     hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file
     hint: or explore the bundled sample sessions: `backstory --demo`
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     ");
     let doctor = env.run(&["doctor"]);
     assert!(doctor.stdout.contains("Antigravity CLI only"), "{}", doctor.stdout);

@@ -91,7 +91,7 @@ fn nothing_is_an_answer() {
     insta::assert_snapshot!(env.run(&["search", "cart zyzzyva"]).show(), @"
     exit code 1
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: nothing found for `cart zyzzyva`
       hint: no session contains `zyzzyva`
       hint: `--exact` also searches the middle of long tool output
@@ -121,7 +121,7 @@ fn a_bad_query_says_where() {
     insta::assert_snapshot!(env.run(&["search", "add \"a cart"]).show(), @r#"
     exit code 2
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: the quote is never closed
         add "a cart
             ^^^^^^^
@@ -162,7 +162,7 @@ fn characters_and_patterns() {
     11111111 add a cart  shop · 25 days ago
       prompt    add a cart
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     1 hit in all text, including the middle of long tool output, which is not indexed.
     ");
     assert_eq!(env.json(&["search", "--regex", "^(add|sort) ", "--json"])["total"], 2);

@@ -69,12 +69,12 @@ fn nothing_fits() {
     exit code 1
     --- stderr
     error: no sessions match
-      hint: there are 13 sessions, the newest of 2026-08-14 16:23; `backstory sessions` lists them, `backstory projects` the projects
+      hint: there are 13 sessions, the newest from 2026-08-14 16:23; `backstory sessions` lists them, `backstory projects` the projects
     ");
     insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @"
     exit code 2
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: `--since`: `soon` is not a valid time
       hint: write a date (2026-08-01), a time (2026-08-01T14:30), an age (30min, 12h, 7d, 2w, 3mo, 1y), today, yesterday, this-week, this-month, last-week or last-month
     ");
@@ -88,7 +88,7 @@ fn nothing_there() {
     insta::assert_snapshot!(TestEnv::new().run(&["sessions"]).show(), @"
     exit code 1
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: no sessions were found
       hint: looked in `~/.gemini`: not there
       hint: looked in `~/.cache/.gemini`: not there

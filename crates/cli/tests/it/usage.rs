@@ -291,7 +291,7 @@ fn failed_tools() {
       File not found: …            read_file              2  3 hours ago  11111111
       Command failed with code 2.  run_shell_command      1  4 hours ago  11111111
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     ");
     let got = env.json(&["tools", "--json"]);
     assert_eq!(

@@ -314,7 +314,7 @@ fn a_missing_folder_is_told_by_the_name_that_was_asked_for() {
     insta::assert_snapshot!(run.show(), @"
     exit code 2
     --- stderr
-    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after Gemini CLI deletes it.
+    Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: cannot write `nowhere/out.json`
       caused by: the folder `nowhere` does not exist
     ");
