@@ -131,9 +131,10 @@ fn apply(lines: &mut Vec<String>, damage: &Damage) {
                 let value: Value = serde_json::from_str(line).ok()?;
                 Some([value["sessionId"].as_str()?.to_owned(), value["uuid"].as_str()?.to_owned()])
             };
-            if let (Some(old), Some(new)) = (names(&lines[a % count]), names(&lines[b % count])) {
-                let line = lines[a % count].replace(&old[0], &new[0]);
-                lines[a % count] = line.replace(&old[1], &new[1]);
+            let (old, new) = (names(&lines[a % count]), names(&lines[b % count]));
+            if let (Some([session, uuid]), Some([other_session, other_uuid])) = (old, new) {
+                let line = lines[a % count].replace(&session, &other_session);
+                lines[a % count] = line.replace(&uuid, &other_uuid);
             }
         }
     }

@@ -5,6 +5,7 @@ mod agents;
 mod archive;
 mod claude;
 mod claude_count;
+mod claude_views;
 mod codex;
 mod conformance;
 mod current_view;

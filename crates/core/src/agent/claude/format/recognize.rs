@@ -8,7 +8,7 @@ use crate::read::lines::{Lines, Position};
 
 /// How many lines are looked at: a first line may be damaged, and the newest versions begin with the
 /// whole request.
-const LINES: usize = 8;
+const LINES: usize = 32;
 
 /// How much of a file is looked at.
 const HEAD: u64 = 1 << 20;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::line::Line;
 use super::prompt_log;
@@ -225,8 +225,10 @@ impl Transcript {
 
 impl Titles {
     fn of(&self, rows: &[Row], share: &Share) -> Option<String> {
-        let has = |leaf: &str| share.rows.iter().any(|at| *rows[*at].uuid == *leaf);
-        let summary = || self.summaries.iter().rfind(|(leaf, _)| has(leaf)).map(|(_, title)| title);
+        let summary = || {
+            let own: HashSet<&str> = share.rows.iter().map(|at| &*rows[*at].uuid).collect();
+            self.summaries.iter().rfind(|(leaf, _)| own.contains(&**leaf)).map(|(_, title)| title)
+        };
         let named = self.agent_name.as_ref().or(self.custom.as_ref()).or(self.generated.as_ref());
         named.or_else(summary).cloned()
     }

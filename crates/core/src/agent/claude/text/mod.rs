@@ -23,6 +23,10 @@ pub(super) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
     let Ok(line) = Line::new(record) else { return };
     if line.kind.as_deref() != Some("assistant") {
         fill_words(message, &line);
+        // A command is shown as it was typed, not with the tags around it.
+        if let (MessageKind::Slash | MessageKind::Shell, Some(typed)) = (facts.kind, &facts.typed) {
+            message.text.clone_from(typed);
+        }
         return;
     }
     let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
@@ -81,11 +85,25 @@ fn fill_words(message: &mut Message, line: &Line<'_>) {
         }
         None => texts.join("\n"),
     };
+    if message.kind == MessageKind::Info {
+        message.text = without_tags(&message.text);
+    }
     let media = blocks.iter().filter_map(|block| match block {
         Block::Media(raw) => attachment(*raw),
         _ => None,
     });
     message.attachments = media.collect();
+}
+
+/// Returns the output of a command without the tags around it.
+fn without_tags(text: &str) -> String {
+    const TAGS: [&str; 4] =
+        ["local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"];
+    let mut out = text.to_owned();
+    for tag in TAGS {
+        out = out.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "\n");
+    }
+    out.trim().to_owned()
 }
 
 /// Returns the text of an attachment: a queued prompt, a file, or whatever was put into the context.

@@ -13,6 +13,9 @@ use crate::facts::{CallFacts, CallKey, MessageFacts, ToolFacts};
 use crate::model::{Fate, MessageKind, ToolStatus};
 use crate::tools;
 
+/// How many lines that say nothing there can be between two messages.
+const FAR: usize = 256;
+
 /// The messages of a session in a file.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct View {
@@ -181,8 +184,7 @@ fn parent_message(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<Box<str>> 
     if above.is_none() {
         return rows[at].parent.clone();
     }
-    // A circle ends where it began; a longer one than the file has no end.
-    for _ in 0..rows.len() {
+    for _ in 0..FAR {
         let Some(parent) = above.filter(|parent| *parent != at) else { break };
         match rows[parent].message() {
             Some(id) if Some(id) != own => return Some(id.into()),
@@ -332,7 +334,7 @@ fn settle_superseded(drafts: &mut IndexMap<&str, Draft, FxBuildHasher>) {
 /// Returns the nearest prompt or reply above a row.
 fn said_before(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<usize> {
     let mut above = tree.parent(at);
-    for _ in 0..rows.len() {
+    for _ in 0..FAR {
         let row = above?;
         match rows[row].kind() {
             Some(MessageKind::Prompt | MessageKind::Reply) => return above,

@@ -28,7 +28,12 @@ pub(super) struct Tree<'a> {
     own: &'a [usize],
     /// Of rows with the same uuid, the last one counts.
     known: HashMap<&'a str, usize>,
-    preserved: Option<&'a Preserved>,
+    /// Where each row hangs, progress left out.
+    above: HashMap<usize, Above>,
+    /// The same before a compaction moved what it kept.
+    written: Option<HashMap<usize, Above>>,
+    /// The rows that can stand in for a missing parent, by their time.
+    by_time: Vec<usize>,
     /// The rows of each message that is a reply.
     replies: HashMap<&'a str, Vec<usize>>,
     /// The tool results that hang on each row.
@@ -36,6 +41,7 @@ pub(super) struct Tree<'a> {
 }
 
 /// Where a row hangs.
+#[derive(Debug, Clone, Copy)]
 enum Above {
     Root,
     Row(usize),
@@ -67,7 +73,14 @@ impl<'a> Tree<'a> {
         }
         let has_both =
             |kept: &&Preserved| known.contains_key(&*kept.head) && known.contains_key(&*kept.tail);
-        Self { rows, own, preserved: preserved.filter(has_both), known, replies, results }
+        let preserved = preserved.filter(has_both);
+        let links = |preserved| Links { rows, known: &known, preserved }.all(own);
+        let written = preserved.map(|_| links(None));
+        let above = links(preserved);
+        let mut by_time: Vec<usize> =
+            own.iter().copied().filter(|at| !is_progress(&rows[*at])).collect();
+        by_time.sort_by_key(|at| (rows[*at].at, *at));
+        Self { rows, own, known, above, written, by_time, replies, results }
     }
 
     /// Returns the row that counts for the uuid of a row.
@@ -77,45 +90,29 @@ impl<'a> Tree<'a> {
 
     /// Returns the row above another one, progress left out.
     pub(super) fn parent(&self, at: usize) -> Option<usize> {
-        match self.above(at) {
-            Above::Row(parent) => Some(parent),
-            Above::Root | Above::Missing => None,
+        match self.above.get(&at) {
+            Some(Above::Row(parent)) => Some(*parent),
+            _ => None,
         }
-    }
-
-    fn above(&self, at: usize) -> Above {
-        let mut row = &self.rows[at];
-        for _ in 0..=self.own.len() {
-            let Some(mut parent) = row.parent.as_deref() else { return Above::Root };
-            if let Some(kept) = self.preserved {
-                if row.uuid == kept.head {
-                    parent = &kept.anchor;
-                } else if *parent == *kept.anchor {
-                    parent = &kept.tail;
-                }
-            }
-            let Some(found) = self.known.get(parent) else { return Above::Missing };
-            row = &self.rows[*found];
-            if !matches!(row.said, Said::Progress) {
-                return Above::Row(*found);
-            }
-        }
-        Above::Root
     }
 
     /// Returns the rows from a root to a leaf.
     fn chain(&self, leaf: usize) -> Vec<usize> {
+        self.chain_by(&self.above, leaf)
+    }
+
+    fn chain_by(&self, above: &HashMap<usize, Above>, leaf: usize) -> Vec<usize> {
         let mut out = vec![leaf];
         let mut seen: HashSet<usize> = HashSet::default();
         seen.insert(leaf);
         let mut at = leaf;
         loop {
-            let above = match self.above(at) {
-                Above::Row(parent) => Some(parent),
-                Above::Missing => self.stand_in(at),
-                Above::Root => None,
+            let parent = match above.get(&at) {
+                Some(Above::Row(parent)) => Some(*parent),
+                Some(Above::Missing) => self.stand_in(at),
+                Some(Above::Root) | None => None,
             };
-            let Some(parent) = above.filter(|parent| seen.insert(*parent)) else { break };
+            let Some(parent) = parent.filter(|parent| seen.insert(*parent)) else { break };
             out.push(parent);
             at = parent;
         }
@@ -125,17 +122,14 @@ impl<'a> Tree<'a> {
 
     /// Returns the newest row that is a little older than one whose parent is missing.
     fn stand_in(&self, at: usize) -> Option<usize> {
-        let when = self.rows[at].at?;
-        let near = |other: &usize| {
-            let row = &self.rows[*other];
-            let age = row.at.map(|then| when.duration_since(then));
-            *other != at
-                && row.is_sidechain == self.rows[at].is_sidechain
-                && !matches!(row.said, Said::Progress)
-                && age.is_some_and(|age| age.is_positive() && age <= NEAR)
+        let row = &self.rows[at];
+        let when = row.at?;
+        let end = self.by_time.partition_point(|other| self.rows[*other].at < Some(when));
+        let is_near = |other: &&usize| {
+            self.rows[**other].at.is_some_and(|then| when.duration_since(then) <= NEAR)
         };
-        let candidates = self.own.iter().copied().filter(near);
-        candidates.max_by_key(|other| (self.rows[*other].at, *other))
+        let mut near = self.by_time[..end].iter().rev().take_while(is_near);
+        near.find(|other| self.rows[**other].is_sidechain == row.is_sidechain).copied()
     }
 
     /// Returns a chain with what parallel tool calls leave beside it: the other lines of its replies, and
@@ -165,7 +159,7 @@ impl<'a> Tree<'a> {
 
     /// Returns the last row, and the chain that the program would load.
     pub(super) fn current(&self, checkpoint: Option<&Checkpoint>) -> Current {
-        let is_row = |at: &&usize| !matches!(self.rows[**at].said, Said::Progress);
+        let is_row = |at: &&usize| !is_progress(&self.rows[**at]);
         let Some(newest) = self.own.iter().rfind(is_row).copied() else {
             return Current::default();
         };
@@ -209,11 +203,11 @@ impl<'a> Tree<'a> {
             let named = row.logical_parent.as_deref().and_then(|parent| self.known.get(parent));
             let before = || {
                 let place = self.own.binary_search(&root).ok()?;
-                let is_row = |at: &&usize| !matches!(self.rows[**at].said, Said::Progress);
+                let is_row = |at: &&usize| !is_progress(&self.rows[**at]);
                 self.own[..place].iter().rfind(is_row)
             };
             let Some(leaf) = named.or_else(before) else { break };
-            let chain = self.chain(*leaf);
+            let chain = self.chain_by(self.written.as_ref().unwrap_or(&self.above), *leaf);
             first = chain.first().copied();
             out.extend(self.with_siblings(&chain));
         }
@@ -223,6 +217,56 @@ impl<'a> Tree<'a> {
     fn is_compaction(&self, at: usize) -> bool {
         matches!(self.rows[at].kind(), Some(MessageKind::Compress | MessageKind::CompressSummary))
     }
+}
+
+/// What it takes to find the row above another one.
+struct Links<'t, 'a> {
+    rows: &'a [Row],
+    known: &'t HashMap<&'a str, usize>,
+    preserved: Option<&'a Preserved>,
+}
+
+impl Links<'_, '_> {
+    /// Returns where each row hangs, progress left out.
+    fn all(&self, own: &[usize]) -> HashMap<usize, Above> {
+        let mut out: HashMap<usize, Above> = HashMap::default();
+        for at in own {
+            let (mut path, mut here) = (Vec::new(), *at);
+            let end = loop {
+                if let Some(known) = out.get(&here) {
+                    break *known;
+                }
+                path.push(here);
+                match self.step(here) {
+                    // More rows than there are is a circle.
+                    Above::Row(_) if path.len() > own.len() => break Above::Root,
+                    Above::Row(parent) if is_progress(&self.rows[parent]) => here = parent,
+                    above => break above,
+                }
+            };
+            out.extend(path.into_iter().map(|row| (row, end)));
+        }
+        out
+    }
+
+    /// Returns the row directly above. What a compaction kept hangs on its anchor, and what hung on that
+    /// follows it.
+    fn step(&self, at: usize) -> Above {
+        let row = &self.rows[at];
+        let Some(mut parent) = row.parent.as_deref() else { return Above::Root };
+        if let Some(kept) = self.preserved {
+            if row.uuid == kept.head {
+                parent = &kept.anchor;
+            } else if *parent == *kept.anchor {
+                parent = &kept.tail;
+            }
+        }
+        self.known.get(parent).map_or(Above::Missing, |found| Above::Row(*found))
+    }
+}
+
+fn is_progress(row: &Row) -> bool {
+    matches!(row.said, Said::Progress)
 }
 
 /// What the program would load.

@@ -1,0 +1,467 @@
+//! Both views of Claude Code's sessions, on trees made up for one question each.
+
+use std::path::Path;
+
+use backstory_core::content::View;
+use backstory_core::model::{Message, ToolStatus};
+use serde_json::{Value, json};
+
+use crate::support::Home;
+
+const A: &str = "aaaaaaaa-0000-4000-8000-000000000000";
+const B: &str = "bbbbbbbb-0000-4000-8000-000000000000";
+
+/// A line of the tree, `at` seconds after ten; an empty parent is none.
+fn line(kind: &str, uuid: &str, parent: &str, at: u32, more: &Value) -> Value {
+    let mut line = json!({
+        "type": kind, "uuid": uuid, "parentUuid": (!parent.is_empty()).then_some(parent), "sessionId": A,
+        "timestamp": format!("2026-03-01T10:{:02}:{:02}.000Z", at / 60, at % 60), "cwd": "/work/app",
+        "isSidechain": false,
+    });
+    merge(&mut line, more);
+    line
+}
+
+fn merge(line: &mut Value, more: &Value) {
+    for (key, value) in more.as_object().unwrap() {
+        line[key] = value.clone();
+    }
+}
+
+fn user(uuid: &str, parent: &str, at: u32, text: &str) -> Value {
+    let message = json!({ "message": { "role": "user", "content": text } });
+    line("user", uuid, parent, at, &message)
+}
+
+fn result(uuid: &str, parent: &str, at: u32, tool: &str) -> Value {
+    let block = json!({ "type": "tool_result", "tool_use_id": tool, "content": "done" });
+    line("user", uuid, parent, at, &json!({ "message": { "role": "user", "content": [block] } }))
+}
+
+/// A line of a reply: text, or a tool call if it begins with `toolu`.
+fn reply(uuid: &str, parent: &str, at: u32, id: &str, said: &str) -> Value {
+    let block = if said.starts_with("toolu") {
+        json!({ "type": "tool_use", "id": said, "name": "Bash", "input": { "command": "ls" } })
+    } else {
+        json!({ "type": "text", "text": said })
+    };
+    let message = json!({ "id": id, "role": "assistant", "model": "claude-opus-5", "content": [block],
+        "stop_reason": "end_turn", "usage": { "input_tokens": 1, "output_tokens": 2 } });
+    line(
+        "assistant",
+        uuid,
+        parent,
+        at,
+        &json!({ "message": message, "requestId": format!("req-{id}") }),
+    )
+}
+
+/// A line with something else about it.
+fn with(mut line: Value, more: &Value) -> Value {
+    merge(&mut line, more);
+    line
+}
+
+/// A reply that never ended.
+fn unfinished(mut line: Value) -> Value {
+    line["message"]["stop_reason"] = Value::Null;
+    line
+}
+
+/// What was read of files that are still there.
+struct Tree {
+    home: Home,
+    _folder: tempfile::TempDir,
+}
+
+impl std::ops::Deref for Tree {
+    type Target = Home;
+
+    fn deref(&self) -> &Home {
+        &self.home
+    }
+}
+
+/// Writes logs below a project, and reads all.
+fn read(files: &[(&str, &[Value])]) -> Tree {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, lines) in files {
+        let path = folder.path().join("projects/-work-app").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text: String = lines.iter().map(|line| line.to_string() + "\n").collect();
+        std::fs::write(path, text).unwrap();
+    }
+    Tree { home: Home::at(folder.path()), _folder: folder }
+}
+
+fn one(lines: &[Value]) -> Tree {
+    read(&[(&format!("{A}.jsonl"), lines)])
+}
+
+fn messages(home: &Home, id: &str, view: View) -> Vec<Message> {
+    let session = home.sessions.iter().find(|session| session.session.id == id);
+    home.messages(session.unwrap_or_else(|| panic!("no session {id}")), view)
+}
+
+/// The texts of the current view, tool calls by their ids.
+fn current(home: &Home, id: &str) -> Vec<String> {
+    messages(home, id, View::Current).iter().map(said).collect()
+}
+
+/// The texts of the full view, with the fates of those that were not kept.
+fn full(home: &Home, id: &str) -> Vec<String> {
+    let with_fate = |message: &Message| match message.fate.name() {
+        "kept" => said(message),
+        fate => format!("{} ({fate})", said(message)),
+    };
+    messages(home, id, View::Full).iter().map(with_fate).collect()
+}
+
+fn said(message: &Message) -> String {
+    let calls = message.tool_calls.iter().map(|call| call.id.as_str());
+    let words = Some(message.text.as_str()).filter(|text| !text.is_empty());
+    words.into_iter().chain(calls).collect::<Vec<_>>().join("+")
+}
+
+#[test]
+fn a_prompt_on_an_older_line_rewinds_what_came_between() {
+    let home = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "first"),
+        user("u2", "r1", 2, "two"),
+        reply("r2", "u2", 3, "m2", "second"),
+        user("u3", "r1", 4, "three"),
+        reply("r3", "u3", 5, "m3", "third"),
+    ]);
+    assert_eq!(current(&home, A), ["one", "first", "three", "third"]);
+    let want = ["one", "first", "two (rewound)", "second (rewound)", "three", "third"];
+    assert_eq!(full(&home, A), want);
+}
+
+#[test]
+fn a_checkpoint_is_where_the_user_went_back_to() {
+    let lines = [
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "first"),
+        user("u2", "r1", 2, "two"),
+        reply("r2", "u2", 3, "m2", "second"),
+    ];
+    let note = |leaf: Value, is_explicit: bool| {
+        let note = json!({ "type": "last-prompt", "sessionId": A, "leafUuid": leaf, "explicit": is_explicit });
+        let mut lines = lines.to_vec();
+        lines.push(note);
+        lines
+    };
+    let all = ["one", "first", "two", "second"];
+    assert_eq!(current(&one(&note(json!("r1"), true)), A), ["one", "first"]);
+    assert_eq!(current(&one(&note(json!("r1"), false)), A), all);
+    assert_eq!(current(&one(&note(json!(null), true)), A), [""; 0]);
+    assert_eq!(current(&one(&note(json!("somewhere else"), true)), A), all);
+    // What follows the checkpoint goes on from it.
+    let mut later = note(json!("r1"), true);
+    later.push(user("u3", "r1", 4, "three"));
+    assert_eq!(current(&one(&later), A), ["one", "first", "three"]);
+}
+
+#[test]
+fn a_compaction_keeps_what_it_says() {
+    let boundary = |kept: &Value| {
+        let more = json!({ "subtype": "compact_boundary", "content": "compacted", "logicalParentUuid": "r2",
+            "compactMetadata": kept });
+        line("system", "b", "", 4, &more)
+    };
+    let lines = |kept: &Value| {
+        [
+            user("u1", "", 0, "one"),
+            reply("r1", "u1", 1, "m1", "first"),
+            user("u2", "r1", 2, "two"),
+            reply("r2", "u2", 3, "m2", "second"),
+            boundary(kept),
+            with(user("s", "b", 4, "summary"), &json!({ "isCompactSummary": true })),
+            user("u3", "s", 5, "three"),
+        ]
+    };
+    let plain = one(&lines(&json!({ "trigger": "auto" })));
+    assert_eq!(current(&plain, A), ["compacted", "summary", "three"]);
+    let gone =
+        ["one (compressed)", "first (compressed)", "two (compressed)", "second (compressed)"];
+    assert_eq!(full(&plain, A), [&gone[..], &["compacted", "summary", "three"]].concat());
+
+    for kept in [
+        json!({ "preservedSegment": { "headUuid": "u2", "anchorUuid": "s", "tailUuid": "r2" } }),
+        json!({ "preservedMessages": { "anchorUuid": "s", "uuids": ["u2", "r2"] } }),
+    ] {
+        let home = one(&lines(&kept));
+        assert_eq!(current(&home, A), ["compacted", "summary", "two", "second", "three"], "{kept}");
+        let want = [&gone[..2], &["two", "second", "compacted", "summary", "three"]].concat();
+        assert_eq!(full(&home, A), want, "{kept}");
+    }
+}
+
+#[test]
+fn parallel_calls_belong_to_the_chain_they_hang_beside() {
+    let home = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "toolu_1"),
+        reply("r2", "r1", 1, "m1", "toolu_2"),
+        result("t1", "r1", 2, "toolu_1"),
+        result("t2", "r2", 3, "toolu_2"),
+        reply("r3", "t1", 4, "m2", "done"),
+    ]);
+    assert_eq!(current(&home, A), ["one", "toolu_1+toolu_2", "", "", "done"]);
+    let calls = messages(&home, A, View::Full).swap_remove(1).tool_calls;
+    let ended: Vec<_> = calls.iter().map(|call| (call.status, call.output.as_deref())).collect();
+    assert_eq!(ended, [(ToolStatus::Success, Some("done")); 2]);
+}
+
+#[test]
+fn progress_is_not_in_the_chain_and_a_missing_parent_has_a_stand_in() {
+    let progress = json!({ "data": { "type": "bash_progress", "output": "…" } });
+    let home = one(&[
+        user("u1", "", 0, "one"),
+        line("progress", "p1", "u1", 1, &progress),
+        line("progress", "p2", "p1", 1, &progress),
+        reply("r1", "p2", 2, "m1", "first"),
+        user("u2", "lost", 5, "two"),
+        user("u3", "lost too", 50, "three"),
+    ]);
+    assert_eq!(current(&home, A), ["three"]);
+    assert_eq!(full(&home, A), ["one (rewound)", "first (rewound)", "two (rewound)", "three"]);
+    let near = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 2, "m1", "first"),
+        user("u2", "lost", 5, "two"),
+    ]);
+    assert_eq!(current(&near, A), ["one", "first", "two"]);
+}
+
+#[test]
+fn what_was_broken_off_is_told_apart() {
+    let error = |uuid: &str, parent: &str, at: u32| {
+        let mut line = with(
+            reply(uuid, parent, at, uuid, "API Error: 400"),
+            &json!({ "isApiErrorMessage": true }),
+        );
+        line["message"]["model"] = json!("<synthetic>");
+        line
+    };
+    let stop = "[Request interrupted by user]";
+    let mut partial = reply("r5", "u5", 9, "r5-id", "half of it");
+    partial["message"]["model"] = json!("<synthetic>");
+    let aborted = with(reply("r6", "u6", 12, "m6", "more"), &json!({ "isAbortedMidStream": true }));
+    let home = one(&[
+        user("u1", "", 0, "fails"),
+        error("e1", "u1", 1),
+        user("u2", "e1", 2, "breaks"),
+        unfinished(reply("r2", "u2", 3, "m2", "begun")),
+        error("e2", "r2", 4),
+        user("u3", "e2", 5, "stops"),
+        unfinished(reply("r3", "u3", 6, "m3", "well")),
+        user("i3", "r3", 7, stop),
+        user("u5", "i3", 8, "stops early"),
+        partial,
+        user("i5", "r5", 10, stop),
+        user("u6", "i5", 11, "aborts"),
+        aborted,
+        user("u7", "r6", 13, "again"),
+        unfinished(with(reply("r7", "u7", 14, "m7", "half"), &json!({ "requestId": "req-m8" }))),
+        reply("r8", "r7", 15, "m8", "whole"),
+    ]);
+    let want = [
+        "fails (failed)",
+        "API Error: 400 (failed)",
+        "breaks",
+        "begun (failed)",
+        "API Error: 400 (failed)",
+        "stops",
+        "well (interrupted)",
+        stop,
+        "stops early",
+        "half of it (interrupted)",
+        stop,
+        "aborts",
+        "more (interrupted)",
+        "again",
+        "half (superseded)",
+        "whole",
+    ];
+    assert_eq!(full(&home, A), want);
+    let calls = home.sessions[0]
+        .messages
+        .iter()
+        .filter_map(|entry| Some((entry.facts.id.as_str(), entry.facts.call.as_ref()?.at_least)));
+    let want = [("m2", true), ("m3", true), ("m6", true), ("m7", true), ("m8", false)];
+    assert_eq!(calls.collect::<Vec<_>>(), want);
+}
+
+/// Lines as a fork copies them: they keep their times and get its session.
+fn copied(lines: &[Value]) -> Vec<Value> {
+    lines.iter().map(|line| with(line.clone(), &json!({ "sessionId": B }))).collect()
+}
+
+#[test]
+fn a_fork_shows_what_it_copied_only_in_the_current_view() {
+    let original =
+        [user("u1", "", 0, "one"), reply("r1", "u1", 1, "m1", "first"), user("u2", "r1", 2, "two")];
+    let own = [user("u3", "r1", 600, "three"), reply("r3", "u3", 601, "m3", "third")];
+    let queue = json!({ "type": "queue-operation", "sessionId": B, "timestamp": "2026-03-01T10:09:59.000Z" });
+    let newest = [vec![queue], copied(&original[..2]), copied(&own)].concat();
+    // Versions before 2.1.104 keep the old session on some lines, or on all.
+    let older = [original[..2].to_vec(), copied(&own)].concat();
+    let marked: Vec<Value> = copied(&original[..2])
+        .into_iter()
+        .map(|line| with(line, &json!({ "forkedFrom": { "sessionId": A, "messageUuid": "x" } })))
+        .chain(copied(&own))
+        .collect();
+    for fork in [newest, older, marked] {
+        // Whatever the order of the names.
+        for (first, second) in [(A, B), (B, A)] {
+            let rename = |lines: &[Value]| -> Vec<Value> {
+                let text = serde_json::to_string(lines).unwrap();
+                let text = text.replace(A, "@").replace(B, second).replace('@', first);
+                serde_json::from_str(&text).unwrap()
+            };
+            let (original, fork) = (rename(&original), rename(&fork));
+            let home = read(&[
+                (&format!("{first}.jsonl"), &original),
+                (&format!("{second}.jsonl"), &fork),
+            ]);
+            assert_eq!(full(&home, first), ["one", "first", "two"]);
+            assert_eq!(full(&home, second), ["three", "third"]);
+            assert_eq!(current(&home, second), ["one", "first", "three", "third"]);
+            let session = |id: &str| home.all.get(id).unwrap();
+            assert_eq!((session(first).calls, session(second).calls), (1, 1));
+            assert_eq!((session(first).prompts, session(second).prompts), (2, 1));
+            // Without the original, the fork has it all.
+            let alone = read(&[(&format!("{second}.jsonl"), &fork)]);
+            assert_eq!(full(&alone, second), ["one", "first", "three", "third"]);
+        }
+    }
+}
+
+#[test]
+fn a_file_can_hold_two_sessions_and_a_session_two_files() {
+    let cleared = json!({ "sessionId": B });
+    let home = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "first"),
+        with(user("u2", "", 2, "two"), &cleared),
+        with(reply("r2", "u2", 3, "m2", "second"), &cleared),
+    ]);
+    assert_eq!(
+        (full(&home, A), full(&home, B)),
+        (vec!["one".into(), "first".into()], vec!["two".into(), "second".into()])
+    );
+
+    let lines = [
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "first"),
+        user("u2", "r1", 100, "two"),
+        reply("r2", "u2", 101, "m2", "second"),
+    ];
+    let home = read(&[(&format!("{A}.jsonl"), &lines[..2]), (&format!("{B}.jsonl"), &lines[2..])]);
+    assert_eq!(home.sessions.len(), 1);
+    assert_eq!(current(&home, A), ["one", "first", "two", "second"]);
+
+    // A file that was set aside repeats what the other has.
+    let aside = format!("{A}.jsonl.superseded-1700000000000");
+    let home = read(&[(&format!("{A}.jsonl"), &lines), (&aside, &lines[..2])]);
+    assert_eq!(full(&home, A), ["one", "first", "two", "second"]);
+    assert_eq!(current(&home, A), ["one", "first", "two", "second"]);
+}
+
+#[test]
+fn agents_are_found_in_all_their_places() {
+    let parent = [user("u1", "", 0, "one"), reply("r1", "u1", 1, "m1", "toolu_1")];
+    let side = json!({ "isSidechain": true });
+    let task = [
+        with(user("s1", "", 2, "the task"), &side),
+        with(reply("s2", "s1", 3, "m2", "the answer"), &side),
+    ];
+    let named: Vec<Value> =
+        task.iter().map(|line| with(line.clone(), &json!({ "agentId": "a1" }))).collect();
+    let progress = |uuid: &str, parent: &str, inner: &Value| {
+        let data = json!({ "type": "agent_progress", "agentId": "a1", "message": inner });
+        line("progress", uuid, parent, 4, &json!({ "data": data, "parentToolUseID": "toolu_1" }))
+    };
+    let copies = [progress("p1", "r1", &named[0]), progress("p2", "p1", &named[1])];
+    let main = format!("{A}.jsonl");
+    let inside = format!("{A}/subagents/agent-a1.jsonl");
+    let agent = format!("{A}/agent-a1");
+    let in_file = [&parent[..], &task].concat();
+    let with_copies = [&parent[..], &copies].concat();
+    let homes = [
+        (read(&[(&main, &in_file)]), format!("{A}/sidechain-s1")),
+        (read(&[(&main, &parent), ("agent-a1.jsonl", &named)]), agent.clone()),
+        (read(&[(&main, &parent), (&inside, &named)]), agent.clone()),
+        (read(&[(&main, &with_copies), (&inside, &named)]), agent.clone()),
+        (read(&[(&main, &with_copies)]), agent.clone()),
+        (read(&[(&inside, &named)]), agent),
+    ];
+    for (home, id) in homes {
+        let session = home.all.get(&id).unwrap_or_else(|| panic!("no {id}"));
+        assert_eq!((session.kind.name(), session.parent.as_deref()), ("subagent", Some(A)));
+        assert_eq!((session.calls, session.prompts), (1, 0), "{id}");
+        assert_eq!(full(&home, &id), ["the task", "the answer"]);
+        assert_eq!(current(&home, &id), ["the task", "the answer"]);
+        assert_eq!(session.project.path.as_deref(), Some("/work/app"));
+    }
+}
+
+#[test]
+fn words_that_waited_were_typed() {
+    let queued = json!({ "attachment": { "type": "queued_command", "prompt": "and that", "commandMode": "prompt" } });
+    let notice = json!({ "attachment": { "type": "queued_command", "prompt": "done", "commandMode": "task-notification" } });
+    let home = one(&[
+        user("u1", "", 0, "this"),
+        line("attachment", "q1", "u1", 1, &queued),
+        line("attachment", "q2", "q1", 1, &notice),
+        reply("r1", "q2", 2, "m1", "both"),
+    ]);
+    let kinds: Vec<_> =
+        messages(&home, A, View::Full).iter().map(|message| message.kind.name()).collect();
+    assert_eq!(kinds, ["prompt", "prompt", "injected", "reply"]);
+    assert_eq!(home.sessions[0].session.last_prompt.as_deref(), Some("and that"));
+}
+
+#[test]
+fn a_tree_is_recognized_by_its_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let log = user("u1", "", 0, "one").to_string();
+    let typed = json!({ "display": "x", "project": "/work/app", "timestamp": 1, "sessionId": B })
+        .to_string();
+    write(&format!("backup/.claude/projects/-work-app/{A}.jsonl"), &log);
+    write("backup/.claude/history.jsonl", &typed);
+    write("backup/.claude/plugins/cache/x.jsonl", &log);
+    write("backup/.claude/settings.json", "{}");
+    write("projects/notes/data.jsonl", "{\"id\":1}\n");
+    let names = |path: &Path| -> Vec<String> {
+        let found = crate::support::discover_at(path);
+        let own = found.sources.into_iter().filter(|source| source.agent.as_str() == "claude");
+        own.map(|source| source.path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+    };
+    let want = ["history.jsonl".to_owned(), format!("{A}.jsonl")];
+    for path in ["", "backup", "backup/.claude"] {
+        assert_eq!(names(&folder.path().join(path)), want, "{path}");
+    }
+    for path in ["backup/.claude/projects", "backup/.claude/projects/-work-app"] {
+        assert_eq!(names(&folder.path().join(path)), want[1..], "{path}");
+    }
+    assert_eq!(names(&folder.path().join("projects")), [""; 0]);
+    let one = folder.path().join(format!("backup/.claude/projects/-work-app/{A}.jsonl"));
+    assert_eq!(names(&one), want[1..]);
+    // Nothing in the folder of one agent is another's.
+    let found = crate::support::discover_at(folder.path());
+    let others: Vec<_> =
+        found.sources.iter().filter(|source| source.agent.as_str() != "claude").collect();
+    assert!(others.iter().all(|source| source.path.starts_with(folder.path().join("projects"))));
+    // Of a session that is gone, its log still has what was typed.
+    let home = Home::at(folder.path());
+    let gone = home.all.get(B).unwrap();
+    assert_eq!((gone.state.name(), gone.prompts), ("log-only", 1));
+}
