@@ -10,6 +10,7 @@ fn small_tree() {
     exit code 0
     --- stdout
     Where it looked
+      –  ~/.claude         home, not there
       ✓  ~/.gemini         home
       –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
@@ -84,6 +85,7 @@ fn nothing_there() {
     exit code 0
     --- stdout
     Where it looked
+      –  ~/.claude         home, not there
       –  ~/.gemini         home, not there
       –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
       hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file

@@ -39,6 +39,7 @@ fn nothing_there() {
     No sessions were found.
 
     It looked here:
+      ~/.claude         home, not there
       ~/.gemini         home, not there
       ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
@@ -60,6 +61,7 @@ fn only_antigravity() {
     There is data of Antigravity CLI, another product, which is not read.
 
     It looked here:
+      ~/.claude         home, not there
       ~/.gemini         home, nothing in it
       ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
