@@ -266,7 +266,12 @@ impl<'a> Batch<'a> {
                 let owner = agent.and_then(|agent| agent.owner(source));
                 owner.is_some_and(|owner| forgotten.contains(owner))
             }
-            _ => members.iter().any(|member| forgotten.contains(&member.group)),
+            _ => members.iter().zip(&facts.parts).any(|(member, part)| {
+                let as_child = |parent: &String| format!("{parent}/{}", member.group);
+                let is_child = part.parent.as_ref().map(as_child);
+                forgotten.contains(&member.group)
+                    || is_child.is_some_and(|id| forgotten.contains(&id))
+            }),
         }
     }
 

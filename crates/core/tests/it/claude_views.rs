@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use backstory_core::archive::{Archive, Setup};
 use backstory_core::content::View;
 use backstory_core::model::{Message, ToolStatus};
+use backstory_core::projects::ProjectHints;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::support::Home;
@@ -71,7 +74,7 @@ fn unfinished(mut line: Value) -> Value {
 /// What was read of files that are still there.
 struct Tree {
     home: Home,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl std::ops::Deref for Tree {
@@ -91,7 +94,7 @@ fn read(files: &[(&str, &[Value])]) -> Tree {
         let text: String = lines.iter().map(|line| line.to_string() + "\n").collect();
         std::fs::write(path, text).unwrap();
     }
-    Tree { home: Home::at(folder.path()), _folder: folder }
+    Tree { home: Home::at(folder.path()), folder }
 }
 
 fn one(lines: &[Value]) -> Tree {
@@ -464,4 +467,25 @@ fn a_tree_is_recognized_by_its_content() {
     let home = Home::at(folder.path());
     let gone = home.all.get(B).unwrap();
     assert_eq!((gone.state.name(), gone.prompts), ("log-only", 1));
+}
+
+#[test]
+fn an_agent_that_was_forgotten_stays_gone() {
+    let side = json!({ "isSidechain": true, "agentId": "a1" });
+    let tree = read(&[
+        (&format!("{A}.jsonl"), &[user("u1", "", 0, "one")]),
+        (&format!("{A}/subagents/agent-a1.jsonl"), &[with(user("s1", "", 2, "the task"), &side)]),
+    ]);
+    let found = crate::support::discover_at(tree.folder.path());
+    let candidates = ProjectHints::default();
+    let setup = Setup::plain(&candidates);
+    let mut archive = Archive::of(&found).unwrap();
+    let ids = |archive: &Archive| -> Vec<String> {
+        archive.sessions().unwrap().into_iter().map(|session| session.id).collect()
+    };
+    let agent = format!("{A}/agent-a1");
+    assert_eq!(ids(&archive), [A, &agent]);
+    archive.forget(std::slice::from_ref(&agent), &setup, Timestamp::UNIX_EPOCH).unwrap();
+    archive.sync(&found, &setup, &|_| {}).unwrap();
+    assert_eq!(ids(&archive), [A]);
 }
