@@ -125,11 +125,13 @@ pub enum SourceKind {
     Task,
     /// What the agent noted about a session beside it.
     Note,
+    /// The names of sessions.
+    Titles,
 }
 
 impl SourceKind {
     /// All kinds.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Conversation,
         Self::Subagent,
         Self::Background,
@@ -141,6 +143,7 @@ impl SourceKind {
         Self::Plan,
         Self::Task,
         Self::Note,
+        Self::Titles,
     ];
 
     /// Returns whether the file contains a conversation of its own.
@@ -150,7 +153,8 @@ impl SourceKind {
 
     /// Returns whether its content is read, rather than only captured.
     pub fn is_read(self) -> bool {
-        self.is_session() || matches!(self, Self::SavedChat | Self::Snapshot | Self::PromptLog)
+        self.is_session()
+            || matches!(self, Self::SavedChat | Self::Snapshot | Self::PromptLog | Self::Titles)
     }
 
     /// Returns whether it contains text of people and models.
@@ -172,6 +176,7 @@ impl SourceKind {
             Self::Plan => "plan",
             Self::Task => "task",
             Self::Note => "note",
+            Self::Titles => "titles",
         }
     }
 
@@ -189,6 +194,7 @@ impl SourceKind {
             Self::Plan => "plan",
             Self::Task => "task",
             Self::Note => "note",
+            Self::Titles => "list of names",
         }
     }
 }

@@ -11,6 +11,7 @@ fn small_tree() {
     --- stdout
     Where it looked
       –  ~/.claude         home, not there
+      –  ~/.codex          home, not there
       ✓  ~/.gemini         home
       –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
@@ -86,6 +87,7 @@ fn nothing_there() {
     --- stdout
     Where it looked
       –  ~/.claude         home, not there
+      –  ~/.codex          home, not there
       –  ~/.gemini         home, not there
       –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
       hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file

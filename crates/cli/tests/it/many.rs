@@ -171,6 +171,6 @@ fn an_export_is_read_back() {
     exit code 2
     --- stderr
     error: `shop.jsonl` is in backstory's own format
-      hint: Gemini CLI's form is made of its own files only
+      hint: only an agent's own files can be exported in its format
     ");
 }

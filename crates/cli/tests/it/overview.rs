@@ -40,6 +40,7 @@ fn nothing_there() {
 
     It looked here:
       ~/.claude         home, not there
+      ~/.codex          home, not there
       ~/.gemini         home, not there
       ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
@@ -62,6 +63,7 @@ fn only_antigravity() {
 
     It looked here:
       ~/.claude         home, not there
+      ~/.codex          home, not there
       ~/.gemini         home, nothing in it
       ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 

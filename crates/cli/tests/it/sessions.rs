@@ -90,6 +90,8 @@ fn nothing_there() {
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: no sessions were found
+      hint: looked in `~/.claude`: not there
+      hint: looked in `~/.codex`: not there
       hint: looked in `~/.gemini`: not there
       hint: looked in `~/.cache/.gemini`: not there
       hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file

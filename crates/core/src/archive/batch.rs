@@ -19,9 +19,9 @@ use super::versions::lacks_messages;
 use super::web::{self, Names, Web};
 use super::{ArchiveError, codec, ledger};
 use crate::agent::Agents;
-use crate::assemble::{Membership, ScannedSource, keys, memberships};
+use crate::assemble::{Membership, ScannedSource, SessionFacts, keys, memberships};
 use crate::discover::{Archived, SourceState};
-use crate::facts::{Contents, Form, PartFacts, PromptLine};
+use crate::facts::{Contents, Form, PartFacts, PromptLine, TitleLine};
 use crate::path_text::to_text;
 use crate::project::Proof;
 use crate::projects::Projects;
@@ -199,7 +199,8 @@ impl<'a> Batch<'a> {
         let excluded = self.is_excluded(&scanned, &members);
         let kept = !excluded && !self.holds_forgotten(&scanned, &members);
         let facts = &scanned.facts;
-        let is_read = !matches!(facts.contents, Contents::Attachment | Contents::Prompts);
+        let is_read =
+            !matches!(facts.contents, Contents::Attachment | Contents::Prompts | Contents::Titles);
         let offset = resume.as_ref().map(|resume| resume.offset);
         let packed = match kept && is_read {
             true => Some(sources::pack(db, facts, resume, source)?),
@@ -225,6 +226,9 @@ impl<'a> Batch<'a> {
         if facts.contents == Contents::Prompts {
             self.logs_changed = true;
             put_typed(db, number, if excluded { &[] } else { &facts.prompts }, &self.forgotten)?;
+        }
+        if facts.contents == Contents::Titles {
+            put_titles(db, number, if excluded { &[] } else { &facts.titles }, &self.forgotten)?;
         }
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
         if !kept || !facts.is_conversation() {
@@ -261,6 +265,7 @@ impl<'a> Batch<'a> {
         let ScannedSource { source, facts } = scanned;
         match &facts.contents {
             Contents::Prompts => facts.prompts.iter().any(|line| forgotten.contains(&line.session)),
+            Contents::Titles => facts.titles.iter().any(|line| forgotten.contains(&line.session)),
             Contents::Attachment => {
                 let agent = self.agents.get(&source.agent);
                 let owner = agent.and_then(|agent| agent.owner(source));
@@ -343,7 +348,7 @@ impl<'a> Batch<'a> {
             let assembled = web.assemble(db, self.agents, &mut self.projects);
             let unwanted = assembled.iter().filter(|a| forgotten.contains(&a.session.id));
             let unwanted: BTreeSet<i64> = unwanted
-                .flat_map(|assembled| &assembled.files)
+                .flat_map(SessionFacts::own_files)
                 .filter_map(|source| Some(source.archived.as_ref()?.number))
                 .collect();
             if unwanted.is_empty() {
@@ -499,6 +504,21 @@ fn put_typed(
             at,
             typed.text
         ])?;
+    }
+    Ok(())
+}
+
+fn put_titles(
+    db: &Connection,
+    source: i64,
+    titles: &[TitleLine],
+    forgotten: &HashSet<String>,
+) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM titles WHERE source = ?1")?.execute([source])?;
+    let mut insert = db.prepare_cached("INSERT INTO titles VALUES (?1, ?2, ?3, ?4)")?;
+    for line in titles.iter().filter(|line| !forgotten.contains(&line.session)) {
+        let at = line.at.map(jiff::Timestamp::as_millisecond);
+        insert.execute(params![source, line.session, at, line.title])?;
     }
     Ok(())
 }

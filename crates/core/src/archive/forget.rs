@@ -102,13 +102,18 @@ impl Archive {
                 "INSERT OR IGNORE INTO forgotten VALUES (?1, ?2)",
                 params![id, now.as_millisecond()],
             )?;
-            // A prompt log loses the lines of the session, and therefore all of its captured bytes.
-            let mut logs = db.prepare("SELECT DISTINCT source FROM typed WHERE session = ?1")?;
+            // A prompt log loses the lines of the session, and so its captured bytes as a whole; so
+            // does a list of names.
+            let mut logs = db.prepare(
+                "SELECT source FROM typed WHERE session = ?1
+                 UNION SELECT source FROM titles WHERE session = ?1",
+            )?;
             for log in logs.query_map([id], |row| row.get::<_, i64>(0))? {
                 done.bytes += forget_capture(&db, log?)?;
             }
             for sql in [
                 "DELETE FROM typed WHERE session = ?1",
+                "DELETE FROM titles WHERE session = ?1",
                 "DELETE FROM names WHERE session = ?1",
                 "DELETE FROM tags WHERE session = ?1",
             ] {
@@ -131,9 +136,9 @@ impl Archive {
     fn sources_of(&self, ids: &[String]) -> Result<Vec<Source>, ArchiveError> {
         let mut out: Vec<Source> = Vec::new();
         self.each_assembled(ids, |assembled| {
-            // A prompt log also has lines of other sessions.
-            let own = assembled.files.into_iter();
-            out.extend(own.filter(|file| file.kind != SourceKind::PromptLog));
+            // A prompt log has lines of other sessions too.
+            let own = assembled.own_files().filter(|file| file.kind != SourceKind::PromptLog);
+            out.extend(own.cloned());
             Ok(())
         })?;
         let wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
@@ -299,6 +304,7 @@ fn remove_derived(db: &Connection, number: i64) -> rusqlite::Result<()> {
         "DELETE FROM members WHERE source = ?1",
         "DELETE FROM held WHERE source = ?1",
         "DELETE FROM typed WHERE source = ?1",
+        "DELETE FROM titles WHERE source = ?1",
         "DELETE FROM captures WHERE source = ?1",
     ] {
         db.prepare_cached(sql)?.execute([number])?;

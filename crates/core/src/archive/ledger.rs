@@ -34,7 +34,7 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
 pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(), ArchiveError> {
     let messages = std::mem::take(&mut assembled.messages);
     let detail = Detail::of(&assembled.session, messages);
-    let archived = assembled.files.first().and_then(|source| source.archived.as_ref());
+    let archived = assembled.own_files().next().and_then(|source| source.archived.as_ref());
     let machine = archived.map_or("", |archived| &archived.machine);
     let id = &assembled.session.id;
     let body = codec::encode(&assembled.session, id)?;

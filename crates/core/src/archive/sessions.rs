@@ -62,6 +62,7 @@ impl Archive {
         let mut names = self.names()?;
         let mut tags = self.tags()?;
         // Ordered by id, SQLite would look up each row separately.
+        let mut titles = self.titles()?;
         let mut statement =
             self.db.prepare("SELECT id, grp, machine, body FROM sessions ORDER BY number")?;
         let mut rows = statement.query([])?;
@@ -85,6 +86,7 @@ impl Archive {
             if let Some(before) = out.last().filter(|before| before.project == session.project) {
                 session.project = before.project.clone();
             }
+            session.summary = titles.remove(&id).or(session.summary);
             session.name = names.remove(&id);
             session.tags = tags.remove(&id).unwrap_or_default();
             out.push(session);
@@ -220,6 +222,13 @@ impl Archive {
             Ok(())
         })?;
         Ok(found)
+    }
+
+    /// The names that agents give to sessions.
+    fn titles(&self) -> Result<HashMap<String, String>, ArchiveError> {
+        let mut find = self.db.prepare("SELECT session, title FROM titles ORDER BY at, rowid")?;
+        let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Returns the state of each group with a source that no longer exists or is not captured

@@ -147,6 +147,7 @@ fn repeated<'a>(part: &Part<'a>, base: &Part<'a>, end: u64) -> Part<'a> {
         source: base.source,
         faults: base.faults,
         facts,
+        is_borrowed: true,
         id: part.id.clone(),
         project: part.project.clone(),
     }

@@ -19,6 +19,7 @@ pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> Sessi
     let session = session(id, &parts, resumable_file, session_parts.clone());
     let files = parts.iter().map(|part| part.source.clone()).collect();
     let documents = parts.iter().map(|part| part.facts.form != Form::Log).collect();
+    let borrowed = parts.iter().map(|part| part.is_borrowed).collect();
     let is_history = parts.iter().all(Part::is_history);
     let mut messages = Messages::new(&parts, session_parts, resumable_file);
     for (file, part) in parts.into_iter().enumerate() {
@@ -26,7 +27,16 @@ pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> Sessi
     }
     let mut messages = messages.finish();
     nameless::count_once(&mut messages);
-    SessionFacts { session, group, messages, resumable_file, files, documents, is_history }
+    SessionFacts {
+        session,
+        group,
+        messages,
+        resumable_file,
+        files,
+        documents,
+        borrowed,
+        is_history,
+    }
 }
 
 /// The messages of a session while its parts are joined.

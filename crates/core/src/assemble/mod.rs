@@ -51,8 +51,10 @@ pub struct SessionFacts {
     pub files: Vec<Source>,
     /// Whether each file is rewritten as a whole, so that it may have lost calls.
     pub documents: Vec<bool>,
-    /// Whether all files are histories, in which messages have no times, and calls and their
-    /// outcomes are in different messages.
+    /// Whether each file belongs to another session, whose messages this one repeats.
+    pub borrowed: Vec<bool>,
+    /// Whether all files are histories: their messages have no times, and calls and their outcomes are in
+    /// different messages.
     pub is_history: bool,
 }
 
@@ -190,7 +192,13 @@ fn session_id(
 }
 
 impl SessionFacts {
-    /// Iterates over the messages of the full view, which excludes copies.
+    /// Iterates over the files that belong to the session itself.
+    pub fn own_files(&self) -> impl Iterator<Item = &Source> {
+        let files = self.files.iter().zip(&self.borrowed);
+        files.filter(|(_, is_borrowed)| !**is_borrowed).map(|(file, _)| file)
+    }
+
+    /// Iterates over the messages of the full view: copies are not listed.
     pub fn listed(&self) -> impl Iterator<Item = &MessageEntry> {
         self.messages.iter().filter(|entry| !entry.facts.is_copy)
     }

@@ -20,6 +20,8 @@ pub struct Part<'a> {
     pub source: &'a Source,
     pub(super) faults: &'a Faults,
     pub facts: PartFacts,
+    /// Whether the source belongs to another session, whose messages this one repeats.
+    pub(super) is_borrowed: bool,
     /// The id of its session.
     pub id: String,
     pub(super) project: Arc<Project>,
@@ -33,7 +35,7 @@ impl<'a> Part<'a> {
         id: String,
         project: Arc<Project>,
     ) -> Self {
-        let mut part = Self { source, faults, facts, id, project };
+        let mut part = Self { source, faults, facts, is_borrowed: false, id, project };
         if part.is_history() && part.facts.kind == SessionKind::Main {
             part.make_up_times();
         }

@@ -44,6 +44,7 @@ pub fn from_prompts(
         messages: lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect(),
         resumable_file: None,
         documents: vec![false; files.len()],
+        borrowed: vec![false; files.len()],
         files,
         is_history: false,
     };

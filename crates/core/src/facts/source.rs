@@ -18,6 +18,8 @@ pub struct SourceFacts {
     pub parts: Vec<PartFacts>,
     /// The lines of a prompt log.
     pub prompts: Vec<PromptLine>,
+    /// The names that it gives to sessions; of several for one session the last counts.
+    pub titles: Vec<TitleLine>,
     /// The problems found while reading it.
     pub faults: Faults,
 }
@@ -40,6 +42,8 @@ pub enum Contents {
     Unrecognized,
     /// The file could not be read.
     Unreadable,
+    /// Names of sessions.
+    Titles,
 }
 
 /// The state of the session that a file records.
@@ -68,7 +72,16 @@ pub struct PromptLine {
     pub text: String,
 }
 
-/// The summary of a source for lists of files.
+/// The name of a session, as a list of names has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TitleLine {
+    pub session: String,
+    #[serde(with = "crate::time::stored")]
+    pub at: Option<Timestamp>,
+    pub title: String,
+}
+
+/// A source at a glance: what lists of files need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSummary {
     /// The type of its content.

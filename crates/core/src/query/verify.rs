@@ -71,7 +71,7 @@ impl<'a> Verify<'a> {
             cases.price(self.prices, id, call, model);
         }
         if detail.calls.iter().any(|call| call.at_least) {
-            let file = assembled.files.first().and_then(|file| file.path.file_name());
+            let file = assembled.own_files().next().and_then(|file| file.path.file_name());
             cases.at_least.push(format!("{id}: {}", file.unwrap_or_default().to_string_lossy()));
         }
         let problem = |p: TokenProblem| {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use backstory_core::archive::{Archive, Setup};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
-use backstory_core::model::{Message, MessageKind, Usage};
+use backstory_core::model::{Fate, Message, MessageKind, Session, Usage};
 use backstory_core::projects::ProjectHints;
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::support::{Home, discover_at, files_below, testdata};
@@ -232,8 +233,10 @@ fn sessions_and_their_views_are_those_of_the_program() {
     });
 }
 
+type File = (PathBuf, Vec<u8>);
+
 /// Copies a tree, each file as `change` makes it.
-fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> (PathBuf, Vec<u8>)) {
+fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> File) {
     for file in files_below(from) {
         let below = file.strip_prefix(from).unwrap();
         let (below, bytes) = change(below, fs::read(&file).unwrap());
@@ -243,13 +246,13 @@ fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> (PathBuf, Vec
 }
 
 /// What was said in all sessions, and what it cost.
-fn told(home: &Home) -> Vec<(String, Vec<String>, Vec<String>, Vec<String>)> {
+fn told(home: &Home) -> Vec<[Vec<String>; 4]> {
     let one = |assembled: &SessionFacts| {
         let full = home.messages(assembled, View::Full);
         let fates = full.iter().map(|message| format!("{:?} {:?}", message.kind, message.fate));
         let current = home.messages(assembled, View::Current);
         let id = format!("{} {:?}", assembled.session.id, assembled.session.usage);
-        (id, fates.collect(), replies(&full), replies(&current))
+        [vec![id], fates.collect(), replies(&full), replies(&current)]
     };
     home.sessions.iter().map(one).collect()
 }
@@ -325,4 +328,48 @@ fn a_home_has_nothing_for_other_agents() {
         let others = found.sources.iter().filter(|source| source.agent.as_str() == "gemini");
         assert_eq!(others.count(), usize::from(path == folder.path()));
     }
+}
+
+#[test]
+fn threads_have_the_last_of_their_names() {
+    let home = Home::at(&testdata("codex/0.153.0/forks"));
+    let named = home.sessions.iter().filter_map(|one| one.session.summary.as_deref());
+    assert_eq!(named.collect::<Vec<_>>(), ["Answer some prompts"; 4]);
+    let home = Home::at(&testdata("codex/0.125.0/abort"));
+    assert!(home.sessions.iter().any(|one| one.session.summary.as_deref() == Some("My own name")));
+}
+
+#[test]
+fn an_interrupted_turn_is_loaded_and_marked() {
+    let home = Home::at(&testdata("codex/0.125.0/abort"));
+    let marked = home.sessions.iter().flat_map(|one| one.listed());
+    let marked: Vec<_> = marked.filter(|entry| entry.facts.fate == Fate::Interrupted).collect();
+    let typed = marked.iter().filter_map(|entry| entry.facts.typed.as_deref());
+    assert_eq!(typed.collect::<Vec<_>>(), ["a slow one", "a sleepy tool"]);
+    assert!(marked.iter().all(|entry| entry.current.is_some()));
+}
+
+#[test]
+fn what_a_newer_file_of_a_thread_left_behind_is_rewound() {
+    let home = Home::at(&testdata("codex/0.166.0/life"));
+    let rewound = home.sessions.iter().flat_map(|one| home.messages(one, View::Full));
+    let rewound = rewound.filter(|message| message.fate == Fate::Rewound && message.kind.is_turn());
+    let texts: Vec<String> = rewound.map(|message| message.text).collect();
+    assert_eq!(texts, ["prompt three", "Answer: prompt three"]);
+}
+
+#[test]
+fn forgetting_a_fork_keeps_the_thread_it_continues() {
+    let found = discover_at(&testdata("codex/0.153.0/forks"));
+    let mut archive = Archive::of(&found).unwrap();
+    let sessions = archive.sessions().unwrap();
+    let borrows = |session: &&Session| session.parts.len() > 1 && session.prompts > 0;
+    let fork = sessions.iter().find(borrows).unwrap().id.clone();
+    let hints = ProjectHints::default();
+    let setup = Setup::plain(&hints);
+    archive.forget(std::slice::from_ref(&fork), &setup, Timestamp::UNIX_EPOCH).unwrap();
+    archive.sync(&found, &setup, &|_| {}).unwrap();
+    let left: Vec<String> = archive.sessions().unwrap().into_iter().map(|one| one.id).collect();
+    let expected = sessions.iter().map(|one| &one.id).filter(|id| **id != fork);
+    assert_eq!(left, expected.cloned().collect::<Vec<_>>());
 }

@@ -127,10 +127,9 @@ impl Reader<'_> {
         }
         let file = SessionFile { updated: None, is_resumable: true, is_offered: false };
         SourceFacts {
-            contents: Contents::Session(file),
             parts: self.parts,
-            prompts: Vec::new(),
             faults: self.faults,
+            ..SourceFacts::of(Contents::Session(file))
         }
     }
 }

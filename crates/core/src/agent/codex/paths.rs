@@ -73,9 +73,16 @@ impl Finder<'_> {
                 self.folder(&folder, DEPTH);
             }
         }
-        let log = path.join("history.jsonl");
-        if log.is_file() {
-            self.push(&log, SourceKind::PromptLog);
+        let others = [
+            ("history.jsonl", SourceKind::PromptLog),
+            ("history.json", SourceKind::PromptLog),
+            ("session_index.jsonl", SourceKind::Titles),
+        ];
+        for (name, kind) in others {
+            let path = path.join(name);
+            if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
+                self.push(&path, kind);
+            }
         }
     }
 

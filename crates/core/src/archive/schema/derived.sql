@@ -83,6 +83,16 @@ CREATE TABLE typed (
 CREATE INDEX typed_session ON typed (session);
 CREATE INDEX typed_source ON typed (source);
 
+-- The names that agents give to sessions; the last one counts.
+CREATE TABLE titles (
+    source  INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    at      INTEGER,
+    title   TEXT NOT NULL
+);
+CREATE INDEX titles_session ON titles (session);
+CREATE INDEX titles_source ON titles (source);
+
 CREATE TABLE sessions (
     number  INTEGER PRIMARY KEY,
     id      TEXT NOT NULL,

@@ -219,7 +219,7 @@ impl Transcript {
             is_resumable: parts.iter().any(|part| part.is_resumable),
             is_offered: main.is_some_and(|main| main.is_resumable),
         };
-        SourceFacts { contents: Contents::Session(file), parts, prompts: Vec::new(), faults }
+        SourceFacts { parts, faults, ..SourceFacts::of(Contents::Session(file)) }
     }
 }
 

@@ -7,6 +7,7 @@ mod object;
 mod prompts;
 mod record;
 mod scan;
+mod titles;
 mod tokens;
 
 pub(crate) use injected::{Said, classify, typed};

@@ -7,6 +7,7 @@ use super::name::RolloutName;
 use super::object::Object;
 use super::prompts;
 use super::record::{Kind, Record};
+use super::titles;
 use crate::agent::codex::views::Thread;
 use crate::agent::{Detail, Scan};
 use crate::discover::{Source, SourceKind};
@@ -28,6 +29,10 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, _detail: Detail) -> io::R
         SourceKind::PromptLog => {
             let prompts = prompts::read(bytes.open(source)?)?;
             Ok(Scan::whole(SourceFacts { prompts, ..SourceFacts::of(Contents::Prompts) }))
+        }
+        SourceKind::Titles => {
+            let titles = titles::read(bytes.open(source)?)?;
+            Ok(Scan::whole(SourceFacts { titles, ..SourceFacts::of(Contents::Titles) }))
         }
         kind if kind.is_session() => {
             let mut input = unpacked(bytes.open(source)?)?;
@@ -143,7 +148,7 @@ impl Reader {
         }
         let file = SessionFile { updated: thread.last_at(), is_resumable: true, is_offered: true };
         let parts = vec![thread.finish(stem)];
-        SourceFacts { contents: Contents::Session(file), parts, faults, prompts: Vec::new() }
+        SourceFacts { parts, faults, ..SourceFacts::of(Contents::Session(file)) }
     }
 }
 

@@ -94,15 +94,14 @@ impl Thread {
 
     /// Takes the text of a reply, which an item usually repeats.
     fn announce(&mut self, message: &str, base: Base<'_>) {
-        if self.in_review {
-            return;
-        }
         if message.starts_with("Compact task completed") {
             let at = self.begin(MessageKind::Info);
             self.drafts[at].says(message);
             return self.place(at, base, base.text);
         }
         if let Some(at) = self.announced(message) {
+            // What a reviewer says on the way has its item in another file.
+            self.drafts[at].is_sure |= self.in_review;
             self.place(at, base, base.text);
         }
     }

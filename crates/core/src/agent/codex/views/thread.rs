@@ -178,7 +178,10 @@ impl Thread {
             return self.here.position < own_from;
         }
         match (self.turn.as_ref().and_then(|turn| turn.began), meta.and_then(|meta| meta.at)) {
-            (Some(began), Some(born)) => is_older(began, born),
+            // No line is older than its turn, unless a copy was dated anew.
+            (Some(began), Some(born)) => {
+                is_older(began, born) || self.here.at.is_some_and(|at| is_older(at, began))
+            }
             _ => self.here.in_burst,
         }
     }
@@ -322,9 +325,9 @@ impl Thread {
     }
 }
 
-/// Returns whether a turn began before its file, beyond what clocks disagree.
-pub(super) fn is_older(began: Timestamp, born: Timestamp) -> bool {
-    born.duration_since(began) > SignedDuration::from_millis(1)
+/// Returns whether a time is before another by more than ids and times are rounded.
+fn is_older(time: Timestamp, than: Timestamp) -> bool {
+    than.duration_since(time) > SignedDuration::from_millis(1)
 }
 
 /// Returns the time in a UUID of version 7.

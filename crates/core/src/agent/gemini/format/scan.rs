@@ -124,14 +124,14 @@ fn facts(source: &Source, holds: Holds) -> SourceFacts {
             };
             let faults = std::mem::take(&mut loaded.faults);
             let parts = parts(source, *loaded, None);
-            SourceFacts { contents: Contents::Session(file), parts, faults, prompts: Vec::new() }
+            SourceFacts { parts, faults, ..SourceFacts::of(Contents::Session(file)) }
         }
         Holds::History(mut loaded) => {
             let mut faults = std::mem::take(&mut loaded.faults);
             // Gemini CLI does not load a saved history as a session, but that is not a fault.
             faults.details.retain(|fault| !matches!(fault.what, FaultKind::Refused(_)));
             let parts = parts(source, *loaded, Some(Form::History));
-            SourceFacts { contents: Contents::History, parts, faults, prompts: Vec::new() }
+            SourceFacts { parts, faults, ..SourceFacts::of(Contents::History) }
         }
         Holds::Prompts(prompts) => SourceFacts { prompts, ..SourceFacts::of(Contents::Prompts) },
         Holds::Nothing(Shape::NotJson) => {

@@ -1,0 +1,21 @@
+//! The names of threads: `session_index.jsonl`.
+
+use std::io::{self, Read};
+
+use super::object::Object;
+use crate::facts::TitleLine;
+use crate::read::bytes::read_whole;
+use crate::read::decode;
+
+/// Reads a list of names, to which Codex CLI only ever adds.
+pub(super) fn read(input: impl Read) -> io::Result<Vec<TitleLine>> {
+    let mut bytes = Vec::new();
+    read_whole(input, &mut bytes)?;
+    let text = decode(&bytes);
+    let entry = |line: &str| {
+        let entry = Object::read(line).ok()?;
+        let at = entry.time("updated_at");
+        Some(TitleLine { session: entry.owned("id")?, at, title: entry.owned("thread_name")? })
+    };
+    Ok(text.lines().filter_map(entry).collect())
+}
