@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Counts the model calls of Codex CLI homes by the rule in docs/formats/codex.md, apart from our code, and compares.
+
+    codex_usage.py BACKSTORY TREES SEEDS    damages copies of all homes below TREES at random and compares the sums by model
+
+Here a copy is recognized by looking into the file of its parent, which our reader never does.
+"""
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+NAME = re.compile(rf"rollout-.*?-({UUID})(?:_({UUID}))?\.jsonl$")
+FIELDS = ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens"]
+
+
+def numbers(usage):
+    return tuple(usage.get(field) or 0 for field in [*FIELDS, "total_tokens"])
+
+
+def is_call(usage):
+    return usage[0] + usage[3] > 0
+
+
+def milliseconds(time):
+    return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp() * 1000 if time else None
+
+
+def began(turn):
+    """The time in a UUID of version 7."""
+    return int(turn[:8] + turn[9:13], 16) if turn and re.match(r"[0-9a-f]{8}-[0-9a-f]{4}-7", turn) else None
+
+
+class Rollout:
+    def __init__(self, path):
+        name = NAME.search(path.name)
+        self.thread, self.rollout = name[1], name[2] or name[1]
+        self.lines = []
+        for line in path.read_bytes().split(b"\n"):
+            try:
+                line = json.loads(line.decode("utf-8", "replace"))
+            except ValueError:
+                continue
+            if isinstance(line, dict) and isinstance(line.get("payload"), dict):
+                self.lines.append(line)
+        metas = [line["payload"] for line in self.lines if line["type"] == "session_meta"]
+        self.meta = metas[0] if metas else {}
+        self.foreign = [meta["id"] for meta in metas if meta.get("id") not in (None, self.thread)]
+        self.base = self.meta.get("history_base")
+        self.records, self.counts = [], []
+        model = turn = None
+        for line in self.lines:
+            kind, body = line["type"], line["payload"]
+            if kind == "turn_context":
+                model = body.get("model") or model
+            elif kind == "token_usage_record":
+                self.records.append((body, model))
+            elif kind == "event_msg" and body.get("type") == "task_started":
+                turn = body.get("turn_id")
+            elif kind == "event_msg" and body.get("type") == "token_count":
+                info = body.get("info")
+                total = numbers(info["total_token_usage"]) if info else None
+                last = numbers(info["last_token_usage"]) if info else None
+                self.counts.append((total, last, turn, model, line))
+
+    def is_copying(self):
+        return bool(self.foreign) or bool(self.meta.get("forked_from_id") and not self.base)
+
+
+def calls(home):
+    """Model and numbers of every call, each once."""
+    files = sorted(path for folder in ("sessions", "archived_sessions") for path in (home / folder).rglob("rollout-*"))
+    files = [Rollout(path) for path in files if NAME.search(path.name)]
+    seen = set()
+    for file in files:
+        for body, model in file.records:
+            if body["response_id"] not in seen:
+                seen.add(body["response_id"])
+                yield model, numbers(body["usage"])
+        yield from steps(file, files, seen)
+
+
+def steps(file, files, seen):
+    parents = [other for other in files if other.thread in {file.meta.get("forked_from_id"), *file.foreign} - {file.thread}]
+    theirs = [count for parent in parents for count in parent.counts if count[0]]
+    turns = {count[2] for count in theirs}
+    recorded = {body.get("turn_id") for body, _ in file.records}
+    born, first = milliseconds(file.meta.get("timestamp")), milliseconds(file.lines[0].get("timestamp")) if file.lines else None
+    total = None
+    if file.base:
+        base = [other for other in files if other.rollout == file.base["thread_id"]]
+        before = [c[0] for other in base for c in other.counts if c[0] and c[4].get("ordinal", 0) < file.base["end_ordinal_exclusive"]]
+        total = before[-1] if before else None
+    in_copy = file.is_copying()
+    for now, last, turn, model, line in file.counts:
+        before, total = total, now
+        if now is None or now == before:
+            continue
+        growth = before and tuple(a - b for a, b in zip(now, before))
+        floor = last if is_call(last) else (0,) * 6
+        step = growth if growth and all(a >= max(b, 0) for a, b in zip(growth, floor)) else last
+        if not is_call(step) or (file.records and (turn is None or turn in recorded)):
+            continue
+        if file.is_copying():
+            at = began(turn)
+            known = any(now == other[0] and (at is None or other[2] == turn) for other in theirs)
+            if at is not None:
+                is_copy = turn in turns or (born is not None and at < born - 1)
+            else:
+                is_early = not parents and milliseconds(line["timestamp"]) - first < 250
+                is_copy = in_copy and (known or is_early)
+            if is_copy:
+                key = (turn, now)
+                if known or key in seen:
+                    continue
+                seen.add(key)
+            else:
+                in_copy = False
+        yield model, step
+
+
+def by_model(found):
+    sums = defaultdict(lambda: [0] * 6)
+    for model, (tokens_in, cached, written, out, reasoning, _) in found:
+        cached = min(cached, tokens_in)
+        written = min(written, tokens_in - cached)
+        reasoning = min(reasoning, out)
+        row = sums[model or "unknown"]
+        for n, more in enumerate((1, tokens_in - cached - written, cached, written, out - reasoning, reasoning)):
+            row[n] += more
+    return dict(sums)
+
+
+def ours(program, home):
+    run = [program, "usage", "model", "--from", str(home), "--json"]
+    out = subprocess.run(run, capture_output=True).stdout
+    # There may be nothing left to count.
+    rows = json.loads(out)["rows"] if out else []
+    names = ("calls", "input", "cached", "cache_write_5m", "output", "thoughts")
+    return {row["key"]: [row[name] for name in names] for row in rows if row["calls"]}
+
+
+def damage(home, chance):
+    """Deletes files, cuts off ends, puts in lines that are not JSON or not known."""
+    for path in sorted(home.rglob("rollout-*.jsonl")):
+        text = path.read_bytes()
+        match chance.randrange(5):
+            case 0:
+                path.unlink()
+            case 1:
+                path.write_bytes(text[: chance.randrange(len(text) + 1)])
+            case 2:
+                lines = text.split(b"\n")
+                for _ in range(chance.randrange(1, 9)):
+                    odd = chance.choice([b"{\"timestamp\":\"20", b"[]", b"{}", b"\xff\xfe", b"{\"type\":\"new\",\"payload\":{}}"])
+                    lines.insert(chance.randrange(1, len(lines) + 1), odd)
+                path.write_bytes(b"\n".join(lines))
+
+
+def main(program, trees, seeds):
+    homes = sorted({path.parent for path in Path(trees).rglob("sessions") if path.is_dir()})
+    wrong = 0
+    for seed in range(int(seeds) + 1):
+        for home in homes:
+            with tempfile.TemporaryDirectory() as folder:
+                copy = Path(folder) / ".codex"
+                shutil.copytree(home, copy)
+                if seed:
+                    damage(copy, random.Random(f"{seed} {home}"))
+                wanted, found = by_model(calls(copy)), ours(program, copy)
+                if wanted != found:
+                    wrong += 1
+                    print(f"{home}, seed {seed}:\n  {found}\n  for {wanted}")
+    print(f"{len(homes)} homes, {seeds} times damaged: {wrong} differ")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
