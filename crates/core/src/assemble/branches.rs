@@ -55,15 +55,16 @@ pub(super) fn resolve(groups: &mut Groups<'_>) {
             branches.push(Branch { group: group.clone(), place, current, ends });
         }
     }
-    for Branch { group, place, current, ends } in branches {
-        let Some(parts) = groups.get_mut(&group) else { continue };
-        parts[place].facts.current = current;
-        if newest(parts) == Some(place) {
-            go_back(parts, place, &ends);
-        }
-    }
     for (group, part) in borrowed {
         groups.entry(group).or_default().push(part);
+    }
+    for Branch { group, place, current, ends } in branches {
+        let Some(parts) = groups.get_mut(&group) else { continue };
+        if newest(parts) == Some(place) {
+            go_back(parts, place, &ends);
+            keep(parts, &current);
+        }
+        parts[place].facts.current = current;
     }
 }
 
@@ -155,7 +156,8 @@ fn repeated<'a>(part: &Part<'a>, base: &Part<'a>, end: u64) -> Part<'a> {
 
 /// Returns the part that the agent would load.
 fn newest(parts: &[Part<'_>]) -> Option<usize> {
-    let live = parts.iter().enumerate().filter(|(_, part)| !part.source.is_replaced());
+    let is_live = |part: &Part<'_>| !part.source.is_replaced() && !part.is_borrowed;
+    let live = parts.iter().enumerate().filter(|(_, part)| is_live(part));
     let name = |part: &Part<'_>| part.path().file_name().map(OsStr::to_owned);
     live.max_by_key(|(_, part)| (part.facts.updated, Reverse(name(part)))).map(|(place, _)| place)
 }
@@ -173,6 +175,17 @@ fn go_back(parts: &mut [Part<'_>], newest: usize, ends: &HashMap<String, u64>) {
             if *position >= end {
                 message.fate = Fate::Rewound;
             }
+        }
+    }
+}
+
+/// Marks what is loaded as kept: another file may have left it behind since the branch point.
+fn keep(parts: &mut [Part<'_>], current: &[String]) {
+    let current: HashSet<&str> = current.iter().map(String::as_str).collect();
+    for message in parts.iter_mut().flat_map(|part| &mut part.facts.messages) {
+        let is_lost = matches!(message.fate, Fate::Rewound | Fate::Compressed);
+        if is_lost && current.contains(message.id.as_str()) {
+            message.fate = Fate::Kept;
         }
     }
 }

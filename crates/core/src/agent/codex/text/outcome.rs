@@ -82,7 +82,12 @@ pub(crate) fn words(output: Raw<'_>) -> String {
     {
         return output.into_owned();
     }
-    text.into_owned()
+    let is_framed =
+        ["Chunk ID: ", "Exit code: ", "Wall time: "].iter().any(|f| text.starts_with(f));
+    match text.split_once("\nOutput:\n").filter(|_| is_framed) {
+        Some((_, output)) => output.to_owned(),
+        None => text.into_owned(),
+    }
 }
 
 /// Returns the thread of the agent that a call started, where its output names it.
@@ -102,6 +107,20 @@ mod tests {
         let raw = serde_json::to_string(text).unwrap();
         let Outcome { status, exit_code } = Outcome::read(Raw::new(&raw).unwrap());
         (status, exit_code)
+    }
+
+    #[test]
+    fn outputs_are_shown_without_their_frames() {
+        let shown = |text: &str| {
+            let raw = serde_json::to_string(text).unwrap();
+            words(Raw::new(&raw).unwrap())
+        };
+        assert_eq!(shown(r#"{"output":"a\nb","metadata":{"exit_code":0}}"#), "a\nb");
+        assert_eq!(
+            shown("Exit code: 0\nWall time: 1 seconds\nOutput:\na\nOutput:\nb"),
+            "a\nOutput:\nb"
+        );
+        assert_eq!(shown("a\nOutput:\nb"), "a\nOutput:\nb");
     }
 
     #[test]

@@ -9,6 +9,17 @@ pub(super) fn lines(patch: &str) -> (u64, u64) {
     (count('+'), count('-'))
 }
 
+/// Returns the files that the text of a patch changes.
+pub(super) fn paths(patch: &str) -> Vec<String> {
+    let marks = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
+    let mut paths = Vec::new();
+    for line in patch.lines() {
+        let path = marks.iter().find_map(|mark| line.strip_prefix(mark));
+        paths.extend(path.map(|path| path.trim().to_owned()));
+    }
+    paths
+}
+
 /// Counts the lines that recorded changes of files add and remove.
 pub(super) fn changed(changes: Raw<'_>) -> (u64, u64) {
     let (mut added, mut removed) = (0, 0);
@@ -36,6 +47,7 @@ mod tests {
         let patch =
             "*** Begin Patch\n*** Update File: a\n@@\n hello\n-world\n+there\n+more\n*** End Patch";
         assert_eq!(lines(patch), (2, 1));
+        assert_eq!(paths(patch), ["a"]);
         let changes = r#"{"/a":{"type":"add","content":"x\ny\n"},"/b":{"type":"delete","content":"z\n"},
             "/c":{"type":"update","unified_diff":"@@ -1 +1 @@\n-q\n+r\n"}}"#;
         assert_eq!(changed(Raw::new(changes).unwrap()), (3, 2));

@@ -71,8 +71,12 @@ pub(super) fn arguments(item: &Object<'_>) -> Option<Box<RawValue>> {
     written(object)
 }
 
-/// Returns an object as it is shown, with commands on one line.
+/// Returns an object as it is shown, with commands on one line and the files of a patch.
 pub(super) fn written(mut object: Value) -> Option<Box<RawValue>> {
+    let paths = object.get("input").and_then(Value::as_str).map(patch::paths).unwrap_or_default();
+    if let Some(object) = object.as_object_mut().filter(|_| !paths.is_empty()) {
+        object.insert("paths".to_owned(), paths.into());
+    }
     if let Some(command) = object.get_mut("command")
         && let Some(line) = command_line(command)
     {
