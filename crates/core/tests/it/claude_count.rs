@@ -48,8 +48,10 @@ fn reference(tree: &Path) -> BTreeMap<String, Count> {
             }
         }
     }
-    let count =
-        |(numbers, has_stopped, is_cut): ([u64; 5], bool, bool)| (numbers, !has_stopped || is_cut);
+    let count = |(numbers, has_stopped, is_cut): ([u64; 5], bool, bool)| {
+        let is_lost = numbers[..4].iter().all(|number| *number == 0);
+        (numbers, !has_stopped || is_cut || is_lost)
+    };
     calls.into_iter().map(|(id, call)| (id, count(call))).collect()
 }
 

@@ -125,13 +125,14 @@ impl<'a> Line<'a> {
             b"leafUuid" => self.leaf = Some(text(scanner)?.unwrap_or_default()),
             b"turnOrigin" => {
                 let origin = text(scanner)?;
+                let is_person = |origin: &str| matches!(origin, "human" | "sdk");
                 self.is_automatic |= origin.is_some_and(|origin| !is_person(&origin));
             }
             b"origin" if is_object => scanner.fields(|scanner, key| {
                 if &*key != b"kind" {
                     return scanner.pass();
                 }
-                self.is_automatic |= text(scanner)?.is_some_and(|origin| !is_person(&origin));
+                self.is_automatic |= text(scanner)?.is_some_and(|kind| kind != "human");
                 Ok(())
             })?,
             b"forkedFrom" if is_object => scanner.fields(|scanner, key| {
@@ -276,10 +277,6 @@ fn kept(scanner: &mut Scanner<'_>) -> Result<Option<Preserved>, Invalid> {
     })?;
     let (Some(head), Some(anchor), Some(tail)) = (head, anchor, tail) else { return Ok(None) };
     Ok(Some(Preserved { head: head.into(), anchor: anchor.into(), tail: tail.into() }))
-}
-
-fn is_person(origin: &str) -> bool {
-    matches!(origin, "human" | "sdk")
 }
 
 /// Passes a value, and returns the text that it is.

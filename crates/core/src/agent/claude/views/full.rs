@@ -161,7 +161,9 @@ impl Draft {
     ) {
         if let Some(tokens) = self.tokens {
             let mut call = CallFacts::new(tokens.usage());
-            call.at_least = !self.has_stopped || self.is_aborted;
+            // No request is empty: some versions lost the input of a call that ended.
+            let is_lost = call.usage.prompt() == 0;
+            call.at_least = !self.has_stopped || self.is_aborted || is_lost;
             call.is_inherited = self.is_inherited;
             self.facts.call = Some(call);
         }
@@ -331,15 +333,15 @@ fn settle_superseded(drafts: &mut IndexMap<&str, Draft, FxBuildHasher>) {
     }
 }
 
-/// Returns the nearest prompt or reply above a row.
+/// Returns the prompt or reply that a row follows, context left out.
 fn said_before(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<usize> {
     let mut above = tree.parent(at);
     for _ in 0..FAR {
         let row = above?;
         match rows[row].kind() {
             Some(MessageKind::Prompt | MessageKind::Reply) => return above,
-            Some(MessageKind::ToolResult) => return None,
-            _ => above = tree.parent(row),
+            None | Some(MessageKind::Injected) => above = tree.parent(row),
+            _ => return None,
         }
     }
     None

@@ -174,7 +174,6 @@ fn reply(line: &Line<'_>, names: &mut Names) -> ReplyLine {
     ReplyLine {
         kind: match is_synthetic {
             _ if line.is_error => MessageKind::Error,
-            true if begins("API Error") => MessageKind::Error,
             true if begins("No response requested.") => MessageKind::Info,
             _ => MessageKind::Reply,
         },
