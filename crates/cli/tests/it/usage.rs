@@ -24,7 +24,7 @@ fn for_people() {
     --- stderr
     76 % of input came from the cache; 74 % of output was thoughts.
     Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by Gemini CLI.
-    Note: ≥ marks a lower bound; old `.json` sessions may have lost calls. `backstory verify` lists each.
+    Note: ≥ marks a lower bound; some files lack calls or final token counts. `backstory verify` lists each.
     ");
 }
 
@@ -351,7 +351,7 @@ fn the_demo_verifies() {
         e319fa39-7e54-4f63-8a76-ad2788a65839: 4 repeated messages in 1 file
     ✓ imports     no imported calls
     ✓ fates       every removed message has a known reason
-    ✓ at_least    1 session in old `.json` files, which may have lost calls; the sums are lower bounds
+    ✓ at_least    1 session with files that lack calls or final token counts; the sums are lower bounds
         56ba4522-7693-4aba-aba2-9c1df48bdf20: session-2026-03-18T20-07-56ba4522.json
     ✓ undated     every call has a time
     ✓ unpriced    every call has a price

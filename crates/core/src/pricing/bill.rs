@@ -88,7 +88,7 @@ impl Bill {
             1 => Some("1 call without a price".to_owned()),
             n => Some(format!("{n} calls without a price")),
         };
-        let lost = self.at_least.then(|| "old `.json` files may have lost calls".to_owned());
+        let lost = self.at_least.then(|| "some files lack calls or final token counts".to_owned());
         let parts: Vec<String> = calls.into_iter().chain(lost).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }

@@ -228,7 +228,7 @@ impl Cases {
                 [
                     "session",
                     "sessions",
-                    "in old `.json` files, which may have lost calls; the sums are lower bounds",
+                    "with files that lack calls or final token counts; the sums are lower bounds",
                 ],
             ),
             check(

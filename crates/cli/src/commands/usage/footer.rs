@@ -46,7 +46,7 @@ impl Page<'_> {
             ));
         }
         if bill.at_least {
-            doubts.push("old `.json` sessions may have lost calls".to_owned());
+            doubts.push("some files lack calls or final token counts".to_owned());
         }
         if bill.estimated > 0 {
             let calls = plural(bill.estimated, "call", "calls");
