@@ -7,9 +7,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 
-use super::checkpoint;
 use super::log::{self, Tail};
 use super::record::{self, Depth, Element, Listed, Set};
+use super::saved::checkpoint;
 use crate::agent::Resume;
 use crate::agent::gemini::views::current::{Mode, Outcome, Replay};
 use crate::agent::gemini::views::segment::{Segment, Segments};

@@ -1,21 +1,19 @@
 //! Reads the files of Gemini CLI: parses bytes into records, and selects those that its loader
 //! accepts.
 
-pub(super) mod checkpoint;
 pub(super) mod content;
-mod load;
+pub(super) mod load;
 pub(super) mod log;
-mod program_output;
-mod prompt_log;
 pub(super) mod quick_reply;
 pub(super) mod record;
+mod saved;
 mod scan;
 mod shape;
 pub(super) mod tokens;
 
 pub use load::{Loaded, LogReader, load, load_current};
 pub use log::Tail;
-pub use prompt_log::read_prompt_log;
+pub use saved::read_prompt_log;
 pub use scan::{Holds, read_conversation};
 pub(super) use scan::{resume, scan};
 pub use shape::Shape;

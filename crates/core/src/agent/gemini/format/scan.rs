@@ -3,8 +3,8 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use super::load::{Loaded, LogReader, Want, head, load_as};
-use super::program_output;
-use super::prompt_log::read_prompt_log;
+use super::saved::program_output;
+use super::saved::read_prompt_log;
 use super::shape::{self, Shape};
 use crate::agent::gemini::identity;
 use crate::agent::{Detail, Resume, Scan, backstory};

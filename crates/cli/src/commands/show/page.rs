@@ -1,249 +1,32 @@
-use std::collections::HashSet;
-use std::ffi::OsString;
+//! The page that `show` prints.
+
 use std::path::Path;
 
 use anstyle::Style;
-use backstory_core::assemble::SessionFacts;
-use backstory_core::content::View;
-use backstory_core::export::json;
 use backstory_core::model::{Fate, Message, Session, ToolStatus};
 use backstory_core::pricing::Bill;
-use backstory_core::search::{Extent, Fields, Finder, Query, Where};
-use backstory_core::transcript::{Block, Only, Options, What, blocks};
-use clap::ValueEnum;
+use backstory_core::transcript::{Block, Options, What, blocks};
 
-use super::search::Ask;
+use super::Show;
+use super::marks::Marks;
 use crate::context::Context;
-use crate::error::{Exit, Failure, Result};
-use crate::filters::Filters;
+use crate::error::Result;
 use crate::output::number::{bytes, count, date, plural};
 use crate::output::{Line, Printer, markdown, style};
 
-const EXAMPLES: &str = "\
-Examples:
-  backstory show latest                 the newest conversation
-  backstory show @3 --thoughts          the third of `backstory sessions`, with the model's thoughts
-  backstory show 3f2a --only prompt     only prompts
-  backstory show 3f2a --grep tide --pager
-                                        from the first message with that word
-  backstory show 3f2a --view current    only the messages that the agent would load
-  backstory show ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl
-  backstory show latest | less -R       a long one, page by page";
-
-/// Read a session: prompts, replies, tool calls and errors
-///
-/// A session is named by its id or a prefix of it, by `latest` or `@N` (the N-th of `backstory sessions`),
-/// or by a file. By default, messages that were rewound, compressed away or failed are shown too, and
-/// marked as such.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct Show {
-    /// A session, or a file
-    #[arg(value_name = "SESSION", default_value = "latest")]
-    session: OsString,
-
-    /// The messages to show
-    #[arg(long, value_enum, default_value = "full")]
-    view: ViewArg,
-
-    /// Show the model's thoughts
-    #[arg(long)]
-    thoughts: bool,
-
-    /// Show the output of tools
-    #[arg(long)]
-    tool_output: bool,
-
-    /// Show notices, injected context and summaries
-    #[arg(long)]
-    info: bool,
-
-    /// Show tokens beside each reply
-    #[arg(long)]
-    tokens: bool,
-
-    /// Show only these blocks
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "WHAT")]
-    only: Vec<OnlyArg>,
-
-    /// Show only this file of a session that spans several, counted from 1
-    #[arg(long, value_name = "N")]
-    part: Option<usize>,
-
-    /// Mark these words, in the syntax of `search`, and with `--pager` start at the first
-    #[arg(long, value_name = "WORDS")]
-    grep: Option<String>,
-
-    /// Show it page by page, with the program that `PAGER` names
-    #[arg(long)]
-    pager: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ViewArg {
-    /// Everything that happened
-    Full,
-    /// The messages that the agent would load
-    Current,
-}
-
-impl From<ViewArg> for View {
-    fn from(view: ViewArg) -> Self {
-        match view {
-            ViewArg::Full => Self::Full,
-            ViewArg::Current => Self::Current,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OnlyArg {
-    Prompt,
-    Reply,
-    Tool,
-    Error,
-}
-
-impl From<OnlyArg> for Only {
-    fn from(only: OnlyArg) -> Self {
-        match only {
-            OnlyArg::Prompt => Self::Prompt,
-            OnlyArg::Reply => Self::Reply,
-            OnlyArg::Tool => Self::Tool,
-            OnlyArg::Error => Self::Error,
-        }
-    }
-}
-
-pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<Exit> {
-    super::require_given(ctx)?;
-    let (library, assembled) = super::open_session(ctx, printer, &args.session)?;
-    let assembled = &assembled;
-    let mut messages = library.messages(ctx, assembled, args.view.into())?;
-    if let Some(part) = args.part {
-        keep_part(&mut messages, assembled, part)?;
-    }
-    let mut options = Options {
-        thoughts: args.thoughts,
-        tool_output: args.tool_output,
-        info: args.info,
-        only: args.only.iter().map(|only| Only::from(*only)).collect(),
-    };
-    let query = match &args.grep {
-        Some(words) => Some(Ask::default().query(ctx, words, &Filters::default())?),
-        None => None,
-    };
-    let marks = match &query {
-        Some(query) => Some(Marks::new(query, &messages, &mut options)?),
-        None => None,
-    };
-    let cost = library.costs()?.of(&assembled.session.id);
-    if ctx.json {
-        let wanted = blocks_messages(messages, &options);
-        let mut out = printer.data()?;
-        json::write(&assembled.session, cost, &wanted, &library.prices, &mut out)?;
-        out.flush()?;
-    } else {
-        if args.pager {
-            let jump = marks.as_ref().map(|_| Marks::SIGN);
-            printer.page(&ctx.pager, jump).map_err(|error| {
-                Failure::new(format!("cannot start the pager `{}`", ctx.pager))
-                    .because(error)
-                    .hint("`PAGER` names the program to use")
-            })?;
-        }
-        let agents = library.all.loose_agents(&assembled.session, &messages);
-        let agents = agents.iter().map(|agent| agent.id.clone()).collect();
-        Page { ctx, printer, args, marks, cost, agents }.session(
-            &assembled.session,
-            &messages,
-            &options,
-        )?;
-    }
-    super::tell_faults(printer, &library);
-    Ok(super::strictly(ctx, &library))
-}
-
-fn keep_part(messages: &mut Vec<Message>, assembled: &SessionFacts, part: usize) -> Result<()> {
-    let parts = assembled.files.len();
-    if part == 0 || part > parts {
-        return Err(Failure::new(format!("there is no part {part}"))
-            .hint(format!("the session has {}", plural(parts as u64, "part", "parts"))));
-    }
-    messages.retain(|message| message.part == part - 1);
-    Ok(())
-}
-
-/// Keeps the messages that have a block to show under `--only`.
-fn blocks_messages(messages: Vec<Message>, options: &Options) -> Vec<Message> {
-    if options.only.is_empty() {
-        return messages;
-    }
-    let kept: std::collections::HashSet<String> =
-        blocks(&messages, options).iter().map(|block| block.message.id.clone()).collect();
-    messages.into_iter().filter(|message| kept.contains(&message.id)).collect()
-}
-
-/// The matches of `--grep`.
-struct Marks<'a> {
-    finder: Finder<'a>,
-    /// The ids of the matching messages.
-    messages: HashSet<String>,
-}
-
-impl<'a> Marks<'a> {
-    /// The marker before a matching message.
-    const SIGN: &'static str = "▸";
-
-    /// Finds the matching messages, and turns on the output that contains matches but is hidden by default.
-    fn new(query: &'a Query, messages: &[Message], options: &mut Options) -> Result<Self> {
-        let finder = Finder::Words(query);
-        let fields = query.filters.fields();
-        let mut found = HashSet::new();
-        for message in messages {
-            let Some(places) = finder.find(&Fields::of(message, Extent::All), &fields) else {
-                continue;
-            };
-            found.insert(message.id.clone());
-            for place in places {
-                match place.field {
-                    Where::Thought => options.thoughts = true,
-                    Where::Output => options.tool_output = true,
-                    Where::Reference | Where::Summary => options.info = true,
-                    _ => options.info |= message.kind.is_notice(),
-                }
-            }
-        }
-        if found.is_empty() {
-            return Err(Failure::nothing("nothing in this session matches")
-                .hint("`backstory search` searches all sessions"));
-        }
-        Ok(Self { finder, messages: found })
-    }
-
-    fn mark(&self, mut line: Line, text: &str) -> Line {
-        let mut at = 0;
-        for mark in self.finder.marks(text) {
-            line = line.text(&text[at..mark.start]).styled(style::FOUND, &text[mark.clone()]);
-            at = mark.end;
-        }
-        line.text(&text[at..])
-    }
-}
-
 /// Prints a session for people.
-struct Page<'a> {
-    ctx: &'a Context,
-    printer: &'a mut Printer,
-    args: &'a Show,
-    marks: Option<Marks<'a>>,
-    cost: Bill,
+pub(super) struct Page<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) printer: &'a mut Printer,
+    pub(super) args: &'a Show,
+    pub(super) marks: Option<Marks<'a>>,
+    pub(super) cost: Bill,
     /// Subagents that are not linked to any call.
-    agents: Vec<String>,
+    pub(super) agents: Vec<String>,
 }
 
 impl Page<'_> {
-    fn session(
+    pub(super) fn session(
         &mut self,
         session: &Session,
         messages: &[Message],

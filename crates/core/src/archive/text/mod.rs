@@ -4,20 +4,23 @@
 //! those messages of the session are read whose records have moved. A batch is one transaction that
 //! begins before its sessions are assembled, so that no other process changes them in the meantime.
 
+mod copies;
+mod rows;
+mod stamps;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rayon::prelude::*;
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Transaction, TransactionBehavior};
 
-use super::fingerprint::Look;
-use super::stamp::Stamp;
+use self::copies::mark_copies;
+use self::rows::{Incoming, IndexedMessage, Row, columns, insert, remove, row, rows_of};
+use self::stamps::{label, look};
 use super::{Archive, ArchiveError, ledger};
 use crate::assemble::{MessageEntry, SessionFacts};
-use crate::facts::Span;
-use crate::id::is_uuid;
-use crate::model::{Message, Session};
+use crate::model::Session;
 use crate::projects::ProjectHints;
-use crate::search::{Extent, Fields, GAP, Where, each_token};
+use crate::search::Fields;
 
 /// The number of index rows a session can have, as a power of two.
 pub(super) const BITS: u32 = 24;
@@ -37,22 +40,6 @@ pub struct Texted {
     pub messages: u64,
     /// Sessions that could not be read because their files are gone and were not captured.
     pub lost: u64,
-}
-
-/// A message to be indexed.
-struct Incoming {
-    number: i64,
-    message: Message,
-    look: i64,
-}
-
-/// A row of the index.
-struct Row {
-    number: i64,
-    content: i64,
-    capped: bool,
-    tools: String,
-    columns: [String; Where::ALL.len()],
 }
 
 impl Archive {
@@ -299,7 +286,7 @@ impl Batch<'_> {
             insert(
                 db,
                 &row,
-                &SourceSummary {
+                &IndexedMessage {
                     message: "",
                     look: 0,
                     at,
@@ -322,7 +309,7 @@ impl Batch<'_> {
         while !rest.is_empty() {
             let mut size = 0;
             let length = |(placed, ..): &(&MessageEntry, i64, i64)| -> u64 {
-                placed.places.iter().map(|place| span_length(&place.span)).sum()
+                placed.places.iter().map(|place| place.span.length()).sum()
             };
             let fits = |one: &&(&MessageEntry, i64, i64)| {
                 let first = size == 0;
@@ -359,7 +346,7 @@ impl Batch<'_> {
         for (Incoming { message, look, .. }, row) in incoming.iter().zip(&rows) {
             self.touched.insert(row.content);
             self.done.messages += 1;
-            let about = SourceSummary {
+            let about = IndexedMessage {
                 message: &message.id,
                 look: *look,
                 at: message.at.map(jiff::Timestamp::as_millisecond),
@@ -373,223 +360,10 @@ impl Batch<'_> {
     }
 }
 
-fn row(incoming: &Incoming) -> Row {
-    let message = &incoming.message;
-    let fields = Fields::of(message, Extent::Capped);
-    let mut tools: Vec<&str> =
-        message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
-    tools.dedup();
-    Row {
-        number: incoming.number,
-        content: content(message),
-        capped: fields.capped,
-        tools: tools.join(" "),
-        columns: columns(&fields),
-    }
-}
-
-/// Returns the tokens of each field, separated by spaces.
-fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
-    let mut out: [String; Where::ALL.len()] = Default::default();
-    for piece in &fields.pieces {
-        let column = &mut out[piece.field as usize];
-        if !column.is_empty() {
-            column.push_str(GAP);
-            column.push(' ');
-        }
-        each_token(&piece.text, &mut |token| {
-            column.push_str(token.text);
-            column.push(' ');
-        });
-    }
-    out
-}
-
-/// The columns of a row that do not come from the text.
-struct SourceSummary<'a> {
-    message: &'a str,
-    look: i64,
-    at: Option<i64>,
-    kind: &'a str,
-    fate: &'a str,
-    model: Option<&'a str>,
-}
-
-fn insert(db: &Connection, row: &Row, about: &SourceSummary<'_>) -> rusqlite::Result<()> {
-    // Not `OR REPLACE`: FTS5 flushes its buffer for a statement that may have to be rolled back.
-    db.prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
-        .execute(params![
-            row.number,
-            about.message,
-            about.look,
-            row.content,
-            about.at,
-            about.kind,
-            about.fate,
-            about.model,
-            row.tools,
-            row.capped
-        ])?;
-    let mut insert = db.prepare_cached(
-        "INSERT INTO words (rowid, prompt, reference, reply, thought, tool, output, summary, name)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    )?;
-    insert.raw_bind_parameter(1, row.number)?;
-    for (n, column) in row.columns.iter().enumerate() {
-        insert.raw_bind_parameter(n + 2, Some(column).filter(|column| !column.is_empty()))?;
-    }
-    insert.raw_execute()?;
-    Ok(())
-}
-
-fn remove(db: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
-    for sql in [
-        "DELETE FROM texts WHERE number = ?1",
-        "DELETE FROM words WHERE rowid = ?1",
-        "DELETE FROM copies WHERE number = ?1",
-    ] {
-        let mut delete = db.prepare_cached(sql)?;
-        for number in numbers {
-            delete.execute([number])?;
-        }
-    }
-    Ok(())
-}
-
-/// Returns the rows of a session by message: number, look, content.
-fn rows_of(db: &Connection, session: i64) -> rusqlite::Result<HashMap<String, (i64, i64, i64)>> {
-    let mut find = db.prepare_cached(
-        "SELECT message, number, look, content FROM texts WHERE number >= ?1 AND number < ?2",
-    )?;
-    let rows = find.query_map([session << BITS, (session + 1) << BITS], |row| {
-        Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
-    })?;
-    rows.collect()
-}
-
-/// Marks the messages that only repeat the same content in another session: those of saved chats,
-/// and imported messages that have kept their unique id.
-fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite::Result<()> {
-    // Sessions in the order in which they may repeat each other, with the messages of each
-    // together.
-    let mut find = db.prepare_cached(
-        "SELECT texts.number, message, kind_of.kind = 'checkpoint', texted.number
-         FROM texts JOIN texted ON texted.number = texts.number >> 24
-         JOIN sessions kind_of ON kind_of.id = texted.session
-         WHERE content = ?1
-         ORDER BY kind_of.kind = 'checkpoint', kind_of.first IS NULL, kind_of.first, kind_of.id",
-    )?;
-    let mut count = db.prepare_cached("SELECT count(*) FROM texts WHERE content = ?1")?;
-    let mut lone = db.prepare_cached(
-        "DELETE FROM copies WHERE number = (SELECT number FROM texts WHERE content = ?1)",
-    )?;
-    let mut mark = db.prepare_cached("INSERT OR IGNORE INTO copies VALUES (?1)")?;
-    let mut unmark = db.prepare_cached("DELETE FROM copies WHERE number = ?1")?;
-    for content in touched.iter().filter(|content| **content != 0) {
-        // Nearly every content occurs only once.
-        if count.query_row([content], |row| row.get::<_, i64>(0))? < 2 {
-            lone.execute([content])?;
-            continue;
-        }
-        let mut copies = Copies::default();
-        let mut rows = find.query([content])?;
-        while let Some(row) = rows.next()? {
-            let number: i64 = row.get(0)?;
-            let (message, is_saved) = (row.get_ref(1)?.as_str()?, row.get(2)?);
-            if copies.repeats(message, is_saved, row.get(3)?) {
-                mark.execute([number])?;
-            } else {
-                unmark.execute([number])?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The messages with one content that were seen so far.
-#[derive(Default)]
-struct Copies {
-    /// The first session that contains any of them.
-    first: Option<i64>,
-    /// The first session that contains each message.
-    of: HashMap<String, i64>,
-}
-
-impl Copies {
-    /// Returns whether a message of `session` repeats one of an earlier session.
-    fn repeats(&mut self, message: &str, is_saved: bool, session: i64) -> bool {
-        let first = *self.first.get_or_insert(session);
-        if is_saved && first != session {
-            return true;
-        }
-        if !is_uuid(message) {
-            return false;
-        }
-        *self.of.entry(message.to_owned()).or_insert(session) != session
-    }
-}
-
-fn label(name: Option<&String>, tags: Option<&Vec<String>>) -> i64 {
-    let mut stamp = Stamp::default();
-    stamp.maybe(name, |stamp, name| stamp.text(name));
-    for tag in tags.into_iter().flatten() {
-        stamp.text(tag);
-    }
-    stamp.finish()
-}
-
-/// Returns a hash of the positions of a message's records and of its facts from the scan.
-fn look(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
-    let said = &placed.facts;
-    let mut stamp = Stamp::default();
-    stamp.text(said.kind.name()).text(said.fate.name());
-    stamp.maybe(said.at, |stamp, at| stamp.number(at.as_nanosecond()));
-    stamp.maybe(said.model.as_deref(), Stamp::text).maybe(said.typed.as_deref(), Stamp::text);
-    for place in &placed.places {
-        let source = &assembled.files[place.file];
-        let number = source.archived.as_ref().map(|archived| archived.number);
-        stamp.maybe(number, |stamp, number| stamp.number(number.into()));
-        match &place.span {
-            Span::Inline(text) => stamp.text(text),
-            Span::File { offset, length } => {
-                stamp.number((*offset).into()).number((*length).into())
-            }
-        };
-        // A log only grows; a document is rewritten.
-        if assembled.documents[place.file] {
-            let modified = Look::of(source).modified;
-            stamp.number(source.size.into());
-            stamp.maybe(modified, |stamp, at| stamp.number(at.into()));
-        }
-    }
-    stamp.finish()
-}
-
-/// Returns a hash of the content of a message; 0 if it is empty.
-fn content(message: &Message) -> i64 {
-    let words = message.words().trim();
-    if words.is_empty() && message.tool_calls.is_empty() {
-        return 0;
-    }
-    let mut stamp = Stamp::default();
-    stamp.text(words);
-    for call in &message.tool_calls {
-        stamp.text(&call.name.name);
-        stamp.maybe(call.args.as_ref(), |stamp, args| stamp.text(args.get()));
-    }
-    stamp.finish()
-}
-
-fn span_length(span: &Span) -> u64 {
-    match span {
-        Span::Inline(text) => text.len() as u64,
-        Span::File { length, .. } => *length,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::Where;
 
     /// SQLite indexes exactly our tokens.
     #[test]
@@ -607,7 +381,7 @@ mod tests {
         insert(
             &archive.db,
             &row,
-            &SourceSummary {
+            &IndexedMessage {
                 message: "m",
                 look: 0,
                 at: None,

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::load::{Loaded, of_messages};
+use crate::agent::gemini::format::load::{Loaded, of_messages};
 
 /// Converts the output of `--output-format json`.
 pub(crate) fn json_output(text: &str) -> Option<Loaded> {

@@ -1,0 +1,127 @@
+//! The rows of the text index.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, params};
+
+use super::BITS;
+use super::stamps::content;
+use crate::model::Message;
+use crate::search::{Extent, Fields, GAP, Where, each_token};
+
+/// A message to be indexed.
+pub(super) struct Incoming {
+    pub(super) number: i64,
+    pub(super) message: Message,
+    pub(super) look: i64,
+}
+
+/// A row of the index.
+pub(super) struct Row {
+    pub(super) number: i64,
+    pub(super) content: i64,
+    pub(super) capped: bool,
+    pub(super) tools: String,
+    pub(super) columns: [String; Where::ALL.len()],
+}
+
+pub(super) fn row(incoming: &Incoming) -> Row {
+    let message = &incoming.message;
+    let fields = Fields::of(message, Extent::Capped);
+    let mut tools: Vec<&str> =
+        message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
+    tools.dedup();
+    Row {
+        number: incoming.number,
+        content: content(message),
+        capped: fields.capped,
+        tools: tools.join(" "),
+        columns: columns(&fields),
+    }
+}
+
+/// Returns the tokens of each field, separated by spaces.
+pub(super) fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
+    let mut out: [String; Where::ALL.len()] = Default::default();
+    for piece in &fields.pieces {
+        let column = &mut out[piece.field as usize];
+        if !column.is_empty() {
+            column.push_str(GAP);
+            column.push(' ');
+        }
+        each_token(&piece.text, &mut |token| {
+            column.push_str(token.text);
+            column.push(' ');
+        });
+    }
+    out
+}
+
+/// The columns of a row that do not come from the text.
+pub(super) struct IndexedMessage<'a> {
+    pub(super) message: &'a str,
+    pub(super) look: i64,
+    pub(super) at: Option<i64>,
+    pub(super) kind: &'a str,
+    pub(super) fate: &'a str,
+    pub(super) model: Option<&'a str>,
+}
+
+pub(super) fn insert(
+    db: &Connection,
+    row: &Row,
+    about: &IndexedMessage<'_>,
+) -> rusqlite::Result<()> {
+    // Not `OR REPLACE`: FTS5 flushes its buffer for a statement that may have to be rolled back.
+    db.prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        .execute(params![
+            row.number,
+            about.message,
+            about.look,
+            row.content,
+            about.at,
+            about.kind,
+            about.fate,
+            about.model,
+            row.tools,
+            row.capped
+        ])?;
+    let mut insert = db.prepare_cached(
+        "INSERT INTO words (rowid, prompt, reference, reply, thought, tool, output, summary, name)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    insert.raw_bind_parameter(1, row.number)?;
+    for (n, column) in row.columns.iter().enumerate() {
+        insert.raw_bind_parameter(n + 2, Some(column).filter(|column| !column.is_empty()))?;
+    }
+    insert.raw_execute()?;
+    Ok(())
+}
+
+pub(super) fn remove(db: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM texts WHERE number = ?1",
+        "DELETE FROM words WHERE rowid = ?1",
+        "DELETE FROM copies WHERE number = ?1",
+    ] {
+        let mut delete = db.prepare_cached(sql)?;
+        for number in numbers {
+            delete.execute([number])?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the rows of a session by message: number, look, content.
+pub(super) fn rows_of(
+    db: &Connection,
+    session: i64,
+) -> rusqlite::Result<HashMap<String, (i64, i64, i64)>> {
+    let mut find = db.prepare_cached(
+        "SELECT message, number, look, content FROM texts WHERE number >= ?1 AND number < ?2",
+    )?;
+    let rows = find.query_map([session << BITS, (session + 1) << BITS], |row| {
+        Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))
+    })?;
+    rows.collect()
+}
