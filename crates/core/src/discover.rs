@@ -259,6 +259,7 @@ impl Discovery {
     /// Sorts everything by path and removes duplicates, so that the result does not depend on the
     /// order of the search.
     pub fn settle(&mut self) {
+        // Several agents may look at one place.
         self.looked.dedup();
         self.sources.sort_by(|a, b| a.path.cmp(&b.path));
         self.sources.dedup_by(|a, b| a.path == b.path);

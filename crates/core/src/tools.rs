@@ -194,12 +194,15 @@ mod tests {
             got("discovered_tool_x", None),
             plain("discovered_tool_x", "discovered", "Other")
         );
+        assert_eq!(got("exec_command", None), plain("Bash", "shell_exec", "Execute"));
+        assert_eq!(got("apply_patch", None), plain("Edit", "file_edit", "Edit"));
         assert_eq!(got("made_up", None), plain("made_up", "other", "Other"));
         let mcp = |server: &str| ("MCP".to_owned(), "mcp", "Other", Some(server.to_owned()));
         assert_eq!(got("mcp_github_get_issue", None), mcp("github"));
         assert_eq!(got("mcp__my_server__get", None), mcp("my_server"));
         assert_eq!(got("mcp_my_server_get", Some("get (my_server MCP Server)")), mcp("my_server"));
         assert_eq!(got("github__get_issue", None), mcp("github"));
+        assert_eq!(got("mcp__my_server__get_issue", None), mcp("my_server"));
         assert_eq!(
             got("firebase_login", Some("firebase_login (firebase MCP Server)")),
             mcp("firebase")

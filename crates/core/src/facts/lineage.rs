@@ -26,15 +26,28 @@ pub struct BranchPoint {
 /// One change of the list of messages that the agent loads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ListChange {
-    Append { position: u64, id: String },
-    Replace { position: u64, ids: Vec<String> },
+    Append {
+        position: u64,
+        id: String,
+    },
+    Replace {
+        position: u64,
+        ids: Vec<String>,
+    },
+    /// The last messages are taken away.
+    Cut {
+        position: u64,
+        count: usize,
+    },
 }
 
 impl ListChange {
     /// Returns its position in the history.
     pub fn position(&self) -> u64 {
         match self {
-            Self::Append { position, .. } | Self::Replace { position, .. } => *position,
+            Self::Append { position, .. }
+            | Self::Replace { position, .. }
+            | Self::Cut { position, .. } => *position,
         }
     }
 
@@ -43,6 +56,7 @@ impl ListChange {
         match self {
             Self::Append { id, .. } => list.push(id.clone()),
             Self::Replace { ids, .. } => list.clone_from(ids),
+            Self::Cut { count, .. } => list.truncate(list.len().saturating_sub(*count)),
         }
     }
 }

@@ -442,3 +442,48 @@ fn a_file_that_continues_another_begins_with_its_total() {
     let (calls, usage) = totals(&home)["unknown"];
     assert_eq!((calls, usage.input), (3, 40));
 }
+
+#[test]
+fn a_reviewer_is_heard_but_types_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |kind: &str| ("event_msg", json!({ "type": kind, "message": "on the way" }));
+    let lines = [
+        event("entered_review_mode"),
+        typed("Review the changes"),
+        event("agent_message"),
+        event("exited_review_mode"),
+        said("assistant", "Nothing wrong."),
+    ];
+    write(folder.path(), THREAD, 0, &json!({}), &lines);
+    let home = Home::at(folder.path());
+    let full = home.messages(&home.sessions[0], View::Full);
+    assert_eq!(replies(&full), ["on the way", "Nothing wrong."]);
+    assert!(full.iter().all(|message| message.fate == Fate::Kept));
+    assert_eq!(home.sessions[0].session.prompts, 0);
+    assert_eq!(replies(&home.messages(&home.sessions[0], View::Current)), ["Nothing wrong."]);
+}
+
+#[test]
+fn going_back_cuts_the_list_before_a_prompt() {
+    let folder = tempfile::tempdir().unwrap();
+    let back = ("event_msg", json!({ "type": "thread_rolled_back", "num_turns": 1 }));
+    let context = "<environment_context>\n<cwd>/work/app</cwd>\n</environment_context>";
+    let lines = [
+        said("user", context),
+        said("user", "one"),
+        typed("one"),
+        said("assistant", "first"),
+        said("user", "two"),
+        typed("two"),
+        said("assistant", "second"),
+        back,
+    ];
+    write(folder.path(), THREAD, 0, &json!({}), &lines);
+    write(folder.path(), FORK, 9, &base(9), &[said("assistant", "third")]);
+    let home = Home::at(folder.path());
+    let [thread, fork] = home.sessions.as_slice() else { panic!("two sessions") };
+    assert_eq!(replies(&home.messages(thread, View::Current)), ["first"]);
+    assert_eq!(replies(&home.messages(fork, View::Current)), ["first", "third"]);
+    let rewound = thread.listed().filter(|entry| entry.facts.fate == Fate::Rewound);
+    assert_eq!(rewound.count(), 2);
+}

@@ -111,10 +111,9 @@ impl Thread {
         let starts: Vec<usize> = starts.map(|(n, _)| n).collect();
         let turns = usize::try_from(turns).unwrap_or(usize::MAX);
         let place = starts.get(starts.len().saturating_sub(turns)).filter(|_| turns > 0);
-        let Some(cut) = place.copied() else { return };
-        let first = self.history[cut];
-        let kept = self.history[..cut].to_vec();
-        self.reload(kept);
+        let Some(from) = place.copied() else { return };
+        let first = self.history[from];
+        self.cut(from);
         for draft in self.drafts.iter_mut().skip(first) {
             let facts = &mut draft.facts;
             let is_gone = !draft.is_loaded && !facts.kind.is_notice();

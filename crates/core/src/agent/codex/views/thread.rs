@@ -82,6 +82,7 @@ struct Here {
 enum Change {
     Append(u64, usize),
     Replace(u64, Vec<usize>),
+    Cut(u64, usize),
 }
 
 impl Thread {
@@ -236,6 +237,15 @@ impl Thread {
         self.history = list;
     }
 
+    /// Takes the messages from a place on out of the list that the agent loads.
+    pub(super) fn cut(&mut self, from: usize) {
+        let gone = self.history.split_off(from);
+        for at in &gone {
+            self.drafts[*at].is_loaded = false;
+        }
+        self.changes.push(Change::Cut(self.here.position, gone.len()));
+    }
+
     /// Returns the number of the line.
     pub(super) fn line(&self) -> u64 {
         self.here.line
@@ -313,6 +323,7 @@ impl Thread {
                 position: *position,
                 ids: list.iter().map(|at| ids[*at].clone()).collect(),
             },
+            Change::Cut(position, count) => ListChange::Cut { position: *position, count: *count },
         };
         self.is_paginated.then(|| {
             Box::new(Lineage {
