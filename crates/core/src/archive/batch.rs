@@ -6,16 +6,15 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use rustc_hash::FxHashSet;
 
-use super::capture::distrust;
 use super::digest::Digest;
 use super::fingerprint::Look;
 use super::forget::{forget_source, forgotten};
 use super::machine::MachineId;
 use super::reading::Reading;
 use super::settle::{resolve_all, resolved};
-use super::sources::{self, New, Version};
+use super::slot::{Slot, slot};
+use super::sources::{self, New};
 use super::sync::Setup;
-use super::versions::lacks_messages;
 use super::web::{self, Names, Web};
 use super::{ArchiveError, codec, ledger};
 use crate::agent::Agents;
@@ -59,16 +58,6 @@ impl Origin {
     fn is_here(self) -> bool {
         !matches!(self, Self::Archive { is_own: false })
     }
-}
-
-/// The row that a source is written to.
-enum Slot {
-    /// A new row, in this state.
-    New(SourceState),
-    /// The existing row of the file, which the source continues or supersedes.
-    Known(i64),
-    /// No row: the existing one already has this content.
-    Same(i64),
 }
 
 /// The key of the note that sessions known only from prompt logs must be rebuilt.
@@ -202,10 +191,8 @@ impl<'a> Batch<'a> {
         let is_read =
             !matches!(facts.contents, Contents::Attachment | Contents::Prompts | Contents::Titles);
         let offset = resume.as_ref().map(|resume| resume.offset);
-        let packed = match kept && is_read {
-            true => Some(sources::pack(db, facts, resume, source)?),
-            false => None,
-        };
+        let packed =
+            if kept && is_read { Some(sources::pack(db, facts, resume, source)?) } else { None };
         let new = New {
             source,
             machine: &machine,
@@ -368,96 +355,6 @@ impl<'a> Batch<'a> {
             touched = groups;
         }
     }
-}
-
-/// Chooses the row for a source and updates the versions of it that already exist.
-fn slot(db: &Transaction<'_>, agents: Agents, incoming: &Incoming) -> Result<Slot, ArchiveError> {
-    let path = &incoming.reading.scanned.source.path;
-    let versions = sources::versions(db, &incoming.machine, path)?;
-    let current = versions.last().filter(|version| version.state != SourceState::Replaced);
-    match incoming.origin {
-        Origin::Archive { is_own } => slot_of_import(db, incoming, &versions, current, is_own),
-        Origin::Disk | Origin::Grown => match current {
-            Some(current) => slot_of_read(db, agents, incoming, current),
-            None => Ok(Slot::New(incoming.state)),
-        },
-    }
-}
-
-/// Chooses the row for a file that was read again.
-fn slot_of_read(
-    db: &Transaction<'_>,
-    agents: Agents,
-    incoming: &Incoming,
-    current: &Version,
-) -> Result<Slot, ArchiveError> {
-    let facts = &incoming.reading.scanned.facts;
-    if facts.contents == Contents::Unreadable && current.digest.is_some() {
-        // Keeps the content read before and retries the file next time.
-        distrust(db, current.number)?;
-        return Ok(Slot::Same(current.number));
-    }
-    if current.digest.is_some() && current.digest == incoming.digest {
-        sources::set_look(db, current.number, incoming.look)?;
-        return Ok(Slot::Same(current.number));
-    }
-    if incoming.origin == Origin::Grown || (current.digest.is_none() && current.captured == 0) {
-        return Ok(Slot::Known(current.number));
-    }
-    // Without its bytes, an older version is only worth keeping for facts the new one lacks.
-    let is_worth_keeping = current.captured > 0
-        || sources::has_typed(db, current.number)?
-        || sources::scanned(db, agents, current.number)?
-            .is_some_and(|old| lacks_messages(facts, &old.facts));
-    if is_worth_keeping {
-        sources::replace(db, current.number)?;
-        return Ok(Slot::New(incoming.state));
-    }
-    Ok(Slot::Known(current.number))
-}
-
-/// Chooses the row for a version from another archive. The newest version is the current one; no
-/// version is overwritten.
-fn slot_of_import(
-    db: &Transaction<'_>,
-    incoming: &Incoming,
-    versions: &[Version],
-    current: Option<&Version>,
-    is_own: bool,
-) -> Result<Slot, ArchiveError> {
-    let Incoming { state, look, digest, .. } = incoming;
-    let version = Version {
-        number: 0,
-        state: *state,
-        modified: look.modified,
-        size: look.size,
-        digest: digest.clone(),
-        captured: 0,
-        lost: 0,
-        is_whole: false,
-    };
-    let is_same = |known: &&Version| match (&known.digest, digest) {
-        (Some(known), Some(digest)) => known == digest,
-        _ => (known.size, known.modified) == (version.size, version.modified),
-    };
-    if let Some(same) = versions.iter().find(is_same) {
-        if *state == SourceState::Gone && same.state == SourceState::Live && !is_own {
-            sources::set_state(db, same.number, SourceState::Gone)?;
-        }
-        return Ok(Slot::Same(same.number));
-    }
-    for older in versions.iter().filter(|known| known.state == SourceState::Replaced) {
-        sources::replace(db, older.number)?;
-    }
-    Ok(match current {
-        _ if *state == SourceState::Replaced => Slot::New(SourceState::Replaced),
-        None => Slot::New(*state),
-        Some(current) if current.age() >= version.age() => Slot::New(SourceState::Replaced),
-        Some(current) => {
-            sources::replace(db, current.number)?;
-            Slot::New(*state)
-        }
-    })
 }
 
 /// Records which calls a source contains, except those it is already known to contain, and marks it

@@ -26,6 +26,7 @@ mod rebuild;
 mod salvage;
 mod sessions;
 mod settle;
+mod slot;
 mod sources;
 mod stamp;
 mod sync;

@@ -23,7 +23,7 @@ use crate::agent::{Agents, Detail};
 use crate::assemble::{ScannedSource, SessionFacts, assemble};
 use crate::content::{Reader, View};
 use crate::discover::{SourceKind, SourceState};
-use crate::facts::{Contents, PromptLine, SourceFacts};
+use crate::facts::{CallFacts, Contents, PromptLine, SourceFacts};
 use crate::model::Usage;
 use crate::path_text::from_text;
 use crate::projects::{ProjectHints, Projects};
@@ -175,7 +175,7 @@ pub(super) fn lacks_messages(new: &SourceFacts, old: &SourceFacts) -> bool {
 fn usages(facts: &SourceFacts) -> impl Iterator<Item = (&str, Option<Usage>)> {
     facts
         .messages()
-        .map(|message| (message.id.as_str(), message.call.as_ref().map(|call| call.total_usage())))
+        .map(|message| (message.id.as_str(), message.call.as_ref().map(CallFacts::total_usage)))
 }
 
 /// The text of each message of a file, by session and message.

@@ -32,7 +32,6 @@ impl FileRead {
         let FileRow { source, about, .. } = row;
         let holds = match (about.contents, id) {
             (Contents::Session(file), Some(id)) => Holds::Session(id.to_owned(), file),
-            (Contents::Unrecognized, _) => Holds::Other(source.kind.label()),
             (Contents::History, _) if source.kind.is_session() => Holds::Other("saved history"),
             (Contents::Prompts, _) if source.kind.is_session() => {
                 Holds::Other(SourceKind::PromptLog.label())

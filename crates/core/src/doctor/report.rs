@@ -136,7 +136,6 @@ pub struct Project {
 
 /// The retention settings of one project.
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "`min_retention` is a setting's own name")]
 pub struct Retention {
     /// The path or name of the project.
     pub project: String,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::name::{LONGEST, is_identifier};
+use super::identifier::{LONGEST, is_identifier};
 use super::rule::REACH;
 use super::separator::{GAP, count};
 use super::words::{FALLBACKS, WRAPPERS};

@@ -9,6 +9,7 @@
 mod apply;
 mod block;
 mod cookie;
+mod identifier;
 mod json;
 mod keywords;
 mod known;

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::identifier::{ends_word, identifier, words};
 use super::literal::{Open, cut, ends_bare, fallback, joined, next_listed, opening, quoted};
 use super::scan::BLOCK;
 use super::sentence::{before, below, leads};
@@ -16,9 +17,6 @@ use super::words::{
     KEYS, NOT_PASS, OTHER_KEYS, OTHER_TOKENS, PASSWORDS, PLURALS, SECRETS, SUFFIXES, WEAK,
     WEAK_ENV, Words,
 };
-
-/// The longest identifier that is looked at, in either direction from its keyword.
-pub(super) const LONGEST: usize = 64;
 
 /// The longest value without quotes.
 const LONGEST_VALUE: usize = 8192;
@@ -206,81 +204,6 @@ impl Names {
         let end = end - trailing;
         (end > at && text.is_char_boundary(at) && text.is_char_boundary(end)).then_some(at..end)
     }
-}
-
-/// Returns whether the keyword ends where a word of an identifier ends.
-pub(super) fn ends_word(text: &[u8], hit: &Range<usize>) -> bool {
-    let (last, next) = (text[hit.end - 1], text.get(hit.end).copied().unwrap_or(b' '));
-    match last {
-        b'A'..=b'Z' => !next.is_ascii_alphabetic(),
-        _ => !next.is_ascii_lowercase(),
-    }
-}
-
-pub(super) fn is_identifier(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
-}
-
-/// Returns the identifier around a keyword; `API key` counts as one.
-pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
-    let back = |from: usize| {
-        let head = &text[from.saturating_sub(LONGEST)..from];
-        from - head.iter().rev().take_while(|byte| is_identifier(**byte)).count()
-    };
-    let mut start = back(hit.start);
-    if start == hit.start
-        && matches!(text[start], b'k' | b'K')
-        && start > 1
-        && text[start - 1] == b' '
-        && text[start - 2].is_ascii_alphabetic()
-    {
-        let before = back(start - 1);
-        let word = String::from_utf8_lossy(&text[before..start - 1]).to_ascii_lowercase();
-        if KEYS.contains(word.as_str()) {
-            start = before;
-        }
-    }
-    // The `n` of `\n` is not a part of the name behind it.
-    if start > 0
-        && text[start - 1] == b'\\'
-        && matches!(text[start], b'n' | b'r' | b't')
-        && start < hit.start
-    {
-        start += 1;
-    }
-    // Nor is the end of a colour code whose escape character was lost, nor `%3D`.
-    if start > 0 && text[start - 1] == b'%' && start + 2 <= hit.start {
-        start += 2;
-    }
-    let tail = &text[hit.end..text.len().min(hit.end + LONGEST)];
-    let len = tail.iter().take_while(|byte| is_identifier(**byte)).count();
-    // A hyphen or dot at the end belongs to what follows.
-    let kept = tail[..len].iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |last| last + 1);
-    start..hit.end + kept
-}
-
-/// Splits an identifier into its words, in small letters.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut before = ' ';
-    let mut chars = name.chars().peekable();
-    while let Some(c) = chars.next() {
-        let is_camel = before.is_lowercase() && c.is_uppercase();
-        let is_acronym_end = before.is_uppercase()
-            && c.is_uppercase()
-            && chars.peek().is_some_and(|next| next.is_lowercase());
-        if is_camel || is_acronym_end || !c.is_alphanumeric() {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric()
-            && let Some(word) = words.last_mut()
-        {
-            word.extend(c.to_lowercase());
-        }
-        before = c;
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// Returns what the words of a name promise, and how much.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::identifier::is_identifier;
 use super::literal::opening;
-use super::name::is_identifier;
 
 /// White space between a name, a separator and a value.
 pub(super) const GAP: usize = 24;

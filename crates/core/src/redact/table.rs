@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use memchr::{memmem, memrchr};
 
-use super::name::{Facts, ends_word, identifier, is_identifier};
+use super::identifier::{ends_word, identifier, is_identifier};
+use super::name::Facts;
 use super::rule::REACH;
 use super::separator::count;
 

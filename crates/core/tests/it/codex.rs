@@ -342,7 +342,7 @@ fn threads_have_the_last_of_their_names() {
 #[test]
 fn an_interrupted_turn_is_loaded_and_marked() {
     let home = Home::at(&testdata("codex/0.125.0/abort"));
-    let marked = home.sessions.iter().flat_map(|one| one.listed());
+    let marked = home.sessions.iter().flat_map(SessionFacts::listed);
     let marked: Vec<_> = marked.filter(|entry| entry.facts.fate == Fate::Interrupted).collect();
     let typed = marked.iter().filter_map(|entry| entry.facts.typed.as_deref());
     assert_eq!(typed.collect::<Vec<_>>(), ["a slow one", "a sleepy tool"]);

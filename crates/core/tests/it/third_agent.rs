@@ -101,7 +101,7 @@ impl Agent for Parley {
         let words: Vec<&str> = record.trim_end().splitn(5, ' ').collect();
         match words[..] {
             ["typed", _, _, first, rest] => message.text = format!("{first} {rest}"),
-            ["reply", _, _, _, text] => message.text = text.to_owned(),
+            ["reply", _, _, _, text] => text.clone_into(&mut message.text),
             ["ran", id, _, name, output] => message.tool_calls.push(ToolCall {
                 output: Some(output.to_owned()),
                 status: ToolStatus::Success,

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use rustc_hash::FxHashSet;
+
 use super::load::{Loaded, LogReader, Want, head, load_as};
 use super::saved::program_output;
 use super::saved::read_prompt_log;
@@ -161,14 +163,12 @@ fn parts(source: &Source, loaded: Loaded, form: Option<Form>) -> Vec<PartFacts> 
         let named_at = identity::time_in_name(&source.stem());
         // In a file with several sessions, the current messages of each are those among all current
         // ones.
-        let current = match several {
-            None => ids.take().unwrap_or_default(),
-            Some(_) => {
-                let ids = ids.as_deref().unwrap_or_default();
-                let own: rustc_hash::FxHashSet<&str> =
-                    segment.said.iter().map(|said| said.id.as_str()).collect();
-                ids.iter().filter(|id| own.contains(id.as_str())).cloned().collect()
-            }
+        let current = if several.is_some() {
+            let ids = ids.as_deref().unwrap_or_default();
+            let own: FxHashSet<&str> = segment.said.iter().map(|said| said.id.as_str()).collect();
+            ids.iter().filter(|id| own.contains(id.as_str())).cloned().collect()
+        } else {
+            ids.take().unwrap_or_default()
         };
         out.push(PartFacts {
             is_resumable: accepted && resumable && (identity.is_subagent() || !is_subagent),
