@@ -231,7 +231,7 @@ fn an_agent_of_a_test_goes_through_everything() {
         .matches(&query, &all.sessions, backstory_core::archive::Order::Relevance, &|_| true)
         .unwrap();
     let hits: BTreeSet<&str> = hits.iter().map(|hit| hit.session.id.as_str()).collect();
-    assert_eq!(hits, BTreeSet::from(["one", "one/child"]));
+    assert_eq!(hits, BTreeSet::from(["one", "two"]));
 
     let mut written = Vec::new();
     json::write(&one.session, Bill::default(), &messages, &prices, &mut written).unwrap();

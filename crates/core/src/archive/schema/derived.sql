@@ -25,9 +25,9 @@ CREATE TABLE sources (
     offset   INTEGER,
     -- XXH3 of each piece of the content that was read (digest.rs).
     digest   BLOB,
-    -- Whether only its name tells which session it belongs to.
+    -- Whether its session is known by its name only.
     nameless INTEGER NOT NULL,
-    -- Whether another source holds one of its calls too.
+    -- Whether another source contains one of its calls too.
     shares   INTEGER NOT NULL DEFAULT 0,
     faults   INTEGER NOT NULL,
     -- Token counts in it that cannot be right.
@@ -101,7 +101,7 @@ CREATE TABLE sessions (
     machine TEXT NOT NULL,
     kind    TEXT NOT NULL,
     parent  TEXT,
-    -- The project's path, or what stands for it.
+    -- The project's path, or its name if no path is known.
     project TEXT NOT NULL,
     -- The times of its first and last call.
     first   INTEGER,
@@ -174,11 +174,11 @@ CREATE TABLE texted (
 -- The traits of a message without its text.
 CREATE TABLE texts (
     number  INTEGER PRIMARY KEY,
-    -- Empty for what is said of the session as a whole.
+    -- Empty for the text of the session as a whole.
     message TEXT NOT NULL,
-    -- Of where its records stand: while it is the same, so is the text.
+    -- A hash of the positions of its records: while it is the same, so is the text.
     look    INTEGER NOT NULL,
-    -- Of what it says: copies of a message say the same.
+    -- A hash of its text, which copies of a message share.
     content INTEGER NOT NULL,
     -- Milliseconds since 1970, UTC.
     at      INTEGER,

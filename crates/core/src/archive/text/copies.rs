@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
-use crate::id::is_uuid;
+use crate::id::is_unique;
 
 /// Marks the messages that only repeat the same content in another session: those of saved chats,
 /// and imported messages that have kept their unique id.
@@ -61,7 +61,7 @@ impl Copies {
         if is_saved && first != session {
             return true;
         }
-        if !is_uuid(message) {
+        if !is_unique(message) {
             return false;
         }
         *self.of.entry(message.to_owned()).or_insert(session) != session
