@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use backstory_core::collection::{Collection, newest_first};
 use backstory_core::export::json::SessionRow;
-use backstory_core::model::{Session, SessionKind};
+use backstory_core::model::{Bucket, Session, SessionKind};
 use backstory_core::query::usage::Costs;
 use clap::ValueEnum;
 use serde::Serialize;
@@ -173,16 +173,18 @@ fn print(
 fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) -> Rows {
     let places: HashMap<&str, usize> =
         all.listed().iter().enumerate().map(|(n, session)| (session.id.as_str(), n)).collect();
-    let mut rows = Rows::new([
-        Column::number(""),
-        Column::text("ID"),
-        Column::text("UPDATED"),
+    // Most people use one agent; its name on every line says nothing.
+    let has_agents = all.sessions.windows(2).any(|pair| pair[0].agent != pair[1].agent);
+    let mut columns = vec![Column::number(""), Column::text("ID"), Column::text("UPDATED")];
+    columns.extend(has_agents.then(|| Column::text("AGENT")));
+    columns.extend([
         Column::text("PROJECT"),
         Column::number("PROMPTS"),
         Column::number("TOKENS"),
         Column::number("COST"),
         Column::long("TITLE"),
     ]);
+    let mut rows = Rows::new(columns);
     for session in sessions {
         let place = places.get(session.id.as_str());
         let (title, _) = session.title();
@@ -190,16 +192,20 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) 
             SessionKind::Main => title,
             kind => format!("[{}] {title}", kind.name()),
         };
-        rows.row([
+        let mut cells = vec![
             Cell::styled(style::DIM, place.map(|n| format!("@{}", n + 1)).unwrap_or_default()),
             Cell::styled(style::NAME, all.short(session)),
             session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
+        ];
+        cells.extend(has_agents.then(|| session.agent.as_str().into()));
+        cells.extend([
             session.project.name.as_str().into(),
             count(session.prompts as u64).into(),
             count(session.usage.total()).into(),
             costs.of(&session.id).short().unwrap_or_else(|| "–".to_owned()).into(),
             title.into(),
         ]);
+        rows.row(cells);
     }
     rows
 }
@@ -209,6 +215,7 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
     let mut rows = Rows::new(
         [
             "id",
+            "agent",
             "kind",
             "project",
             "started",
@@ -217,19 +224,10 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
             "messages",
             "calls",
             "tool_calls",
-            "input",
-            "cached",
-            "output",
-            "thoughts",
-            "tool",
-            "other",
-            "total",
-            "cost_usd",
-            "at_least",
-            "unpriced_calls",
-            "models",
-            "title",
         ]
+        .into_iter()
+        .chain(Bucket::ALL.map(Bucket::name))
+        .chain(["total", "cost_usd", "at_least", "unpriced_calls", "models", "title"])
         .map(Column::text),
     );
     for session in sessions {
@@ -242,22 +240,18 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
             session.messages_full as u64,
             session.calls as u64,
             session.tool_calls as u64,
-            usage.input,
-            usage.cached,
-            usage.output,
-            usage.thoughts,
-            usage.tool,
-            usage.other,
-            usage.total(),
         ];
+        let numbers = numbers.into_iter().chain(Bucket::ALL.map(|bucket| usage.get(bucket)));
         let mut row: Vec<Cell> = vec![
             session.id.as_str().into(),
+            session.agent.as_str().into(),
             session.kind.name().into(),
             session.project.key().into(),
             time(session.started).into(),
             time(session.updated).into(),
         ];
-        row.extend(numbers.iter().map(|number| Cell::from(number.to_string())));
+        let numbers = numbers.chain([usage.total()]);
+        row.extend(numbers.map(|number| Cell::from(number.to_string())));
         let cost = costs.of(&session.id);
         row.push(cost.usd.map(|usd| usd.to_string()).unwrap_or_default().into());
         row.push(cost.at_least.to_string().into());

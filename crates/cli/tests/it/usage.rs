@@ -23,7 +23,7 @@ fn for_people() {
       total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00
     --- stderr
     76 % of input came from the cache; 74 % of output was thoughts.
-    Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by Gemini CLI.
+    Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by the agents.
     Note: ≥ marks a lower bound; some files lack calls or final token counts. `backstory verify` lists each.
     ");
 }

@@ -48,6 +48,12 @@ pub trait Agent: Sync + Debug {
     /// Finds its files at or below a path that the user named.
     fn discover_at(&self, path: &Path) -> Discovery;
 
+    /// Returns whether a folder that the user named is the agent's own, or a home that has it, by its
+    /// structure. Then agents that do not recognize it need not search it.
+    fn recognizes(&self, _folder: &Path) -> bool {
+        false
+    }
+
     /// Scans a source from its beginning. An error means that the file could not be read; problems
     /// of its content are faults among the facts.
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan>;

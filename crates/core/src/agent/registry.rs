@@ -51,7 +51,8 @@ impl Agents {
     /// agent that takes it, and so does all that is in a folder of that agent.
     pub fn discover_at(self, path: &Path) -> Discovery {
         let mut all = Discovery::default();
-        for agent in self.iter() {
+        let is_known = self.iter().any(|agent| agent.recognizes(path));
+        for agent in self.iter().filter(|agent| !is_known || agent.recognizes(path)) {
             let mut found = agent.discover_at(path);
             // A folder of one agent has nothing for the others, and may have secrets.
             let is_taken = |file: &Path| all.roots.iter().any(|root| file.starts_with(root));

@@ -59,10 +59,12 @@ impl Report {
         let hook = !self.retention.is_empty() && self.retention.iter().all(|project| project.hook);
         let is_whole = info.captured_files == info.files;
         let is_safe = self.deletions.is_empty() || (is_whole && (watched || hook));
-        let root = self.roots.first().map(Path::new).filter(|_| !is_safe);
-        let hook_of =
-            |root: &Path| agents.iter().find_map(|agent| agent.lifecycle()?.sync_hook(root, env));
-        let advice = root.and_then(hook_of).map(|hook| Advice {
+        let hook_of = |root: &String| {
+            let root = Path::new(root);
+            agents.iter().find_map(|agent| agent.lifecycle()?.sync_hook(root, env))
+        };
+        let needed = self.roots.iter().filter(|_| !is_safe).find_map(hook_of);
+        let advice = needed.map(|hook| Advice {
             command: "backstory watch",
             settings_file: hook.file.display().to_string(),
             settings: serde_json::from_str(hook.settings).ok(),

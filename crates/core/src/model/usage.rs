@@ -126,6 +126,11 @@ impl Usage {
         Bucket::ALL.iter().fold(0, |sum: u64, bucket| sum.saturating_add(self.get(*bucket)))
     }
 
+    /// Returns the number of tokens written to the cache, for any time.
+    pub fn cache_writes(&self) -> u64 {
+        self.cache_write_5m.saturating_add(self.cache_write_1h)
+    }
+
     /// Returns the number of tokens in the prompt.
     pub fn prompt(&self) -> u64 {
         [self.cached, self.cache_write_5m, self.cache_write_1h]

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use backstory_core::model::{Message, Session, ToolCall};
+use backstory_core::model::{Bucket, Message, Session, ToolCall};
 use backstory_core::pricing::Bill;
 use backstory_core::query::calls::CallRow;
 use jiff::Timestamp;
@@ -63,6 +63,8 @@ pub(super) const SESSIONS: &[&str] = &[
     "models",
     "input",
     "cached",
+    "cache_write_5m",
+    "cache_write_1h",
     "output",
     "thoughts",
     "tool",
@@ -115,8 +117,10 @@ pub(super) fn session(session: &Session, cost: Bill) -> String {
     line.number(session.prompts).number(session.calls).number(session.tool_calls);
     line.number(session.subagents).text(&session.models.join(" "));
     let usage = &session.usage;
-    line.number(usage.input).number(usage.cached).number(usage.output).number(usage.thoughts);
-    line.number(usage.tool).number(usage.other).number(usage.total()).maybe(cost.usd);
+    for bucket in Bucket::ALL {
+        line.number(usage.get(bucket));
+    }
+    line.number(usage.total()).maybe(cost.usd);
     line.number(cost.at_least).number(cost.unpriced);
     line.0
 }

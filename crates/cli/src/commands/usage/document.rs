@@ -1,6 +1,7 @@
 //! The answer for programs: `backstory.usage/1`, and its rows alone.
 
 use backstory_core::export::json::UsageRow;
+use backstory_core::model::Bucket;
 use backstory_core::pricing::Bill;
 use backstory_core::query::usage::{Row, Sum};
 use serde::Serialize;
@@ -103,37 +104,17 @@ impl Page<'_> {
 
     /// Returns the answer as a table for spreadsheets.
     pub(super) fn plain(&self) -> Rows {
-        let names = [
-            "key",
-            "calls",
-            "sessions",
-            "input",
-            "cached",
-            "output",
-            "thoughts",
-            "tool",
-            "other",
-            "total",
-            "cost_usd",
-            "at_least",
-            "unpriced_calls",
-        ];
+        let buckets = Bucket::ALL.map(Bucket::name);
+        let ending = ["total", "cost_usd", "at_least", "unpriced_calls"];
+        let names = ["key", "calls", "sessions"].into_iter().chain(buckets).chain(ending);
         let mut rows = Rows::new(names.map(Column::text));
         for row in &self.answer.rows {
             let (sum, usage) = (&row.sum, &row.sum.usage);
-            let numbers = [
-                sum.calls,
-                sum.sessions,
-                usage.input,
-                usage.cached,
-                usage.output,
-                usage.thoughts,
-                usage.tool,
-                usage.other,
-                usage.total(),
-            ];
+            let buckets = Bucket::ALL.map(|bucket| usage.get(bucket));
+            let numbers = [sum.calls, sum.sessions].into_iter().chain(buckets);
             let mut cells = vec![Cell::from(&row.key)];
-            cells.extend(numbers.iter().map(|number| Cell::from(number.to_string())));
+            let numbers = numbers.chain([usage.total()]);
+            cells.extend(numbers.map(|number| Cell::from(number.to_string())));
             let bill = &sum.bill;
             cells.push(bill.usd.map(|usd| usd.to_string()).unwrap_or_default().into());
             cells.push(bill.at_least.to_string().into());

@@ -13,7 +13,7 @@ impl Page<'_> {
         let mut lines = Vec::new();
         lines.push(format!(
             "{} of input came from the cache; {} of output was thoughts.",
-            percent(usage.cached, usage.cached + usage.input),
+            percent(usage.cached, usage.prompt()),
             percent(usage.thoughts, usage.thoughts + usage.output)
         ));
         if self.args.view == ViewArg::Current {
@@ -29,7 +29,7 @@ impl Page<'_> {
         };
         lines.push(format!(
             "{what}: list prices of {}, days in {}. Helper calls (compression, summaries, routing, \
-             search) are not recorded by Gemini CLI.",
+             search) are not recorded by the agents.",
             self.library.prices.date(),
             self.ctx.zone_name()
         ));

@@ -19,17 +19,24 @@ impl Page<'_> {
             Group::Project => Column::path(heading),
             _ => Column::text(heading),
         };
-        let mut rows = Rows::new([
+        let mut columns = vec![
             key,
             Column::number("CALLS"),
             Column::number("INPUT").spare(1),
             Column::number("CACHED").spare(3),
+        ];
+        // Only some vendors bill cache writes.
+        let has_writes = self.answer.total.usage.cache_writes() > 0;
+        columns.extend(has_writes.then(|| Column::number("WRITTEN").spare(5)));
+        columns.extend([
             Column::number("OUTPUT").spare(2),
             Column::number("THOUGHTS").spare(4),
             Column::number("TOTAL"),
             Column::number("COST"),
             Column::text(""),
         ]);
+        let mut rows = Rows::new(columns);
+        let cells = |key, sum: &Sum, chart: &str| cells(key, sum, has_writes, chart);
         let most = self.answer.rows.iter().map(|row| row.sum.usage.total()).max().unwrap_or(0);
         // A chart is shown only if it fits beside the numbers.
         let chart = width.filter(|width| *width >= 110).map_or(0, |width| (width - 95).min(24));
@@ -74,19 +81,23 @@ impl Page<'_> {
     }
 }
 
-fn cells(key: Cell, sum: &Sum, chart: &str) -> Vec<Cell> {
+fn cells(key: Cell, sum: &Sum, has_writes: bool, chart: &str) -> Vec<Cell> {
     let usage = &sum.usage;
-    vec![
+    let mut cells = vec![
         key,
         count(sum.calls).into(),
         count(usage.input + usage.tool).into(),
         count(usage.cached).into(),
+    ];
+    cells.extend(has_writes.then(|| count(usage.cache_writes()).into()));
+    cells.extend([
         count(usage.output + usage.other).into(),
         count(usage.thoughts).into(),
         count(usage.total()).into(),
         sum.bill.short().unwrap_or_default().into(),
         Cell::styled(style::NAME, chart),
-    ]
+    ]);
+    cells
 }
 
 fn heading(group: Group) -> &'static str {

@@ -43,6 +43,9 @@ pub(super) fn discover(env: &Env) -> Discovery {
     found
 }
 
+/// Claude Code's folders in a home.
+const INSIDE: [&str; 2] = [".claude", ".config/claude"];
+
 /// Takes what Claude Code wrote at or below a path that the user named.
 pub(super) fn discover_at(path: &Path) -> Discovery {
     let mut found = Discovery::default();
@@ -68,6 +71,14 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
     found
 }
 
+/// Returns whether a folder is Claude Code's, or a home that has it.
+pub(super) fn recognizes(folder: &Path) -> bool {
+    let is_root = |path: &Path| {
+        path.join("projects").is_dir() && has_transcript(&path.join("projects"), SESSION_DEPTH)
+    };
+    INSIDE.iter().any(|name| is_root(&folder.join(name))) || is_root(folder)
+}
+
 /// Takes a folder like `~/.claude`.
 fn root(path: &Path, linked: bool, found: &mut Discovery) {
     found.roots.push(path.to_owned());
@@ -82,7 +93,7 @@ fn root(path: &Path, linked: bool, found: &mut Discovery) {
 
 /// Takes what is Claude Code's in a folder that the user named, or in one in it.
 fn anything(found: &mut Discovery, path: &Path, depth: usize) {
-    let inside = [".claude", ".config/claude"].map(|name| path.join(name));
+    let inside = INSIDE.map(|name| path.join(name));
     let is_root = |path: &Path| path.join("projects").is_dir();
     if inside.iter().any(|path| is_root(path)) {
         inside.iter().filter(|path| is_root(path)).for_each(|path| root(path, false, found));

@@ -57,6 +57,10 @@ impl Agent for Gemini {
         paths::discover_at(path)
     }
 
+    fn recognizes(&self, folder: &Path) -> bool {
+        paths::recognizes(folder)
+    }
+
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
         format::scan(source, bytes, detail)
     }

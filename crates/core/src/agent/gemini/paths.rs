@@ -199,6 +199,16 @@ impl Finder<'_> {
     }
 }
 
+/// Returns whether a folder is Gemini CLI's, or a home that has it.
+pub(super) fn recognizes(folder: &Path) -> bool {
+    let has_project = |root: &Path| {
+        let mut inside = fs::read_dir(root.join("tmp")).into_iter().flatten().flatten();
+        inside.any(|entry| is_project(&entry.path()))
+    };
+    let inside = [".gemini", ".cache/.gemini"].map(|name| folder.join(name));
+    inside.iter().any(|root| has_project(root)) || has_project(folder)
+}
+
 /// Returns whether a folder contains files that only a project's folder has.
 fn is_project(folder: &Path) -> bool {
     folder.join("chats").is_dir()

@@ -59,7 +59,10 @@ impl Lifecycle for Gemini {
     }
 
     fn sync_hook(&self, root: &Path, env: &Env) -> Option<SyncHook> {
-        Some(SyncHook { file: settings::users_own(env, root), settings: settings::HOOK })
+        // The folder of another agent has no `tmp`.
+        let is_ours = root.ends_with(".gemini") || root.join("tmp").is_dir();
+        let file = settings::users_own(env, root);
+        is_ours.then_some(SyncHook { file, settings: settings::HOOK })
     }
 
     fn usual_root(&self, env: &Env) -> Option<PathBuf> {
