@@ -5,18 +5,16 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use backstory_core::agent::AgentId;
-use backstory_core::agent::gemini::{self};
-use backstory_core::projects::{ProjectHints, Projects};
-use backstory_core::assemble::{ScannedSource};
-use backstory_core::content::{View};
+use backstory_core::agent::gemini::{self, Fallback, write_native};
+use backstory_core::agent::{Agents, Detail};
+use backstory_core::assemble::{ScannedSource, assemble};
+use backstory_core::content::{Reader, View};
 use backstory_core::discover::{Source, SourceKind};
 use backstory_core::export::events::{self, Choice};
-use backstory_core::agent::gemini::{Fallback, write_native};
 use backstory_core::export::json;
-use backstory_core::fault::Faults;
 use backstory_core::model::EventType;
 use backstory_core::pricing::{Bill, Table};
+use backstory_core::projects::{ProjectHints, Projects};
 use backstory_core::read::bytes::Disk;
 use backstory_core::read::json::check;
 use backstory_core::transcript::{Options, blocks};
@@ -37,29 +35,35 @@ fuzz_target!(|bytes: &[u8]| {
     let exported = String::from_utf8(exported).expect("an export is UTF-8");
     check(&exported).expect("an export is JSON");
 
-    let holds = gemini::read_conversation(&mut input).expect("memory can be read");
-    let source = Source {
-        agent: gemini::id(),
-        path: FILE.clone(),
-        kind: SourceKind::Conversation,
-        folder: None,
-        size: bytes.len() as u64,
-        modified: None,
-        changed: None,
-        inode: None,
-        archived: None,
-    };
-    let scanned = vec![ScannedSource { source, holds, faults: Faults::default() }];
-    let mut projects = Projects::new(&ProjectHints::default());
-    let sessions = assemble(scanned, &mut projects, &|_, _| None);
-    if sessions.iter().all(|assembled| assembled.messages.is_empty()) {
-        return;
-    }
     std::fs::write(&*FILE, bytes).expect("the temporary folder can be written to");
+    for agent in Agents::default().iter() {
+        let source = Source {
+            agent: agent.id(),
+            path: FILE.clone(),
+            kind: SourceKind::Conversation,
+            folder: None,
+            size: bytes.len() as u64,
+            modified: None,
+            changed: None,
+            inode: None,
+            archived: None,
+        };
+        let facts = agent.scan(&source, &Disk, Detail::Full).expect("it was written").facts;
+        all_views(ScannedSource { source, facts });
+    }
+});
+
+/// Assembles what was scanned, reads its text, and writes it as a document and as events.
+fn all_views(scanned: ScannedSource) {
+    let mut projects = Projects::new(&ProjectHints::default());
+    let agents = Agents::default();
+    let sessions = assemble(vec![scanned], &agents, &mut projects, &|_, _| None);
     let everything = Options { thoughts: true, tool_output: true, info: true, only: Vec::new() };
     for assembled in &sessions {
         for view in [View::Current, View::Full] {
-            let messages = Reader::new(Agents::default(), &Disk).transcript(assembled, view, &|_| None).expect("it was written");
+            let messages = Reader::new(agents, &Disk)
+                .transcript(assembled, view, &|_| None)
+                .expect("it was written");
             blocks(&messages, &everything);
             let mut document = Vec::new();
             json::write(&assembled.session, Bill::default(), &messages, &Table::embedded(), &mut document)
@@ -76,4 +80,4 @@ fuzz_target!(|bytes: &[u8]| {
             }
         }
     }
-});
+}

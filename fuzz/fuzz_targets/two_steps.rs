@@ -9,13 +9,13 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     let Some(([high, low], log)) = bytes.split_first_chunk() else { return };
     let cut = usize::from(u16::from_be_bytes([*high, *low])) % (log.len() + 1);
-    for manner in [Mode::Strict, Mode::Lenient] {
-        let mut once = LogReader::new(manner);
+    for mode in [Mode::Strict, Mode::Lenient] {
+        let mut once = LogReader::new(mode);
         let tail = once.feed(log).expect("memory can be read");
         let end = once.offset();
         let once = once.finish(tail.as_ref());
 
-        let mut twice = LogReader::new(manner);
+        let mut twice = LogReader::new(mode);
         twice.feed(&log[..cut]).expect("memory can be read");
         let so_far = usize::try_from(twice.offset()).expect("it is short");
         assert!(so_far <= cut);
