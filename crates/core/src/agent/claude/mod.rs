@@ -1,4 +1,4 @@
-//! Claude Code: what it writes, and what its own resume makes of it.
+//! Reads the sessions of Claude Code, and determines the messages that its own resume would load.
 
 mod format;
 mod paths;
@@ -16,10 +16,10 @@ use crate::facts::MessageFacts;
 use crate::model::{AgentId, Message};
 use crate::read::bytes::Bytes;
 
-/// Changes when stored facts must be read again.
+/// The version of this reader. Increases when stored facts must be read again.
 const REVISION: u32 = 1;
 
-/// Claude Code.
+/// The reader of Claude Code's sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Claude;
 

@@ -1,4 +1,4 @@
-//! Where Claude Code keeps its files, and what each of them is by its place.
+//! Finds the files of Claude Code, and classifies each by its path.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::env::Env;
 use crate::id::is_uuid;
 use crate::read::bytes::open_regular;
 
-/// How deep to look below a folder: agents of workflows are a few folders below their project.
+/// The maximum depth to search below a folder: agents of workflows are a few folders below their project.
 const DEPTH: usize = 16;
 
-/// How deep to look below a folder that the user named for what Claude Code left there.
+/// The maximum depth to search for Claude Code's files below a folder that the user named.
 const NAMED_DEPTH: usize = 6;
 
-/// How deep transcripts are below `projects`, those of agents included.
+/// The maximum depth of transcripts below `projects`, including those of agents.
 const SESSION_DEPTH: usize = 3;
 
-/// Looks in all the places where Claude Code may have left sessions.
+/// Searches every place where Claude Code may have left sessions.
 pub(super) fn discover(env: &Env) -> Discovery {
     let mut found = Discovery::default();
     for Root { path, why, is_projects, always } in roots(env) {
@@ -43,10 +43,7 @@ pub(super) fn discover(env: &Env) -> Discovery {
     found
 }
 
-/// Claude Code's folders in a home.
-const INSIDE: [&str; 2] = [".claude", ".config/claude"];
-
-/// Takes what Claude Code wrote at or below a path that the user named.
+/// Finds the files of Claude Code at or below a path that the user named.
 pub(super) fn discover_at(path: &Path) -> Discovery {
     let mut found = Discovery::default();
     let why = "given".to_owned();
@@ -57,7 +54,8 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
         let mut finder = Finder::new(Claude.id(), &mut found, &[]);
         take(&mut finder, path, false, &|_| true);
     }
-    // Notes and outputs belong to the sessions beside them, and what is odd elsewhere is not ours.
+    // Notes and outputs belong to the sessions beside them, and problems outside a root are not Claude
+    // Code's.
     let has_session = found.sources.iter().any(|source| source.kind.is_read());
     if !has_session {
         found.sources.clear();
@@ -71,15 +69,7 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
     found
 }
 
-/// Returns whether a folder is Claude Code's, or a home that has it.
-pub(super) fn recognizes(folder: &Path) -> bool {
-    let is_root = |path: &Path| {
-        path.join("projects").is_dir() && has_transcript(&path.join("projects"), SESSION_DEPTH)
-    };
-    INSIDE.iter().any(|name| is_root(&folder.join(name))) || is_root(folder)
-}
-
-/// Takes a folder like `~/.claude`.
+/// Collects the files of a folder like `~/.claude`.
 fn root(path: &Path, linked: bool, found: &mut Discovery) {
     found.roots.push(path.to_owned());
     let projects = path.join("projects");
@@ -91,7 +81,7 @@ fn root(path: &Path, linked: bool, found: &mut Discovery) {
     }
 }
 
-/// Takes what is Claude Code's in a folder that the user named, or in one in it.
+/// Collects the files of Claude Code in a folder that the user named, or in its subfolders.
 fn anything(found: &mut Discovery, path: &Path, depth: usize) {
     let inside = INSIDE.map(|name| path.join(name));
     let is_root = |path: &Path| path.join("projects").is_dir();
@@ -116,7 +106,7 @@ fn anything(found: &mut Discovery, path: &Path, depth: usize) {
     }
 }
 
-/// Returns whether there is a transcript in a folder, or in one in it.
+/// Returns whether a folder or one of its subfolders contains a transcript.
 fn has_transcript(folder: &Path, depth: usize) -> bool {
     let mut ignored = Discovery::default();
     let entries = Finder::new(Claude.id(), &mut ignored, &[]).entries(folder, false);
@@ -135,13 +125,13 @@ fn has_transcript(folder: &Path, depth: usize) -> bool {
 struct Root {
     path: PathBuf,
     why: &'static str,
-    /// The path is the `projects` folder itself.
+    /// Whether the path is the `projects` folder itself.
     is_projects: bool,
-    /// It is named even if nothing is there.
+    /// Whether the place is reported even if it does not exist.
     always: bool,
 }
 
-/// Returns the folders to look in: those that the user chose, else the usual ones.
+/// Returns the folders to search: the configured one, otherwise the defaults.
 fn roots(env: &Env) -> Vec<Root> {
     let root = |path: PathBuf, why: &'static str, always: bool| Root {
         path,
@@ -167,7 +157,7 @@ fn roots(env: &Env) -> Vec<Root> {
     out
 }
 
-/// Takes all files of Claude Code below a folder; `is_own` decides about logs.
+/// Collects the files of Claude Code below a folder. `is_own` decides whether a log is one of them.
 fn walk(
     finder: &mut Finder<'_>,
     folder: &Path,
@@ -186,7 +176,7 @@ fn walk(
     }
 }
 
-/// Takes a file if it is one of Claude Code's.
+/// Adds a file if it is one of Claude Code's.
 fn take(finder: &mut Finder<'_>, path: &Path, linked: bool, is_own: &dyn Fn(&Path) -> bool) {
     let Some(kind) = classify(path) else { return };
     if kind.is_read() && !is_own(path) {
@@ -196,7 +186,7 @@ fn take(finder: &mut Finder<'_>, path: &Path, linked: bool, is_own: &dyn Fn(&Pat
     finder.push(path, kind, folder.map(Into::into).as_ref(), linked);
 }
 
-/// Returns what a file is by its name and place.
+/// Classifies a file by its name and folder.
 fn classify(path: &Path) -> Option<SourceKind> {
     let name = path.file_name()?.to_string_lossy();
     let inside = path.parent().and_then(Path::file_name).map(OsStr::to_string_lossy);
@@ -212,12 +202,12 @@ fn classify(path: &Path) -> Option<SourceKind> {
     }
 }
 
-/// Returns whether a name is that of a transcript, or of one that was set aside when its session moved.
+/// Returns whether a name is that of a transcript, including one that was set aside when its session moved.
 fn is_log(name: &str) -> bool {
     name.ends_with(".jsonl") || name.contains(".jsonl.superseded-")
 }
 
-/// Returns whether the file was set aside.
+/// Returns whether a transcript was set aside when its session moved.
 pub(super) fn is_superseded(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(".jsonl.superseded-"))
 }
@@ -231,8 +221,8 @@ fn is_recognized(path: &Path) -> bool {
     open_regular(path).and_then(shape).is_ok_and(|found| found == wanted)
 }
 
-/// Returns the folder of the project that a file belongs to: the one in `projects`, or the one that holds
-/// the session's file.
+/// Returns the folder of the project that a file belongs to: the one in `projects`, otherwise the one that
+/// contains the session's file.
 fn project_folder(path: &Path) -> Option<PathBuf> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let is_projects = |folder: &Path| folder.file_name() == Some(OsStr::new("projects"));
@@ -245,7 +235,7 @@ fn project_folder(path: &Path) -> Option<PathBuf> {
     in_projects.or_else(|| folders.find(|folder| !is_of_session(folder))).map(Path::to_owned)
 }
 
-/// Returns what the place of a transcript says about its lines.
+/// Returns the owners that the path of a transcript implies for its lines.
 pub(super) fn place(path: &Path, names: &mut Names) -> Place {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.split_once(".jsonl").map_or(&*name, |(stem, _)| stem);
@@ -264,12 +254,12 @@ fn session_folder(path: &Path) -> Option<&str> {
     folders.filter_map(OsStr::to_str).find(|name| is_uuid(name))
 }
 
-/// Returns the session that a file belongs to by its place.
+/// Returns the session that a file belongs to, judged by its path.
 pub(super) fn owner(source: &Source) -> Option<&str> {
     session_folder(&source.path)
 }
 
-/// Returns the name of the folder that Claude Code keeps the sessions of a path in.
+/// Returns the name of the folder in which Claude Code stores the sessions of a path.
 pub(super) fn folder_name(path: &str) -> String {
     const LONGEST: usize = 200;
     let plain = |unit: u16| u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric);

@@ -1,4 +1,4 @@
-//! The content of a message: a text, or a list of blocks.
+//! Reads the content of a message: a text, or a list of blocks.
 
 use std::borrow::Cow;
 
@@ -9,24 +9,35 @@ use crate::read::scanner::{Invalid, Scanner};
 /// One block of a message.
 #[derive(Debug)]
 pub(in crate::agent::claude) enum Block<'a> {
+    /// Text, as a JSON string.
     Text(Raw<'a>),
+    /// The model's thinking, as a JSON string.
     Thinking(Raw<'a>),
+    /// A tool call that the model requests.
     ToolUse {
+        /// The id of the call.
         id: Cow<'a, str>,
+        /// The name of the tool.
         name: Cow<'a, str>,
+        /// The arguments of the call.
         input: Option<Raw<'a>>,
     },
+    /// The result of a tool call.
     ToolResult {
+        /// The id of the call.
         id: Cow<'a, str>,
+        /// Whether the call failed.
         is_error: bool,
+        /// The output, as a string or a list of blocks.
         content: Option<Raw<'a>>,
     },
-    /// An image or a document, as it is written.
+    /// An image or a document: the block as written.
     Media(Raw<'a>),
+    /// Any other block.
     Other,
 }
 
-/// Passes a content and returns its blocks.
+/// Consumes the content of a message and returns its blocks.
 pub(super) fn blocks<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Block<'a>>, Invalid> {
     let mut out = Vec::new();
     match scanner.peek() {

@@ -1,7 +1,7 @@
-//! One line of a transcript, borrowed: only what the light pass needs of it.
+//! Reads one line of a transcript: only the fields that the light pass needs, borrowed from the line.
 //!
-//! The order of the keys differs by version, so nothing is known of a field before the line was passed
-//! whole. Long values, such as file contents in tool results, are passed and not looked at.
+//! The order of the keys differs by version, so no field can be relied on before the whole line has been
+//! scanned. Long values, such as file contents in tool results, are skipped.
 
 use std::borrow::Cow;
 
@@ -18,81 +18,116 @@ type Text<'a> = Option<Cow<'a, str>>;
 /// The fields of a line, whatever its type.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct Line<'a> {
+    /// The `type` of the line.
     pub(in crate::agent::claude) kind: Text<'a>,
+    /// The `subtype` of a `system` line.
     pub(in crate::agent::claude) subtype: Text<'a>,
+    /// The id of the line.
     pub(in crate::agent::claude) uuid: Text<'a>,
+    /// The id of the line that this one follows.
     pub(in crate::agent::claude) parent: Text<'a>,
+    /// The id of the line that this one follows across a compaction.
     pub(in crate::agent::claude) logical_parent: Text<'a>,
+    /// The id of the session.
     pub(in crate::agent::claude) session: Text<'a>,
+    /// The id of the subagent.
     pub(in crate::agent::claude) agent: Text<'a>,
+    /// The working directory.
     pub(in crate::agent::claude) cwd: Text<'a>,
+    /// The id of the request that a reply answers.
     pub(in crate::agent::claude) request: Text<'a>,
+    /// The time at which the line was written.
     pub(in crate::agent::claude) at: Option<Timestamp>,
+    /// Whether the line belongs to a subagent.
     pub(in crate::agent::claude) is_sidechain: bool,
+    /// Whether the program wrote the message for the model.
     pub(in crate::agent::claude) is_meta: bool,
+    /// Whether the message is the summary of a compaction.
     pub(in crate::agent::claude) is_summary: bool,
+    /// Whether the message reports an error of the API.
     pub(in crate::agent::claude) is_error: bool,
+    /// Whether the reply was aborted while it was streamed.
     pub(in crate::agent::claude) is_aborted: bool,
     /// The session that a copied line comes from.
     pub(in crate::agent::claude) forked_from: Text<'a>,
-    /// Whether the line says that no person is behind it.
+    /// Whether the line is marked as written by a program, not a person.
     pub(in crate::agent::claude) is_automatic: bool,
+    /// The message, if the line has one.
     pub(in crate::agent::claude) message: Option<Message<'a>>,
+    /// The structured result of a tool.
     pub(in crate::agent::claude) result: ToolResult<'a>,
+    /// The content of an `attachment` line.
     pub(in crate::agent::claude) attachment: Option<Raw<'a>>,
     /// The text of a `system` line.
     pub(in crate::agent::claude) content: Option<Raw<'a>>,
+    /// The line of a subagent that a `progress` line repeats.
     pub(in crate::agent::claude) progress: Option<Progress<'a>>,
+    /// The id of the tool call that a `progress` line belongs to.
     pub(in crate::agent::claude) parent_tool: Text<'a>,
+    /// The messages that a compaction kept.
     pub(in crate::agent::claude) preserved: Option<Preserved>,
-    /// The words of a title, whichever kind it is.
+    /// The text of a title of any kind.
     pub(in crate::agent::claude) title: Text<'a>,
     /// The leaf that a checkpoint or summary names; an empty one is a rewind to nothing.
     pub(in crate::agent::claude) leaf: Text<'a>,
+    /// Whether the user went back to the leaf of a checkpoint.
     pub(in crate::agent::claude) is_explicit: bool,
 }
 
 /// The `message` of a line.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct Message<'a> {
+    /// The id of the reply, which all its lines share.
     pub(in crate::agent::claude) id: Text<'a>,
+    /// The model that wrote the reply.
     pub(in crate::agent::claude) model: Text<'a>,
+    /// Whether a stop reason is recorded.
     pub(in crate::agent::claude) has_stopped: bool,
+    /// The token counts of the call.
     pub(in crate::agent::claude) tokens: Option<Tokens>,
+    /// The blocks of the content.
     pub(in crate::agent::claude) blocks: Vec<Block<'a>>,
 }
 
-/// What a line says of a tool's result beside the text for the model.
+/// The structured result of a tool, recorded in addition to the text for the model.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct ToolResult<'a> {
+    /// The id of the subagent that the tool started.
     pub(in crate::agent::claude) agent: Text<'a>,
-    /// Lines added and removed.
+    /// The numbers of lines added and removed.
     pub(in crate::agent::claude) lines: Option<(u64, u64)>,
+    /// Whether the user interrupted the tool.
     pub(in crate::agent::claude) is_interrupted: bool,
 }
 
 /// A line of a subagent inside a line of its parent.
 #[derive(Debug)]
 pub(in crate::agent::claude) struct Progress<'a> {
+    /// The id of the subagent.
     pub(in crate::agent::claude) agent: Text<'a>,
+    /// The line of the subagent.
     pub(in crate::agent::claude) line: Raw<'a>,
 }
 
-/// The messages that a compaction kept: they follow the anchor, and what followed it follows them.
+/// The messages that a compaction kept: they follow the anchor, and the lines that followed the anchor follow
+/// them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::agent::claude) struct Preserved {
+    /// The uuid of the first kept line.
     pub(in crate::agent::claude) head: Box<str>,
+    /// The uuid of the line that the kept lines follow.
     pub(in crate::agent::claude) anchor: Box<str>,
+    /// The uuid of the last kept line.
     pub(in crate::agent::claude) tail: Box<str>,
 }
 
 impl<'a> Line<'a> {
-    /// Reads the one object that `text` is.
+    /// Reads a line that is a single object.
     pub(in crate::agent::claude) fn new(text: &'a str) -> Result<Self, Malformed> {
         json::scan(text, Self::pass)
     }
 
-    /// Reads the object that comes next; several can be on one line.
+    /// Reads the next object of a line that may contain several.
     pub(in crate::agent::claude) fn pass(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
         let mut line = Self::default();
         scanner.fields(|scanner, key| line.field(scanner, &key))?;
@@ -153,13 +188,13 @@ impl<'a> Line<'a> {
         Ok(())
     }
 
-    /// Returns whether the line is one of those that form the tree of a session.
+    /// Returns whether the line is part of the tree of a session.
     pub(in crate::agent::claude) fn is_in_tree(&self) -> bool {
         let kind = self.kind.as_deref().unwrap_or_default();
         matches!(kind, "user" | "assistant" | "system" | "attachment" | "progress")
     }
 
-    /// Returns whether only Claude Code writes such lines.
+    /// Returns whether the line has the fields of a line of Claude Code.
     pub(in crate::agent::claude) fn is_recognized(&self) -> bool {
         let is_summary = self.kind.as_deref() == Some("summary") && self.leaf.is_some();
         self.kind.is_some() && (self.session.is_some() || self.uuid.is_some()) || is_summary
@@ -244,7 +279,7 @@ fn progress<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Progress<'a>>, Inval
     Ok(line.map(|line| Progress { agent, line }))
 }
 
-/// Reads which messages a compaction kept: as a segment, else as a list.
+/// Reads the messages that a compaction kept: a segment, otherwise a list.
 fn preserved(scanner: &mut Scanner<'_>) -> Result<Option<Preserved>, Invalid> {
     let (mut segment, mut list) = (None, None);
     scanner.fields(|scanner, key| {
@@ -279,7 +314,7 @@ fn kept(scanner: &mut Scanner<'_>) -> Result<Option<Preserved>, Invalid> {
     Ok(Some(Preserved { head: head.into(), anchor: anchor.into(), tail: tail.into() }))
 }
 
-/// Passes a value, and returns the text that it is.
+/// Consumes a value and returns it if it is a string.
 pub(super) fn text<'a>(scanner: &mut Scanner<'a>) -> Result<Text<'a>, Invalid> {
     Ok(json::string(scanner.value()?))
 }

@@ -1,4 +1,4 @@
-//! The files of Claude Code: lines, messages in them, and prompt logs.
+//! Reads the files of Claude Code: transcripts and prompt logs.
 
 pub(super) mod content;
 pub(super) mod line;

@@ -1,4 +1,4 @@
-//! `history.jsonl`: every line that was typed in a terminal, also of sessions that are gone.
+//! Reads `history.jsonl`, which records every line typed in a terminal, including those of deleted sessions.
 
 use std::io::{self, Read};
 
@@ -9,7 +9,7 @@ use crate::read::decode;
 use crate::read::json;
 use crate::read::lines::{Lines, Position};
 
-/// A line that was typed.
+/// A typed line.
 #[derive(Debug, Default)]
 pub(super) struct Typed {
     display: String,
@@ -17,7 +17,7 @@ pub(super) struct Typed {
     session: Option<String>,
 }
 
-/// Reads one line of the log; none if it is something else.
+/// Reads one line of the log. Returns `None` if it is not a line of a prompt log.
 pub(super) fn line(text: &str) -> Option<Typed> {
     let mut typed = Typed::default();
     let (mut has_display, mut has_project) = (false, false);
@@ -42,7 +42,7 @@ pub(super) fn line(text: &str) -> Option<Typed> {
     (has_display && has_project).then_some(typed)
 }
 
-/// Reads a prompt log. Lines of versions that did not record the session belong to none.
+/// Reads a prompt log. Skips lines of old versions, which do not record the session.
 pub(super) fn read(input: impl Read) -> io::Result<Vec<PromptLine>> {
     let mut lines = Lines::new(input, Position::default());
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Recognizes Claude Code's files by what is in them.
+//! Recognizes Claude Code's files by their content.
 
 use std::io::{self, Read};
 
@@ -6,23 +6,27 @@ use super::line::Line;
 use crate::read::decode;
 use crate::read::lines::{Lines, Position};
 
-/// How many lines are looked at: a first line may be damaged, and the newest versions begin with the
-/// whole request.
+/// The maximum number of lines to examine: the first line may be damaged, and the newest versions begin with
+/// the whole request.
 const LINES: usize = 32;
 
-/// How much of a file is looked at.
+/// The maximum number of bytes to examine.
 const HEAD: u64 = 1 << 20;
 
-/// What a file is by its first lines.
+/// The kind of a file, judged by its first lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::agent::claude) enum Shape {
+    /// The lines of one or more sessions.
     Transcript,
+    /// A `history.jsonl`.
     PromptLog,
+    /// A file without content.
     Empty,
+    /// Not a file of Claude Code.
     Other,
 }
 
-/// Looks at the first lines of a file.
+/// Determines the kind of a file from its first lines.
 pub(in crate::agent::claude) fn shape(input: impl Read) -> io::Result<Shape> {
     let mut lines = Lines::new(input.take(HEAD), Position::default());
     let mut looked = 0;
@@ -51,7 +55,7 @@ fn of_line(text: &str) -> Option<Shape> {
     is_own(&line).then_some(Shape::Transcript)
 }
 
-/// Returns whether a line is one that only Claude Code writes.
+/// Returns whether only Claude Code writes such a line.
 fn is_own(line: &Line<'_>) -> bool {
     let kind = line.kind.as_deref().unwrap_or_default();
     match kind {
@@ -60,12 +64,12 @@ fn is_own(line: &Line<'_>) -> bool {
         "user" | "assistant" | "system" | "attachment" | "progress" => {
             line.uuid.is_some() && line.session.is_some()
         }
-        // Other facts about a session have a name with a hyphen or a word that is none of another agent's.
+        // The types of other lines have a hyphen, or are words that no other agent uses.
         _ => line.session.is_some() && line.message.is_none() && KNOWN.contains(&kind),
     }
 }
 
-/// Lines without a uuid that the first lines of a transcript can be.
+/// The types of lines without a uuid that a transcript may begin with.
 const KNOWN: [&str; 16] = [
     "ai-title",
     "custom-title",

@@ -1,4 +1,4 @@
-//! Scans one source into facts.
+//! Extracts the facts of one source.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ use crate::read::json;
 use crate::read::lines::{self, Lines, Position};
 use crate::read::scanner::Scanner;
 
-/// A line that is this much older than one above it may be a copy.
+/// A line that is older than a line above it by more than this may be a copy.
 const LATE: SignedDuration = SignedDuration::from_secs(1);
 
 /// Scans a source from its beginning.
@@ -48,27 +48,27 @@ pub(in crate::agent::claude) fn scan(
     Ok(Scan::whole(facts))
 }
 
-/// The lines of a file.
+/// The contents of a transcript.
 #[derive(Debug, Default)]
 struct Transcript {
     rows: Vec<Row>,
     names: Names,
     titles: Titles,
     checkpoint: Option<Checkpoint>,
-    /// The latest time of any line so far.
+    /// The latest time of the lines read so far.
     latest: Option<Timestamp>,
-    /// Whether any line is one of Claude Code's.
+    /// Whether any line was recognized as one of Claude Code's.
     is_recognized: bool,
     faults: Faults,
 }
 
-/// What the session is called, by kind of title; the first of them that there is counts.
+/// The titles of a session, in order of precedence.
 #[derive(Debug, Default)]
 struct Titles {
     agent_name: Option<String>,
     custom: Option<String>,
     generated: Option<String>,
-    /// The title of the session that has the row.
+    /// The uuid of a row, and the title of the session that contains it.
     summaries: Vec<(Box<str>, String)>,
 }
 
@@ -93,7 +93,7 @@ impl Transcript {
         let base = Base { text: &text, offset };
         let mut scanner = Scanner::new(inner);
         let mut count = 0;
-        // Two writers at once leave two objects on a line.
+        // Two concurrent writers can leave two objects on one line.
         while scanner.peek().is_some() {
             let Ok((found, raw)) = scanner.spanned(Line::pass) else {
                 self.bad(&line, inner, count);
@@ -107,7 +107,7 @@ impl Transcript {
         }
     }
 
-    /// Counts a line of which not all can be read.
+    /// Counts a line that cannot be read in full.
     fn bad(&mut self, line: &lines::Line<'_>, text: &str, read: usize) {
         if line.terminated || line.is_too_long {
             self.faults.unusable += u64::from(read == 0);
@@ -122,7 +122,7 @@ impl Transcript {
         }
     }
 
-    /// Takes one record.
+    /// Adds one record.
     fn take(&mut self, line: &Line<'_>, text: &str, base: Base<'_>) {
         self.is_recognized |= line.is_recognized();
         let is_outdated = match (line.at, self.latest) {
@@ -154,7 +154,7 @@ impl Transcript {
         self.rows.push(row);
     }
 
-    /// Takes a fact about the session.
+    /// Records a fact about the session.
     fn note(&mut self, line: &Line<'_>) {
         let title = || line.title.as_deref().map(str::to_owned).filter(|title| !title.is_empty());
         match line.kind.as_deref().unwrap_or_default() {
@@ -234,7 +234,7 @@ impl Titles {
     }
 }
 
-/// Puts the lines of one session into the terms of all agents.
+/// Converts the lines of one session to the facts that all agents have in common.
 fn part(source: &Source, rows: &[Row], owner: &Owner, share: &Share, view: View) -> PartFacts {
     let own = || share.rows.iter().map(|at| &rows[*at]);
     let is_warmup = || own().next().and_then(Row::words).is_some_and(|words| words.is_warmup);
@@ -263,7 +263,7 @@ fn part(source: &Source, rows: &[Row], owner: &Owner, share: &Share, view: View)
     }
 }
 
-/// Returns the first folder that the agent's own folder is named after, else the first one.
+/// Returns the first working directory that the agent's folder is named after, otherwise the first one.
 fn project<'a>(folder: Option<&Path>, rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let name = folder.and_then(Path::file_name).map(OsStr::to_string_lossy);
     let mut first = None;

@@ -1,26 +1,27 @@
-//! The token counts of a line.
+//! Reads the token counts of a line.
 
 use crate::model::Usage;
 use crate::read::json;
 use crate::read::scanner::{Invalid, Scanner};
 
-/// What is beyond this is cut to it: one damaged number must not spoil the sums of all others.
+/// The limit that counts are capped at, so that a damaged number does not spoil every sum.
 const MOST: f64 = 1e12;
 
-/// Token counts as one line has them.
+/// The token counts of one line, as recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::agent::claude) struct Tokens {
     input: u64,
     cached: u64,
-    /// All that was written to the cache.
+    /// All tokens written to the cache.
     written: u64,
     written_1h: u64,
-    /// Includes thinking.
+    /// All output tokens, including thinking.
     output: u64,
     thinking: u64,
 }
 
 impl Tokens {
+    /// Consumes a `usage` object and returns its counts.
     pub(super) fn pass(scanner: &mut Scanner<'_>) -> Result<Self, Invalid> {
         let mut tokens = Self::default();
         scanner.fields(|scanner, key| {
@@ -43,7 +44,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Returns the larger of each number. A number and its parts come from one line.
+    /// Returns the maximum of each number. A number and its parts are always taken from the same line.
     pub(in crate::agent::claude) fn max(self, other: Self) -> Self {
         let writes = |tokens: &Self| (tokens.written, tokens.written_1h);
         let output = |tokens: &Self| (tokens.output, tokens.thinking);
@@ -59,8 +60,8 @@ impl Tokens {
         }
     }
 
-    /// Returns the counts in our buckets. What the split of the cache writes does not cover was written
-    /// for five minutes.
+    /// Returns the counts in disjoint buckets. Cache writes that the split by duration does not cover count
+    /// as five-minute writes.
     pub(in crate::agent::claude) fn usage(self) -> Usage {
         let cache_write_1h = self.written_1h.min(self.written);
         let thoughts = self.thinking.min(self.output);
@@ -88,7 +89,7 @@ fn part(scanner: &mut Scanner<'_>, name: &[u8]) -> Result<u64, Invalid> {
     Ok(found)
 }
 
-/// Passes a value, and returns the count that it is; anything else is none.
+/// Consumes a value and returns it as a count. Anything but a positive number counts as 0.
 fn count(scanner: &mut Scanner<'_>) -> Result<u64, Invalid> {
     let number = json::number(scanner.value()?.get()).filter(|number| *number > 0.0);
     #[expect(

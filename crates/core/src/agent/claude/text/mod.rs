@@ -1,4 +1,4 @@
-//! The rich pass: what the lines of a message say.
+//! The rich pass: adds texts, tool calls and attachments to messages.
 
 mod tool_call;
 
@@ -14,16 +14,16 @@ use crate::read::bytes::Bytes;
 use crate::read::decode;
 use crate::read::json::{self, Raw};
 
-/// What separates the blocks of a reply.
+/// The separator between the blocks of a reply.
 const GAP: &str = "\n\n";
 
-/// Adds to a message what one of its lines says. A file that changed since it was scanned may hold
+/// Adds the content of one of its lines to a message. A file that changed since it was scanned may contain
 /// something else by now.
 pub(super) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
     let Ok(line) = Line::new(record) else { return };
     if line.kind.as_deref() != Some("assistant") {
         fill_words(message, &line);
-        // A command is shown as it was typed, not with the tags around it.
+        // A command is shown as typed, without the tags around it.
         if let (MessageKind::Slash | MessageKind::Shell, Some(typed)) = (facts.kind, &facts.typed) {
             message.text.clone_from(typed);
         }
@@ -51,7 +51,7 @@ pub(super) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
     }
 }
 
-/// Adds a block to the text of a reply, once: another file may repeat it.
+/// Adds a block to the text of a reply, unless it is already there: another file may repeat it.
 fn add_text(message: &mut Message, text: &str) {
     if text.trim().is_empty() || message.text.split(GAP).any(|known| known == text) {
         return;
@@ -66,7 +66,8 @@ fn add_text(message: &mut Message, text: &str) {
     message.text.push_str(text);
 }
 
-/// Adds what a line says that is not one of a reply. A later copy of it says the same.
+/// Sets the content of a message from a line that is not part of a reply. Later copies of the line have the
+/// same content.
 fn fill_words(message: &mut Message, line: &Line<'_>) {
     let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
     if message.kind == MessageKind::ToolResult {
@@ -106,7 +107,7 @@ fn without_tags(text: &str) -> String {
     out.trim().to_owned()
 }
 
-/// Returns the text of an attachment: a queued prompt, a file, or whatever was put into the context.
+/// Returns the text of an attachment: a queued prompt, a file, or other context.
 fn attached_text(attachment: Raw<'_>) -> String {
     let (mut prompt, mut text, mut content, mut name) = (None, None, None, None);
     let _ = json::each_field(attachment.get(), |key, value| match &*key {
@@ -123,7 +124,7 @@ fn attached_text(attachment: Raw<'_>) -> String {
     words.or(name).unwrap_or_default().into_owned()
 }
 
-/// Returns an image or document that was put into a prompt.
+/// Returns the image or document of a prompt.
 fn attachment(block: Raw<'_>) -> Option<Attachment> {
     let (mut source, mut name) = (None, None);
     json::each_field(block.get(), |key, value| match &*key {
@@ -148,15 +149,15 @@ fn attachment(block: Raw<'_>) -> Option<Attachment> {
     })
 }
 
-/// Returns how many bytes base64 stands for: four characters are three bytes.
+/// Returns the decoded length of base64 data: four characters encode three bytes.
 fn base64_length(data: &str) -> u64 {
     data.trim_end_matches('=').len() as u64 * 3 / 4
 }
 
-/// Adds the full text of outputs that are in files of their own. A session must not choose what is read:
-/// only a file of that name among the results of a session of its project.
+/// Adds the full text of outputs that are stored in separate files. A session must not make us read arbitrary
+/// files: only a file of that name among the results of a session of its project is read.
 pub(super) fn follow_outputs(session: &SessionFacts, bytes: &dyn Bytes, messages: &mut [Message]) {
-    // Larger than anything a person reads: such a file is left where it is.
+    // Larger files are not read: nobody reads that much text.
     const MOST: u64 = 64 * 1024 * 1024;
     let mut folders: Vec<&Path> =
         session.files.iter().filter_map(crate::discover::Source::folder).collect();

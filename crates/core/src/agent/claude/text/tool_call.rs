@@ -1,4 +1,4 @@
-//! Tool calls as Claude Code records them.
+//! Reads tool calls as Claude Code records them.
 
 use crate::agent::claude::format::content::Block;
 use crate::facts::MessageFacts;
@@ -6,7 +6,7 @@ use crate::model::{ToolCall, ToolStatus};
 use crate::read::json::{self, Raw};
 use crate::tools::tool_name;
 
-/// Returns a call as it was requested. How it ended is among the facts of its message.
+/// Returns a call as requested. Its outcome is among the facts of its message.
 pub(super) fn requested(
     id: &str,
     name: &str,
@@ -28,7 +28,7 @@ pub(super) fn requested(
     }
 }
 
-/// Returns the results of tools, as calls of which only the outcome is known.
+/// Returns the results of tools, as calls with nothing but an outcome.
 pub(super) fn answers(blocks: &[Block<'_>]) -> Vec<ToolCall> {
     let answer = |block: &Block<'_>| match block {
         Block::ToolResult { id, is_error, content } => {
@@ -92,12 +92,12 @@ fn result_text(content: Raw<'_>) -> String {
     texts.join("\n")
 }
 
-/// Returns the exit code that a failed command begins its result with.
+/// Returns the exit code at the beginning of a failed command's result.
 fn exit_code(text: &str) -> Option<i32> {
     text.strip_prefix("Exit code ")?.lines().next()?.trim().parse().ok()
 }
 
-/// Returns the path of the full text of an output that was too long.
+/// Returns the path of the full text of a truncated output.
 pub(super) fn full_output(output: &str) -> Option<&str> {
     let rest = output.trim_start().strip_prefix("<persisted-output>")?;
     let (_, path) = rest.split_once("Full output saved to: ")?;

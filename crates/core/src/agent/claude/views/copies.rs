@@ -1,8 +1,8 @@
-//! What a fork or an old resume copied from another session.
+//! Marks messages that a fork or a resume of an old version copied from another session.
 
 use crate::assemble::SessionFacts;
 
-/// Marks the messages that another session made: a copy is the beginning of a session, up to the last call
+/// Marks the messages of another session as copies: they are the beginning of a session, up to the last call
 /// that is not its own.
 pub(in crate::agent::claude) fn collapse(session: &mut SessionFacts) {
     let messages = &mut session.messages;

@@ -1,4 +1,4 @@
-//! All messages of one session in a file, and what became of each.
+//! Builds all messages of one session in a file, and determines the fate of each.
 
 use std::sync::Arc;
 
@@ -13,18 +13,19 @@ use crate::facts::{CallFacts, CallKey, MessageFacts, ToolFacts};
 use crate::model::{Fate, MessageKind, ToolStatus};
 use crate::tools;
 
-/// How many lines that say nothing there can be between two messages.
+/// The maximum number of lines without a message between two messages.
 const FAR: usize = 256;
 
 /// The messages of a session in a file.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct View {
+    /// All messages, in the order of the file.
     pub(in crate::agent::claude) messages: Vec<MessageFacts>,
-    /// The ids of those that the program would load, in its order.
+    /// The ids of the messages that the program would load, in its order.
     pub(in crate::agent::claude) current: Vec<String>,
 }
 
-/// A message while its lines are put together.
+/// A message that is being assembled from its lines.
 struct Draft {
     facts: MessageFacts,
     tokens: Option<Tokens>,
@@ -32,7 +33,7 @@ struct Draft {
     is_aborted: bool,
     is_inherited: bool,
     request: Option<Box<str>>,
-    /// Its first row.
+    /// The index of its first row.
     row: usize,
 }
 
@@ -111,7 +112,8 @@ impl Draft {
         }
     }
 
-    /// Adds a line of the reply; not what it says again of a line that was written twice.
+    /// Adds a line of the reply. Text and tool calls are only taken from a line that `is_new`, because a line
+    /// may be written twice.
     fn add(&mut self, reply: &ReplyLine, row: &Row, is_new: bool) {
         let facts = &mut self.facts;
         facts.at = facts.at.min(row.at).or(facts.at).or(row.at);
@@ -152,7 +154,7 @@ impl Draft {
         }
     }
 
-    /// Settles what only the whole file knows.
+    /// Completes the message with facts that only the whole file reveals.
     fn settle(
         &mut self,
         rows: &[Row],
@@ -161,7 +163,7 @@ impl Draft {
     ) {
         if let Some(tokens) = self.tokens {
             let mut call = CallFacts::new(tokens.usage());
-            // No request is empty: some versions lost the input of a call that ended.
+            // A request is never empty: some versions lost the input count of a finished call.
             let is_lost = call.usage.prompt() == 0;
             call.at_least = !self.has_stopped || self.is_aborted || is_lost;
             call.is_inherited = self.is_inherited;
@@ -179,7 +181,7 @@ impl Draft {
     }
 }
 
-/// Returns the id of the message that a row hangs on; the uuid of a row that the file does not have.
+/// Returns the id of the message that a row follows, or the uuid of a parent that the file does not contain.
 fn parent_message(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<Box<str>> {
     let own = rows[at].message();
     let mut above = tree.parent(at);
@@ -196,7 +198,7 @@ fn parent_message(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<Box<str>> 
     None
 }
 
-/// Marks what is not loaded any more: summarized by a compaction, or left by a rewind.
+/// Marks messages that are no longer loaded: summarized by a compaction, or left behind by a rewind.
 fn settle_fates(
     rows: &[Row],
     own: &[usize],
@@ -221,7 +223,7 @@ fn settle_fates(
         } else {
             Fate::Kept
         };
-        // A message is loaded if any of its lines is.
+        // A message counts as loaded if any of its lines is loaded.
         let known = fates.entry(id).or_insert(fate);
         if fate == Fate::Kept {
             *known = fate;
@@ -236,10 +238,10 @@ fn settle_fates(
     }
 }
 
-/// The branches of a tree that are off its chain, and whether anything was said in them: commands of the
-/// program alone leave branches that nobody rewound.
+/// The branches of a tree that are not on its chain, and whether each contains a prompt or a reply: commands
+/// of the program by themselves leave branches without any rewind.
 struct Branches {
-    /// The first row of the branch that each row is in.
+    /// The first row of the branch of each row.
     roots: HashMap<usize, usize>,
     with_turns: HashSet<usize>,
 }
@@ -280,7 +282,7 @@ impl Branches {
     }
 }
 
-/// Marks replies that were broken off, and what an error answered.
+/// Marks replies that were cut off, and prompts that were answered by an error.
 fn settle_failures(
     rows: &[Row],
     own: &[usize],
@@ -320,7 +322,7 @@ fn settle_failures(
     settle_superseded(drafts);
 }
 
-/// Marks a half-streamed reply whose request was answered by another one.
+/// Marks partially streamed replies whose request was answered by a later reply.
 fn settle_superseded(drafts: &mut IndexMap<&str, Draft, FxBuildHasher>) {
     let mut whole: HashSet<Box<str>> = HashSet::default();
     for draft in drafts.values_mut().rev() {
@@ -333,7 +335,7 @@ fn settle_superseded(drafts: &mut IndexMap<&str, Draft, FxBuildHasher>) {
     }
 }
 
-/// Returns the prompt or reply that a row follows, context left out.
+/// Returns the prompt or reply that a row follows, skipping context.
 fn said_before(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<usize> {
     let mut above = tree.parent(at);
     for _ in 0..FAR {

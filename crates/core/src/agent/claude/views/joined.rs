@@ -1,14 +1,14 @@
-//! What only the parts of a session in several files reveal together.
+//! Completes sessions that are spread over several files.
 
 use jiff::Timestamp;
 use rustc_hash::FxHashSet as HashSet;
 
 use crate::assemble::Part;
 
-/// How the group of an agent's files begins. They are in one group whatever session they belong to.
+/// The prefix of the group of an agent's files. They form one group regardless of their sessions.
 pub(in crate::agent::claude) const AGENT: &str = "agent-";
 
-/// Names the agents of a group, and lets a chain go on in another file.
+/// Names the agents of a group, and continues chains across files.
 pub(in crate::agent::claude) fn refine(group: &str, parts: &mut [Part<'_>]) {
     if group.starts_with(AGENT) {
         name_agents(parts);
@@ -18,7 +18,7 @@ pub(in crate::agent::claude) fn refine(group: &str, parts: &mut [Part<'_>]) {
     }
 }
 
-/// Prepends the chain of an earlier file to one that hangs on a line that its own file does not have.
+/// Prepends the chain of an earlier file to a chain whose first parent is missing from its own file.
 fn continue_chain(parts: &mut [Part<'_>], at: usize) {
     let facts = &parts[at].facts;
     let Some(first) = facts.current.first() else { return };
@@ -31,7 +31,8 @@ fn continue_chain(parts: &mut [Part<'_>], at: usize) {
     let start = parts[at].first_at();
     let others =
         || (0..parts.len()).filter(|other| *other != at && parts[*other].id == parts[at].id);
-    // A reply is named by its id, not by its line: then it is the end of the file before.
+    // The id of a reply is not that of its line, so the parent may not be found. It is then the end of the
+    // preceding file.
     let is_before = |other: &usize| parts[*other].last_at() <= start && start.is_some();
     let newest =
         |other: &usize| -> (Option<Timestamp>, usize) { (parts[*other].last_at(), *other) };
@@ -47,7 +48,7 @@ fn continue_chain(parts: &mut [Part<'_>], at: usize) {
     parts[at].facts.current = current;
 }
 
-/// Gives each agent the id of the session that started it. One that was split over two sessions, because
+/// Gives each agent the id of the session that started it. An agent that was split over two sessions, because
 /// the user resumed another one meanwhile, belongs to the first.
 fn name_agents(parts: &mut [Part<'_>]) {
     let mut order: Vec<usize> = (0..parts.len()).collect();

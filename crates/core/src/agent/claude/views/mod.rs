@@ -1,4 +1,5 @@
-//! What the lines of a transcript amount to: sessions, what each would load, and all that happened.
+//! Turns the lines of a transcript into sessions, with the messages that each would load and the full
+//! history.
 
 mod copies;
 mod full;

@@ -1,4 +1,4 @@
-//! The light facts of one line.
+//! Extracts the light facts of one line.
 
 use std::sync::Arc;
 
@@ -13,69 +13,93 @@ use crate::facts::Span;
 use crate::model::{MessageKind, ToolStatus};
 use crate::read::json;
 
-/// The model of messages that the program itself wrote.
+/// The model name of messages that the program itself wrote.
 const SYNTHETIC: &str = "<synthetic>";
 
 /// One line of the tree.
 #[derive(Debug)]
 pub(in crate::agent::claude) struct Row {
+    /// The id of the line.
     pub(in crate::agent::claude) uuid: Box<str>,
+    /// The uuid of the line that this one follows.
     pub(in crate::agent::claude) parent: Option<Box<str>>,
-    /// Where the chain went on before a compaction.
+    /// The uuid of the line that this one follows across a compaction.
     pub(in crate::agent::claude) logical_parent: Option<Box<str>>,
+    /// The id of the session that the line names.
     pub(in crate::agent::claude) session: Option<Arc<str>>,
+    /// The id of the subagent that wrote the line.
     pub(in crate::agent::claude) agent: Option<Arc<str>>,
+    /// The working directory.
     pub(in crate::agent::claude) cwd: Option<Arc<str>>,
+    /// The time at which the line was written.
     pub(in crate::agent::claude) at: Option<Timestamp>,
+    /// Whether the line belongs to a subagent.
     pub(in crate::agent::claude) is_sidechain: bool,
-    /// It is inside a line of the parent session.
+    /// Whether the line is nested in a line of the parent session.
     pub(in crate::agent::claude) is_nested: bool,
+    /// The session that the line was copied from.
     pub(in crate::agent::claude) forked_from: Option<Arc<str>>,
-    /// A line above it was written later, so that it may be a copy.
+    /// Whether a line above it was written later, which means that it may be a copy.
     pub(in crate::agent::claude) is_outdated: bool,
+    /// The location of the line in its file.
     pub(in crate::agent::claude) span: Span,
+    /// The content of the line.
     pub(in crate::agent::claude) said: Said,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug)]
 pub(in crate::agent::claude) enum Said {
+    /// Text that is neither a reply nor a tool result.
     Words(Words),
+    /// The results of tool calls.
     Results(Vec<ToolOutcome>),
+    /// A part of a reply.
     Reply(Box<ReplyLine>),
-    /// A compaction took place.
+    /// A compaction, with the messages that it kept.
     Boundary(Option<Box<Preserved>>),
-    /// The state of something that is going on; not a part of the chain.
+    /// A progress report, which is not part of the chain.
     Progress,
 }
 
 /// One line of a reply.
 #[derive(Debug)]
 pub(in crate::agent::claude) struct ReplyLine {
+    /// The id of the reply.
     pub(in crate::agent::claude) id: Option<Box<str>>,
+    /// The kind of message.
     pub(in crate::agent::claude) kind: MessageKind,
-    /// None where the program itself wrote the message.
+    /// The model; `None` if the program itself wrote the message.
     pub(in crate::agent::claude) model: Option<Arc<str>>,
+    /// The token counts of the call.
     pub(in crate::agent::claude) tokens: Option<Tokens>,
+    /// The id of the request that the reply answers.
     pub(in crate::agent::claude) request: Option<Box<str>>,
+    /// Whether a stop reason is recorded.
     pub(in crate::agent::claude) has_stopped: bool,
+    /// Whether the reply was aborted while it was streamed.
     pub(in crate::agent::claude) is_aborted: bool,
+    /// Whether the program itself wrote the message.
     pub(in crate::agent::claude) is_synthetic: bool,
-    /// Ids and names.
+    /// The ids and names of the requested tools.
     pub(in crate::agent::claude) tools: Vec<(Box<str>, Box<str>)>,
 }
 
-/// How a tool call ended.
+/// The outcome of a tool call.
 #[derive(Debug, Clone)]
 pub(in crate::agent::claude) struct ToolOutcome {
+    /// The id of the call.
     pub(in crate::agent::claude) id: Box<str>,
+    /// Whether the call succeeded.
     pub(in crate::agent::claude) status: ToolStatus,
+    /// The numbers of lines added and removed.
     pub(in crate::agent::claude) lines: Option<(u64, u64)>,
+    /// The id of the subagent that the call started.
     pub(in crate::agent::claude) agent: Option<Box<str>>,
 }
 
 impl Row {
-    /// Returns the facts of a line of the tree. Without a uuid it is called by its number.
+    /// Returns the facts of a line of the tree. A line without a uuid is identified by its number.
     pub(in crate::agent::claude) fn new(
         line: &Line<'_>,
         number: usize,
@@ -100,7 +124,7 @@ impl Row {
         }
     }
 
-    /// Returns the reply that it is a line of.
+    /// Returns the reply that the line is part of.
     pub(in crate::agent::claude) fn reply(&self) -> Option<&ReplyLine> {
         match &self.said {
             Said::Reply(reply) => Some(reply),
@@ -108,7 +132,7 @@ impl Row {
         }
     }
 
-    /// Returns the id of the message that it belongs to; none for a line that says nothing.
+    /// Returns the id of the message that the line belongs to; `None` for a line without content.
     pub(in crate::agent::claude) fn message(&self) -> Option<&str> {
         match &self.said {
             Said::Reply(reply) => Some(reply.id.as_deref().unwrap_or(&self.uuid)),
@@ -118,7 +142,7 @@ impl Row {
         }
     }
 
-    /// Returns the kind of its message.
+    /// Returns the kind of the message that the line belongs to.
     pub(in crate::agent::claude) fn kind(&self) -> Option<MessageKind> {
         match &self.said {
             Said::Reply(reply) => Some(reply.kind),
@@ -129,7 +153,7 @@ impl Row {
         }
     }
 
-    /// Returns its words, unless it is a reply or a result.
+    /// Returns the text facts of the line, unless it is a reply or a result.
     pub(in crate::agent::claude) fn words(&self) -> Option<&Words> {
         match &self.said {
             Said::Words(words) => Some(words),
@@ -177,7 +201,7 @@ fn reply(line: &Line<'_>, names: &mut Names) -> ReplyLine {
             true if begins("No response requested.") => MessageKind::Info,
             _ => MessageKind::Reply,
         },
-        // A call needs an id: copies of it would count again without.
+        // A call needs an id: without one, its copies would be counted again.
         tokens: message.tokens.filter(|_| !is_synthetic && message.id.is_some()),
         model: names.shared(message.model.as_deref().filter(|_| !is_synthetic)),
         request: line.request.as_deref().map(Box::from),
@@ -212,11 +236,12 @@ fn outcomes(line: &Line<'_>) -> Vec<ToolOutcome> {
     blocks.iter().filter_map(outcome).collect()
 }
 
-/// Names that many lines have in common.
+/// Interned names that many lines share.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct Names(HashSet<Arc<str>>);
 
 impl Names {
+    /// Returns the shared copy of a name.
     pub(in crate::agent::claude) fn shared(&mut self, name: Option<&str>) -> Option<Arc<str>> {
         let name = name?;
         if let Some(known) = self.0.get(name) {

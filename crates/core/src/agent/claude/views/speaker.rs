@@ -1,25 +1,26 @@
-//! Who speaks in a line: most lines of type `user` were not typed by anybody.
+//! Determines the author of a line: most lines of type `user` were not typed by a person.
 
 use crate::agent::claude::format::content::Block;
 use crate::agent::claude::format::line::Line;
 use crate::model::MessageKind;
 use crate::read::json::{self, Raw};
 
-/// The words of a line and whose they are.
+/// The text of a line and its author.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::agent::claude) struct Words {
-    /// None for a line that says nothing.
+    /// The kind of message; `None` for a line without content.
     pub(in crate::agent::claude) kind: Option<MessageKind>,
+    /// The text that a person typed.
     pub(in crate::agent::claude) typed: Option<String>,
-    /// The user stopped what went on.
+    /// Whether the user interrupted the turn.
     pub(in crate::agent::claude) is_interruption: bool,
-    /// The program warms up its cache.
+    /// Whether the program warms up its cache.
     pub(in crate::agent::claude) is_warmup: bool,
-    /// The program says that the answer before it was cut off.
+    /// Whether the program reports that the preceding reply was cut off.
     pub(in crate::agent::claude) is_cut_off: bool,
 }
 
-/// How text begins that programs put into `user` lines, without any other sign.
+/// The prefixes of text that programs put into `user` lines without marking it otherwise.
 const INJECTED: [&str; 5] = [
     "<local-command-caveat>",
     "Caveat: The messages below",
@@ -28,7 +29,7 @@ const INJECTED: [&str; 5] = [
     "<user-prompt-submit-hook>",
 ];
 
-/// How the output of commands begins.
+/// The prefixes of command output.
 const OUTPUT: [&str; 6] = [
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -38,10 +39,10 @@ const OUTPUT: [&str; 6] = [
     "Unknown skill: ",
 ];
 
-/// How a summary begins, in versions that do not mark it.
+/// The prefix of a summary, in versions that do not mark it.
 const SUMMARY: &str = "This session is being continued from a previous";
 
-/// How an interruption by the user begins.
+/// The prefix of the notice of an interruption by the user.
 pub(super) const INTERRUPTION: &str = "[Request interrupted";
 
 impl Words {
@@ -54,7 +55,7 @@ impl Words {
     }
 }
 
-/// Returns who speaks in a line of type `user`.
+/// Determines the author of a line of type `user`.
 pub(super) fn of_user(line: &Line<'_>) -> Words {
     let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
     if blocks.iter().any(|block| matches!(block, Block::ToolResult { .. })) {
@@ -80,7 +81,7 @@ pub(super) fn of_user(line: &Line<'_>) -> Words {
     Words { is_warmup, ..Words::typed(MessageKind::Prompt, text) }
 }
 
-/// Returns who speaks in a line of type `system` that has a text.
+/// Determines the author of a line of type `system` from its text.
 pub(super) fn of_system(subtype: Option<&str>, content: Option<Raw<'_>>) -> Words {
     let text = content.and_then(json::string).unwrap_or_default();
     match subtype {
@@ -90,7 +91,7 @@ pub(super) fn of_system(subtype: Option<&str>, content: Option<Raw<'_>>) -> Word
     }
 }
 
-/// Returns who speaks in an attachment: a prompt that waited for its turn, or context.
+/// Determines the author of an attachment: a queued prompt, or context.
 pub(super) fn of_attachment(attachment: Raw<'_>) -> Words {
     let (mut kind, mut prompt, mut mode, mut has_text) = (None, None, None, false);
     let _ = json::each_field(attachment.get(), |key, value| match &*key {
@@ -110,7 +111,7 @@ pub(super) fn of_attachment(attachment: Raw<'_>) -> Words {
             None => Words::typed(MessageKind::Prompt, text),
         };
     }
-    // A reminder of how many tokens are left says nothing about the conversation.
+    // A reminder of the remaining tokens is not part of the conversation.
     let is_noise = kind.as_deref() == Some("total_tokens_reminder");
     if has_text && !is_noise { Words::of(MessageKind::Injected) } else { Words::default() }
 }
@@ -131,7 +132,7 @@ pub(in crate::agent::claude) fn prompt_text(prompt: Raw<'_>) -> String {
     out.join("\n")
 }
 
-/// Recognizes text that is known by how it begins.
+/// Recognizes text by its prefix.
 fn of_command(text: &str) -> Option<Words> {
     let begins = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
     if begins(&["<command-name>", "<command-message>"]) {
@@ -157,13 +158,13 @@ fn slash(text: &str) -> String {
     format!("/{name} {arguments}").trim_end().to_owned()
 }
 
-/// Returns what is between the tags of a name.
+/// Returns the text between the opening and closing `tag`.
 fn inside<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inside, _)| inside))
 }
 
-/// Returns a text without the reminders that the program put before it.
+/// Returns a text without the reminders that the program prepended.
 fn without_reminders(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some((_, behind)) = rest

@@ -1,4 +1,4 @@
-//! Which session each line belongs to: a file is not a session.
+//! Assigns each line to its session: one file may contain lines of several sessions.
 
 use std::sync::Arc;
 
@@ -7,17 +7,23 @@ use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
 use super::row::Row;
 
-/// Whose lines they are.
+/// The session that a line belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::agent::claude) enum Owner {
+    /// A main session, by its id.
     Main(Arc<str>),
-    /// An agent that wrote into its parent's file, by the first of its lines.
+    /// An agent that wrote to its parent's file, identified by its first line.
     Sidechain {
+        /// The session that started the agent.
         session: Arc<str>,
+        /// The uuid of its first line.
         root: Box<str>,
     },
+    /// An agent with an id.
     Agent {
+        /// The session that started the agent.
         session: Arc<str>,
+        /// The id of the agent.
         id: Arc<str>,
     },
 }
@@ -25,19 +31,20 @@ pub(in crate::agent::claude) enum Owner {
 /// The lines of one session in a file.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct Share {
-    /// Places of rows, in the order of the file.
+    /// The indices of its rows, in the order of the file.
     pub(in crate::agent::claude) rows: Vec<usize>,
-    /// The rows before this one were copied from another session.
+    /// The index in `rows` of the first row that was not copied from another session.
     pub(in crate::agent::claude) own_from: usize,
+    /// The session that the rows were copied from.
     pub(in crate::agent::claude) forked_from: Option<Arc<str>>,
-    /// Whether all of it is inside lines of the parent.
+    /// Whether all rows are nested in lines of the parent.
     pub(in crate::agent::claude) is_nested: bool,
 }
 
-/// What the place of a file says about its lines.
+/// The owners that the path of a file implies for its lines.
 #[derive(Debug)]
 pub(in crate::agent::claude) struct Place {
-    /// The name of the file, which usually is the id of its session.
+    /// The name of the file without its extension, usually the id of its session.
     pub(in crate::agent::claude) stem: Arc<str>,
     /// The agent that the file is named after.
     pub(in crate::agent::claude) agent: Option<Arc<str>>,
@@ -85,8 +92,8 @@ pub(in crate::agent::claude) fn split(
     out
 }
 
-/// Rows that keep the session they were copied from although a fork holds them: rows of the file's own
-/// session follow them.
+/// Rows that still name the session from which a fork copied them: rows of the file's own session follow
+/// them.
 struct Copied<'a> {
     /// The last copied row of each other session.
     last: HashMap<&'a str, usize>,
@@ -100,7 +107,7 @@ impl<'a> Copied<'a> {
         if !rows.iter().any(is_own) || !rows.iter().any(has_other) {
             return Self { last };
         }
-        // Old versions use one uuid again and again: a row of the same session is the one that is meant.
+        // Old versions reuse uuids, so a row of the same session takes precedence.
         let mut known: HashMap<(&str, Option<&str>), usize> = HashMap::default();
         for (at, row) in rows.iter().enumerate() {
             known.insert((&row.uuid, row.session.as_deref()), at);
@@ -130,7 +137,7 @@ impl<'a> Copied<'a> {
     }
 }
 
-/// Returns the first row of the sidechain that each row is in.
+/// Returns, for each row, the first row of its sidechain.
 fn sidechains(rows: &[Row]) -> Vec<usize> {
     let mut first: Vec<usize> = (0..rows.len()).collect();
     let known: HashMap<&str, usize> = rows
@@ -145,7 +152,7 @@ fn sidechains(rows: &[Row]) -> Vec<usize> {
         }
         let mut path = vec![at];
         let mut top = at;
-        // A path longer than the file is a circle.
+        // A path longer than the file contains a cycle.
         while let Some(parent) = rows[top].parent.as_deref().and_then(|parent| known.get(parent)) {
             if path.len() > rows.len() || *parent == top {
                 break;

@@ -1,4 +1,4 @@
-//! The tree of a session's lines, and the chain through it that Claude Code loads.
+//! Builds the tree of a session's lines, and finds the chain that Claude Code loads.
 
 use jiff::SignedDuration;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -7,40 +7,40 @@ use super::row::{Row, Said};
 use crate::agent::claude::format::line::Preserved;
 use crate::model::MessageKind;
 
-/// How much older the line may be that stands in for a missing parent.
+/// The maximum age difference of a line that replaces a missing parent.
 const NEAR: SignedDuration = SignedDuration::from_secs(5);
 
-/// The leaf that the program noted last.
+/// The leaf that the program recorded last.
 #[derive(Debug, Clone)]
 pub(in crate::agent::claude) struct Checkpoint {
-    /// Empty for a rewind to nothing.
+    /// The uuid of the leaf; empty for a rewind to the beginning.
     pub(in crate::agent::claude) leaf: Box<str>,
-    /// The user went back to it.
+    /// Whether the user went back to it.
     pub(in crate::agent::claude) is_explicit: bool,
-    /// How many rows there were.
+    /// The number of rows before the checkpoint.
     pub(in crate::agent::claude) rows: usize,
 }
 
 /// The rows of one session in a file.
 pub(super) struct Tree<'a> {
     rows: &'a [Row],
-    /// Places of the session's rows, in the order of the file.
+    /// The indices of the session's rows, in the order of the file.
     own: &'a [usize],
-    /// Of rows with the same uuid, the last one counts.
+    /// The rows by uuid. Of rows with the same uuid, the last one counts.
     known: HashMap<&'a str, usize>,
-    /// Where each row hangs, progress left out.
+    /// The parent of each row, skipping progress.
     above: HashMap<usize, Above>,
-    /// The same before a compaction moved what it kept.
+    /// The parents before a compaction moved the rows that it kept.
     written: Option<HashMap<usize, Above>>,
-    /// The rows that can stand in for a missing parent, by their time.
+    /// The rows that can replace a missing parent, sorted by time.
     by_time: Vec<usize>,
-    /// The rows of each message that is a reply.
+    /// The rows of each reply.
     replies: HashMap<&'a str, Vec<usize>>,
-    /// The tool results that hang on each row.
+    /// The tool results that follow each row.
     results: HashMap<&'a str, Vec<usize>>,
 }
 
-/// Where a row hangs.
+/// The parent of a row.
 #[derive(Debug, Clone, Copy)]
 enum Above {
     Root,
@@ -49,6 +49,7 @@ enum Above {
 }
 
 impl<'a> Tree<'a> {
+    /// Builds the tree of the rows at the indices `own`.
     pub(super) fn new(rows: &'a [Row], own: &'a [usize]) -> Self {
         let known: HashMap<&str, usize> = own.iter().map(|at| (&*rows[*at].uuid, *at)).collect();
         let mut replies: HashMap<&str, Vec<usize>> = HashMap::default();
@@ -83,12 +84,12 @@ impl<'a> Tree<'a> {
         Self { rows, own, known, above, written, by_time, replies, results }
     }
 
-    /// Returns the row that counts for the uuid of a row.
+    /// Returns whether a row is the last one with its uuid.
     pub(super) fn is_last_of_its_uuid(&self, at: usize) -> bool {
         self.known.get(&*self.rows[at].uuid) == Some(&at)
     }
 
-    /// Returns the row above another one, progress left out.
+    /// Returns the parent of a row, skipping progress.
     pub(super) fn parent(&self, at: usize) -> Option<usize> {
         match self.above.get(&at) {
             Some(Above::Row(parent)) => Some(*parent),
@@ -120,7 +121,7 @@ impl<'a> Tree<'a> {
         out
     }
 
-    /// Returns the newest row that is a little older than one whose parent is missing.
+    /// Returns the newest row that is slightly older than a row whose parent is missing.
     fn stand_in(&self, at: usize) -> Option<usize> {
         let row = &self.rows[at];
         let when = row.at?;
@@ -132,8 +133,8 @@ impl<'a> Tree<'a> {
         near.find(|other| self.rows[**other].is_sidechain == row.is_sidechain).copied()
     }
 
-    /// Returns a chain with what parallel tool calls leave beside it: the other lines of its replies, and
-    /// the results that hang on them.
+    /// Returns a chain with the rows that parallel tool calls leave off it: the other lines of its replies,
+    /// and the results that follow them.
     fn with_siblings(&self, chain: &[usize]) -> Vec<usize> {
         let mut seen: HashSet<usize> = chain.iter().copied().collect();
         let last: HashMap<&str, usize> = chain
@@ -157,7 +158,7 @@ impl<'a> Tree<'a> {
         out
     }
 
-    /// Returns the last row, and the chain that the program would load.
+    /// Returns the chain that the program would load.
     pub(super) fn current(&self, checkpoint: Option<&Checkpoint>) -> Current {
         let is_row = |at: &&usize| !is_progress(&self.rows[**at]);
         let Some(newest) = self.own.iter().rfind(is_row).copied() else {
@@ -178,7 +179,7 @@ impl<'a> Tree<'a> {
         self.loaded_for(newest)
     }
 
-    /// Returns what is loaded for a leaf: the chain from the nearest message above it.
+    /// Returns the rows loaded for a leaf: the chain up to the nearest message at or above it.
     fn loaded_for(&self, leaf: usize) -> Current {
         let mut chain = self.chain(leaf);
         let is_message = |at: &usize| {
@@ -219,7 +220,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// What it takes to find the row above another one.
+/// Finds the parents of rows.
 struct Links<'t, 'a> {
     rows: &'a [Row],
     known: &'t HashMap<&'a str, usize>,
@@ -227,7 +228,7 @@ struct Links<'t, 'a> {
 }
 
 impl Links<'_, '_> {
-    /// Returns where each row hangs, progress left out.
+    /// Returns the parent of each row, skipping progress.
     fn all(&self, own: &[usize]) -> HashMap<usize, Above> {
         let mut out: HashMap<usize, Above> = HashMap::default();
         for at in own {
@@ -238,7 +239,7 @@ impl Links<'_, '_> {
                 }
                 path.push(here);
                 match self.step(here) {
-                    // More rows than there are is a circle.
+                    // A path longer than the number of rows contains a cycle.
                     Above::Row(_) if path.len() > own.len() => break Above::Root,
                     Above::Row(parent) if is_progress(&self.rows[parent]) => here = parent,
                     above => break above,
@@ -249,8 +250,8 @@ impl Links<'_, '_> {
         out
     }
 
-    /// Returns the row directly above. What a compaction kept hangs on its anchor, and what hung on that
-    /// follows it.
+    /// Returns the direct parent of a row. The rows that a compaction kept follow its anchor, and the rows
+    /// that followed the anchor follow them.
     fn step(&self, at: usize) -> Above {
         let row = &self.rows[at];
         let Some(mut parent) = row.parent.as_deref() else { return Above::Root };
@@ -269,9 +270,10 @@ fn is_progress(row: &Row) -> bool {
     matches!(row.said, Said::Progress)
 }
 
-/// What the program would load.
+/// The chain that the program would load.
 #[derive(Debug, Default)]
 pub(super) struct Current {
+    /// The rows that are loaded.
     pub(super) rows: Vec<usize>,
     /// Rows at the end of the chain that are not loaded.
     pub(super) behind: Vec<usize>,
