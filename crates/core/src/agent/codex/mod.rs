@@ -1,4 +1,4 @@
-//! Codex CLI: what it writes, and what it would load again.
+//! Reads the sessions of Codex CLI, and determines the messages that it would load again.
 
 mod format;
 mod paths;
@@ -15,10 +15,10 @@ use crate::facts::MessageFacts;
 use crate::model::{AgentId, Message};
 use crate::read::bytes::Bytes;
 
-/// Changes when stored facts must be read again.
+/// The version of this reader. Increases when stored facts must be read again.
 const REVISION: u32 = 1;
 
-/// Codex CLI.
+/// The reader of Codex CLI's sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Codex;
 

@@ -1,4 +1,4 @@
-//! Where Codex CLI keeps its files, and what each of them is by its place and content.
+//! Finds the files of Codex CLI, and classifies each by its path and content.
 
 use std::fs::{self, DirEntry, FileType};
 use std::io::{self, Read as _};
@@ -13,16 +13,16 @@ use crate::metadata;
 use crate::read::bytes::open_regular;
 use crate::read::packed::unpacked;
 
-/// How deep to look below a folder that the user named.
+/// The maximum depth to search below a folder.
 const DEPTH: usize = 8;
 
-/// How much of a file decides whose it is.
+/// The number of bytes at the beginning of a file that determine whose it is.
 const HEAD: u64 = 64 * 1024;
 
-/// The folders of a home that contain sessions.
+/// The folders of a `.codex` folder that contain sessions.
 const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
 
-/// Looks in the places where Codex CLI keeps sessions.
+/// Searches the places where Codex CLI stores sessions.
 pub(super) fn discover(env: &Env) -> Discovery {
     let mut found = Discovery::default();
     let (path, why) = if let Some(sessions) = env.var("CODEX_SESSIONS_DIR") {
@@ -45,7 +45,7 @@ pub(super) fn discover(env: &Env) -> Discovery {
     found
 }
 
-/// Takes a path that the user named: a file, or any folder from a home to one of sessions.
+/// Searches a path that the user named: a file, or any folder at, above or below a `.codex` folder.
 pub(super) fn discover_at(path: &Path) -> Discovery {
     let mut found = Discovery::default();
     let why = "given".to_owned();
@@ -65,7 +65,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// A `.codex` folder.
+    /// Collects the files of a `.codex` folder.
     fn root(&mut self, path: &Path) {
         self.found.roots.push(path.to_owned());
         for folder in FOLDERS.map(|name| path.join(name)) {
@@ -86,7 +86,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A folder of sessions.
+    /// Collects the files of a folder of sessions.
     fn folder(&mut self, path: &Path, depth: usize) {
         for (path, is_dir) in self.entries(path) {
             if is_dir && depth > 0 {
@@ -103,7 +103,8 @@ impl Finder<'_> {
         }
     }
 
-    /// A folder that the user named, or one in it: what is in it says what it is.
+    /// Collects the sessions in a folder that the user named, and in its subfolders, judging each by its
+    /// content.
     fn anything(&mut self, path: &Path, depth: usize) {
         if is_root(&path.join(".codex")) {
             return self.root(&path.join(".codex"));
@@ -111,7 +112,7 @@ impl Finder<'_> {
         if is_root(path) {
             return self.root(path);
         }
-        // What is in a folder of somebody else is not worth mentioning.
+        // Other files in a folder that is not Codex CLI's are not reported.
         for (path, kind) in list(path).unwrap_or_default() {
             let is_session = kind.is_file() && RolloutName::of(&path).is_some();
             if kind.is_dir() && depth > 0 {
@@ -122,7 +123,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A file by itself: its content says whose it is.
+    /// Adds a single file if its content is that of a session or a prompt log.
     fn file(&mut self, path: &Path) {
         let Some(head) = head(path) else { return };
         let is_rollout = RolloutName::of(path).is_some();
@@ -159,8 +160,8 @@ impl Finder<'_> {
         self.found.problems.push(Problem { path: path.to_owned(), what: error.to_string() });
     }
 
-    /// Lists the folders and regular files in a folder of sessions. Links are not followed: nothing that
-    /// Codex CLI writes is one.
+    /// Lists the folders and regular files in a folder of sessions. Links are not followed, because Codex CLI
+    /// never writes any.
     fn entries(&mut self, folder: &Path) -> Vec<(PathBuf, bool)> {
         let all = match list(folder) {
             Ok(all) => all,
@@ -189,17 +190,12 @@ fn list(folder: &Path) -> io::Result<Vec<(PathBuf, FileType)>> {
     Ok(all)
 }
 
-/// Returns whether a folder is Codex CLI's, or a home that has it.
-pub(super) fn recognizes(folder: &Path) -> bool {
-    is_root(&folder.join(".codex")) || is_root(folder)
-}
-
-/// Returns whether a folder is a home of Codex CLI: it has a folder of sessions with one in it.
+/// Returns whether a folder is a `.codex` folder: one with a folder that contains a session.
 fn is_root(path: &Path) -> bool {
     FOLDERS.iter().any(|name| has_session(&path.join(name), DEPTH))
 }
 
-/// Returns whether a folder contains a session at any depth.
+/// Returns whether a folder or one of its subfolders contains a session.
 fn has_session(folder: &Path, depth: usize) -> bool {
     let all = list(folder).unwrap_or_default();
     let is_ours = |path: &Path| {
@@ -209,7 +205,7 @@ fn has_session(folder: &Path, depth: usize) -> bool {
         || all.iter().any(|(path, kind)| kind.is_dir() && depth > 0 && has_session(path, depth - 1))
 }
 
-/// Returns whether the file that a compressed one was made of is still there.
+/// Returns whether the original of a compressed file still exists.
 fn is_unpacked_too(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "zst") && path.with_extension("").is_file()
 }

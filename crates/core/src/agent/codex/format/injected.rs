@@ -1,11 +1,11 @@
-//! User messages that nobody typed.
+//! Recognizes user messages that no person typed.
 
-/// What a user message is by its text.
+/// The origin of a user message, judged by its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// A person may have typed it.
+    /// Text that a person may have typed.
     Typed,
-    /// Context, a notice or an instruction that the program put in.
+    /// Context, a notice or an instruction that the program inserted.
     Context,
     /// A command that a person ran with `!`, and its output.
     Shell,
@@ -13,7 +13,7 @@ pub(crate) enum Said {
     Summary,
 }
 
-/// The beginnings of texts that the program puts in. Tags must also end where they began.
+/// The prefixes of texts that the program inserts. A text with such a tag must also end with a tag.
 const CONTEXT: [&str; 12] = [
     "<user_instructions>",
     "<environment_context>",
@@ -29,7 +29,7 @@ const CONTEXT: [&str; 12] = [
     "<permissions instructions>",
 ];
 
-/// The beginnings of texts without tags.
+/// The prefixes of inserted texts without tags.
 const NOTICES: [&str; 4] = [
     "# AGENTS.md instructions",
     "Warning: apply_patch was requested via",
@@ -42,7 +42,8 @@ const SUMMARIES: [&str; 2] = [
     "You were originally given instructions from a user over one or more turns",
 ];
 
-/// Classifies a user message by its parts: one that the program put in makes all of it injected.
+/// Classifies a user message by its parts. A single part that the program inserted makes the whole message
+/// injected.
 pub(crate) fn classify<'t>(parts: impl IntoIterator<Item = &'t str>) -> Said {
     let mut said = Said::Typed;
     for part in parts {
@@ -65,7 +66,7 @@ fn is_tagged(text: &str) -> bool {
     opens && text.ends_with('>')
 }
 
-/// Returns the words that a person typed: an editor puts what is open before them.
+/// Returns the text that a person typed, without the list of open files that an editor prepends.
 pub(crate) fn typed(message: &str) -> &str {
     let mark = "## My request for Codex:";
     message.rsplit_once(mark).map_or(message, |(_, typed)| typed).trim()

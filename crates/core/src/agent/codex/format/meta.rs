@@ -1,4 +1,4 @@
-//! The header of a session file.
+//! Reads the header of a session file.
 
 use jiff::Timestamp;
 
@@ -6,21 +6,29 @@ use super::object::Object;
 use crate::facts::BranchPoint;
 use crate::model::SessionKind;
 
-/// What a header says of its thread.
+/// The facts about a thread that its header records.
 #[derive(Debug, Default)]
 pub(crate) struct Meta {
+    /// The id of the thread.
     pub(crate) id: Option<String>,
+    /// The time at which the thread began.
     pub(crate) at: Option<Timestamp>,
+    /// The working directory.
     pub(crate) cwd: Option<String>,
+    /// Whether it is a main, subagent or background thread.
     pub(crate) kind: SessionKind,
+    /// The id of the thread that started it, unless it is a main thread.
     pub(crate) parent: Option<String>,
+    /// The id of the thread that it was forked from.
     pub(crate) forked_from: Option<String>,
+    /// The point in another file whose history it continues.
     pub(crate) base: Option<BranchPoint>,
     /// The first position that is not copied from the parent.
     pub(crate) own_from: Option<u64>,
 }
 
 impl Meta {
+    /// Reads the payload of a header.
     pub(crate) fn read(body: &Object<'_>) -> Self {
         let source = body.object("source");
         let subagent = source.get("subagent");
@@ -42,7 +50,7 @@ impl Meta {
     }
 }
 
-/// Threads that nobody asked for.
+/// The names of threads that the program starts by itself.
 const BACKGROUND: [&str; 4] = ["memory_consolidation", "compact", "guardian", "memory"];
 
 fn kind(body: &Object<'_>, source: &Object<'_>) -> SessionKind {

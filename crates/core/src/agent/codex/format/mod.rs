@@ -1,4 +1,4 @@
-//! What Codex CLI writes: file names, lines, headers and token counts.
+//! Reads the files of Codex CLI: file names, lines, headers and token counts.
 
 mod injected;
 mod meta;

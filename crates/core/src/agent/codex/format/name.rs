@@ -1,4 +1,5 @@
-//! The names of session files: `rollout-<time>-<thread id>[_<rollout id>].jsonl`, `.jsonl.zst` or `.json`.
+//! Parses the names of session files: `rollout-<time>-<thread id>[_<rollout id>].jsonl`, `.jsonl.zst` or
+//! `.json`.
 
 use std::path::Path;
 
@@ -11,15 +12,16 @@ use crate::id::is_uuid;
 /// The ids in the name of a session file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RolloutName {
+    /// The id of the thread.
     pub(crate) thread: String,
-    /// The id of the file itself; that of the thread for its first file.
+    /// The id of the file itself. For the first file of a thread, this is the id of the thread.
     pub(crate) rollout: String,
-    /// The local time of the machine, taken as UTC.
+    /// The local time of the machine, interpreted as UTC.
     pub(crate) at: Option<Timestamp>,
 }
 
 impl RolloutName {
-    /// Reads a file name; none if it is not that of a session.
+    /// Parses a file name. Returns `None` if it is not the name of a session file.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.strip_prefix("rollout-")?;
         let endings = [".jsonl.zst", ".jsonl", ".json"];
@@ -40,7 +42,7 @@ fn split_id(text: &str) -> Option<(&str, &str)> {
     is_uuid(id).then_some((rest, id))
 }
 
-/// Reads `2026-11-15T17-47-59` or a date alone.
+/// Parses `2026-11-15T17-47-59`, or a date without a time.
 fn time(text: &str) -> Option<Timestamp> {
     let civil: DateTime = match text.split_once('T') {
         Some((date, time)) => format!("{date}T{}", time.replace('-', ":")).parse().ok()?,

@@ -1,4 +1,4 @@
-//! A JSON object whose fields are looked up by name.
+//! Looks up the fields of a JSON object by name.
 
 use std::borrow::Cow;
 
@@ -6,28 +6,30 @@ use jiff::Timestamp;
 
 use crate::read::json::{self, JsStr, Malformed, Raw};
 
-/// The fields of an object, in order; of a repeated one the last counts.
+/// The fields of an object, in order. Of a repeated field, the last one counts.
 #[derive(Debug, Default)]
 pub(crate) struct Object<'a>(Vec<(JsStr<'a>, Raw<'a>)>);
 
 impl<'a> Object<'a> {
-    /// Reads the one object that `text` is.
+    /// Reads a text that is a single object.
     pub(crate) fn read(text: &'a str) -> Result<Self, Malformed> {
         let mut fields = Vec::with_capacity(8);
         json::each_field(text, |key, value| fields.push((key, value)))?;
         Ok(Self(fields))
     }
 
-    /// Returns the fields of a value; none if it is not an object.
+    /// Returns the fields of a value, which are none if it is not an object.
     pub(crate) fn of(raw: Raw<'a>) -> Self {
         Self::read(raw.get()).unwrap_or_default()
     }
 
+    /// Returns a field that is present and not `null`.
     pub(crate) fn get(&self, name: &str) -> Option<Raw<'a>> {
         let found = self.0.iter().rev().find(|(key, _)| **key == *name.as_bytes());
         found.map(|(_, value)| *value).filter(|value| value.get() != "null")
     }
 
+    /// Returns whether a field is present and not `null`.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
@@ -52,17 +54,17 @@ impl<'a> Object<'a> {
         self.text(name)?.parse().ok()
     }
 
-    /// Returns the fields of a field.
+    /// Returns the fields of a field that is an object.
     pub(crate) fn object(&self, name: &str) -> Self {
         self.get(name).map(Self::of).unwrap_or_default()
     }
 
-    /// Returns the elements of a field.
+    /// Returns the elements of a field that is a list.
     pub(crate) fn list(&self, name: &str) -> Vec<Raw<'a>> {
         self.get(name).map(|raw| json::elements(raw.get())).unwrap_or_default()
     }
 
-    /// Returns the text of the `text` fields in a list of parts, or of a string.
+    /// Returns the texts of a field: the string itself, or the texts of a list of parts.
     pub(crate) fn texts(&self, name: &str) -> Vec<Cow<'a, str>> {
         match self.get(name) {
             Some(raw) if raw.get().starts_with('"') => json::string(raw).into_iter().collect(),
@@ -72,7 +74,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Returns the texts of the parts of a content.
+/// Returns the texts of a list of parts.
 pub(crate) fn parts(raw: Raw<'_>) -> Vec<Cow<'_, str>> {
     json::elements(raw.get()).into_iter().filter_map(part).collect()
 }

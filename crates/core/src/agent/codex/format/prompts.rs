@@ -1,4 +1,4 @@
-//! What was typed, across sessions: `history.jsonl`, and `history.json` of the first versions.
+//! Reads the prompts typed in all sessions: `history.jsonl`, and `history.json` of the first versions.
 
 use std::io::{self, Read};
 
@@ -9,7 +9,7 @@ use crate::facts::PromptLine;
 use crate::read::bytes::read_whole;
 use crate::read::{decode, json};
 
-/// Reads a prompt log; lines without a session cannot be attributed and are left out.
+/// Reads a prompt log. Lines without a session cannot be attributed and are left out.
 pub(super) fn read(input: impl Read) -> io::Result<Vec<PromptLine>> {
     let mut bytes = Vec::new();
     read_whole(input, &mut bytes)?;

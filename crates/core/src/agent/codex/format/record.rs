@@ -1,39 +1,44 @@
-//! One line of a session file.
+//! Reads one line of a session file.
 
 use jiff::Timestamp;
 
 use super::object::Object;
 use crate::read::json::Malformed;
 
-/// A line: an envelope around a payload, or an item by itself as versions before 0.32 wrote it.
+/// A line: an envelope around a payload, or a bare item as written by versions before 0.32.
 #[derive(Debug)]
 pub(crate) struct Record<'a> {
+    /// The time at which the line was written.
     pub(crate) at: Option<Timestamp>,
-    /// Its position in a history that may be spread over several files.
+    /// The position of the line in a history that may be spread over several files.
     pub(crate) ordinal: Option<u64>,
+    /// The kind of the line.
     pub(crate) kind: Kind,
     /// The payload, or the whole line where there is no envelope.
     pub(crate) body: Object<'a>,
 }
 
-/// What a line records.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The header of the file, or of a thread that it copies.
     Meta,
-    /// What the model was sent or answered.
+    /// An input or output of the model.
     Item,
-    /// What the program showed.
+    /// An event that the program showed.
     Event,
+    /// The settings of a turn.
     TurnContext,
+    /// A compaction.
     Compacted,
     /// The usage of one response.
     Usage,
-    /// Known and of no interest, or unknown.
+    /// A line that is unknown or not used.
     Other,
 }
 
 impl<'a> Record<'a> {
+    /// Reads a line.
     pub(crate) fn read(text: &'a str) -> Result<Self, Malformed> {
         let line = Object::read(text)?;
         if !line.has("payload") {
@@ -56,7 +61,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Takes a line without an envelope.
+    /// Classifies a line without an envelope.
     fn bare(line: Object<'a>) -> Self {
         let kind = if line.has("record_type") {
             Kind::Other

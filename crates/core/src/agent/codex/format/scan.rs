@@ -1,4 +1,4 @@
-//! Scans one file into facts.
+//! Extracts the facts of one file.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -20,7 +20,7 @@ use crate::read::packed::unpacked;
 use crate::read::scanner::Scanner;
 use crate::read::{decode, document, json};
 
-/// How much of a file decides what it is.
+/// The number of bytes at the beginning of a file that determine its kind.
 const HEAD: u64 = 64 * 1024;
 
 /// Scans a source from its beginning.
@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// Reads the one document that versions before 0.20 wrote.
+    /// Reads the single document that versions before 0.20 wrote.
     fn document(&mut self, input: impl Read) -> io::Result<()> {
         let mut bytes = Vec::new();
         read_whole(input, &mut bytes)?;
@@ -152,12 +152,12 @@ impl Reader {
     }
 }
 
-/// Returns the place of `part`, which is a slice of `text`.
+/// Returns the offset of `part`, which is a slice of `text`.
 fn place(text: &str, part: &str) -> u64 {
     (part.as_ptr() as usize - text.as_ptr() as usize) as u64
 }
 
-/// Returns whether a file that begins so is a document of the first versions.
+/// Returns whether a file with this beginning is a document of the first versions.
 fn is_document(head: &[u8]) -> bool {
     let mut is_one = false;
     let _ = Scanner::of_bytes(head).fields(|scanner, key| {
@@ -167,7 +167,7 @@ fn is_document(head: &[u8]) -> bool {
     is_one
 }
 
-/// Returns whether a file that begins so is a session of Codex CLI.
+/// Returns whether a file with this beginning is a session of Codex CLI.
 pub(crate) fn is_session(head: &[u8]) -> bool {
     if is_document(head) {
         return true;
@@ -181,11 +181,11 @@ pub(crate) fn is_session(head: &[u8]) -> bool {
             _ => record.at.is_some(),
         };
     }
-    // The first line may be longer than what was read.
+    // The first line may be longer than the part that was read.
     first.starts_with("{\"timestamp\":") && first.contains("\"type\":\"session_meta\"")
 }
 
-/// Returns whether a file that begins so is a log of prompts.
+/// Returns whether a file with this beginning is a prompt log.
 pub(crate) fn is_prompt_log(head: &[u8]) -> bool {
     let first = head.split(|byte| *byte == b'\n').next().map(decode).unwrap_or_default();
     let line = Object::read(&first).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The names of threads: `session_index.jsonl`.
+//! Reads the names of threads: `session_index.jsonl`.
 
 use std::io::{self, Read};
 
@@ -7,7 +7,7 @@ use crate::facts::TitleLine;
 use crate::read::bytes::read_whole;
 use crate::read::decode;
 
-/// Reads a list of names, to which Codex CLI only ever adds.
+/// Reads a list of names. Codex CLI only ever appends to it.
 pub(super) fn read(input: impl Read) -> io::Result<Vec<TitleLine>> {
     let mut bytes = Vec::new();
     read_whole(input, &mut bytes)?;

@@ -1,9 +1,9 @@
-//! Token counts as Codex CLI records them.
+//! Reads token counts as Codex CLI records them.
 
 use super::object::Object;
 use crate::model::Usage;
 
-/// The recorded numbers: input with what was cached or written to the cache, output with reasoning.
+/// The recorded numbers. Input includes tokens read from or written to the cache; output includes reasoning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tokens {
     input: u64,
@@ -15,6 +15,7 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
+    /// Reads the numbers of a usage object. Missing numbers count as 0.
     pub(crate) fn read(object: &Object<'_>) -> Self {
         let number = |name: &str| object.number(name).unwrap_or(0);
         Self {
@@ -31,12 +32,12 @@ impl Tokens {
         [self.input, self.cached, self.cache_write, self.output, self.reasoning, self.total]
     }
 
-    /// Returns whether they are those of a model call, and not an estimate.
+    /// Returns whether the numbers are those of a model call rather than an estimate.
     pub(crate) fn is_call(&self) -> bool {
         self.input > 0 || self.output > 0
     }
 
-    /// Returns how much they exceed others; none where any number is smaller.
+    /// Returns the difference to earlier numbers; `None` if any number is smaller.
     pub(crate) fn growth(&self, before: &Self) -> Option<Self> {
         Some(Self {
             input: self.input.checked_sub(before.input)?,
@@ -48,7 +49,7 @@ impl Tokens {
         })
     }
 
-    /// Returns whether each number is at least that of others.
+    /// Returns whether each number is at least as large as its counterpart.
     pub(crate) fn covers(&self, others: &Self) -> bool {
         self.numbers().iter().zip(others.numbers()).all(|(own, other)| *own >= other)
     }
@@ -68,7 +69,7 @@ impl Tokens {
         }
     }
 
-    /// Returns a text that is equal for equal numbers.
+    /// Returns a key that is equal for equal numbers.
     pub(crate) fn key(&self) -> String {
         self.numbers().map(|number| number.to_string()).join(",")
     }

@@ -1,4 +1,4 @@
-//! Events about tools: how a command ended, which files a patch changed, which agent was started.
+//! Reads events about tools: the end of a command, the files that a patch changed, the start of an agent.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -10,21 +10,26 @@ use crate::model::ToolStatus;
 use crate::read::json::Raw;
 use crate::tools;
 
-/// What an event says of a tool call.
+/// The facts about a tool call that an event records.
 #[derive(Debug)]
 pub(crate) struct Activity {
+    /// The id of the call.
     pub(crate) id: String,
     name: String,
+    /// The exit code of the command.
     pub(super) exit_code: Option<i32>,
+    /// Whether the call succeeded, if the event records it.
     pub(super) status: Option<ToolStatus>,
+    /// The numbers of lines added and removed.
     pub(super) lines: Option<(u64, u64)>,
+    /// The thread of the agent that the call started.
     pub(super) agent: Option<String>,
-    /// Whether the person ran it, and not the model.
+    /// Whether a person ran it, not the model.
     is_typed: bool,
 }
 
 impl Activity {
-    /// Reads an event, or the item in one; none if it is not about a tool.
+    /// Reads an event, or the item in one. Returns `None` if it is not about a tool.
     pub(crate) fn read(event: &Object<'_>) -> Option<Self> {
         let kind = event.text("type")?;
         let name = match &*kind {
@@ -51,7 +56,7 @@ impl Activity {
         })
     }
 
-    /// Adds to a call what the event says of it.
+    /// Adds the facts of the event to a call.
     pub(crate) fn complete(&self, tool: &mut ToolFacts) {
         if let Some(status) = self.status {
             tool.status = status;
@@ -63,7 +68,7 @@ impl Activity {
         }
     }
 
-    /// Returns the call that only the event records; none if it is not one of the model.
+    /// Returns a call that only the event records; `None` if it is not a call of the model.
     pub(crate) fn tool(&self) -> Option<ToolFacts> {
         if self.is_typed || self.name == "spawn_agent" {
             return None;
@@ -80,12 +85,13 @@ impl Activity {
         })
     }
 
+    /// Returns the name of the tool.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// Returns what a call that only an event records was called with.
+/// Returns the arguments of a call that only an event records.
 pub(super) fn arguments(event: &Object<'_>) -> Option<Box<RawValue>> {
     let value = |name: &str| event.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok());
     let object: Value = if let Some(command) = value("command") {
@@ -105,7 +111,7 @@ pub(super) fn arguments(event: &Object<'_>) -> Option<Box<RawValue>> {
     request::written(object)
 }
 
-/// Returns what a call that only an event records gave back.
+/// Returns the output of a call that only an event records.
 pub(super) fn output(event: &Object<'_>) -> Option<String> {
     let text = event.text("aggregated_output").or_else(|| event.text("stdout"));
     text.map(std::borrow::Cow::into_owned).or_else(|| event.get("result").map(words))

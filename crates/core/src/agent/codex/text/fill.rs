@@ -1,4 +1,4 @@
-//! Reads what the records of a message say.
+//! Adds the content of records to messages.
 
 use crate::agent::codex::format::{Kind, Object, Record};
 use crate::facts::MessageFacts;
@@ -10,7 +10,7 @@ use super::activity::{self, Activity};
 use super::outcome::{self, Outcome};
 use super::request;
 
-/// Adds to a message what one of its records says.
+/// Adds the content of one of its records to a message.
 pub(crate) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
     let Ok(record) = Record::read(record) else { return };
     match record.kind {
@@ -21,7 +21,7 @@ pub(crate) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
         }
         _ => {}
     }
-    // The call knows when each of its tools was done.
+    // The facts of the message record the status and time of each tool call.
     for call in &mut message.tool_calls {
         let known = facts.tools.iter().find(|tool| tool.id.as_deref() == Some(&call.id));
         if let Some(tool) = known {
@@ -45,7 +45,7 @@ fn item(message: &mut Message, item: &Object<'_>) {
     }
 }
 
-/// Takes what was said: the item is complete where an event is not.
+/// Sets the text and attachments of a message. They are complete in an item, but not in an event.
 fn said(message: &mut Message, item: &Object<'_>) {
     message.text = item.texts("content").join("\n");
     if message.kind == MessageKind::Shell {
@@ -55,7 +55,7 @@ fn said(message: &mut Message, item: &Object<'_>) {
     message.attachments = parts.filter_map(attachment).collect();
 }
 
-/// Shows a command that was typed with `!` as Markdown.
+/// Formats a command that was typed with `!` as Markdown.
 fn shell(text: &str) -> String {
     let inside = |tag: &str| {
         let (_, rest) = text.split_once(&format!("<{tag}>"))?;
@@ -81,7 +81,7 @@ fn attachment(part: Raw<'_>) -> Option<Attachment> {
     Some(Attachment { mime, bytes, name, raw: Some(part.boxed()) })
 }
 
-/// Returns the thoughts of the model: summaries, `**subject** description`, and what it thought in full.
+/// Returns the thoughts of the model: summaries of the form `**subject** description`, and full texts.
 fn thoughts(item: &Object<'_>) -> Vec<Thought> {
     let summary = item.texts("summary").into_iter().map(|text| {
         let split = text.trim().strip_prefix("**").and_then(|rest| rest.split_once("**"));
@@ -155,14 +155,14 @@ fn event(message: &mut Message, record: &Record<'_>) {
     }
 }
 
-/// Takes a text that an item usually repeats.
+/// Sets the text from an event, unless an item already has: an item usually repeats it.
 fn announced<'t>(message: &mut Message, text: impl FnOnce() -> Option<std::borrow::Cow<'t, str>>) {
     if message.text.is_empty() {
         message.text = text().unwrap_or_default().into_owned();
     }
 }
 
-/// Takes what a tool did.
+/// Adds the facts of an event about a tool.
 fn did(message: &mut Message, event: &Object<'_>) {
     let Some(activity) = Activity::read(event) else { return };
     if let Some(call) = message.tool_calls.iter_mut().find(|call| call.id == activity.id) {

@@ -1,4 +1,4 @@
-//! The second pass: what records say, and how tools went.
+//! The second pass: adds the content of records to messages, and the outcomes of tool calls.
 
 mod activity;
 mod fill;

@@ -1,4 +1,4 @@
-//! How a tool call ended, by what it gave back.
+//! Determines the outcome of a tool call from its output.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,19 @@ use crate::agent::codex::format::{Object, parts};
 use crate::model::ToolStatus;
 use crate::read::json::{self, Raw};
 
-/// How a tool call ended.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Outcome {
+    /// Whether the call succeeded.
     pub(crate) status: ToolStatus,
+    /// The exit code of the command, if the output contains one.
     pub(crate) exit_code: Option<i32>,
 }
 
-/// How much of an output says how the call ended.
+/// The number of characters at the beginning of an output that determine the outcome.
 const BEGINNING: usize = 400;
 
-/// The beginnings of outputs of calls that failed.
+/// The prefixes of the outputs of failed calls.
 const FAILURES: [&str; 8] = [
     "unsupported call:",
     "apply_patch verification failed:",
@@ -73,7 +75,7 @@ fn number(text: &str) -> Option<i32> {
     text[..end].parse().ok()
 }
 
-/// Returns the text of an output without what the program puts around it.
+/// Returns the text of an output without the frame that the program adds.
 pub(crate) fn words(output: Raw<'_>) -> String {
     let Some(text) = json::string(output) else { return parts(output).join("\n") };
     if text.starts_with("{\"output\":")
@@ -90,7 +92,7 @@ pub(crate) fn words(output: Raw<'_>) -> String {
     }
 }
 
-/// Returns the thread of the agent that a call started, where its output names it.
+/// Returns the thread of the agent that a call started, if its output names it.
 pub(crate) fn started_agent(tool: &str, output: Raw<'_>) -> Option<String> {
     if tool != "spawn_agent" {
         return None;

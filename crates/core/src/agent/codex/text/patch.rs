@@ -1,4 +1,4 @@
-//! Lines that patches add and remove.
+//! Counts the lines that patches add and remove.
 
 use crate::agent::codex::format::Object;
 use crate::read::json::{self, Raw};

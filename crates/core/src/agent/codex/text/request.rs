@@ -1,4 +1,4 @@
-//! Tool calls as the model requested them.
+//! Reads tool calls as the model requested them.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -12,8 +12,9 @@ use crate::tools;
 /// A requested call.
 #[derive(Debug)]
 pub(crate) struct Request {
+    /// The facts of the call.
     pub(crate) facts: ToolFacts,
-    /// Whether it runs a script, whose commands are recorded apart.
+    /// Whether it runs a script, whose commands are recorded separately.
     pub(crate) is_script: bool,
 }
 
@@ -24,7 +25,7 @@ pub(crate) fn requested(item: &Object<'_>) -> Request {
     let is_script = kind == "custom_tool_call" && name == "exec";
     let input = item.text("input").filter(|_| name == "apply_patch");
     let lines = input.map(|input| patch::lines(&input));
-    // A search by the vendor has no output of its own.
+    // A search by the vendor has no separate output.
     let is_done = !item.has("call_id") && item.text("status").as_deref() == Some("completed");
     Request {
         facts: ToolFacts {
@@ -58,8 +59,7 @@ fn name(item: &Object<'_>, kind: &str) -> String {
     }
 }
 
-/// Returns what a tool was called with, as an object. The words of a command that is a list become one
-/// line.
+/// Returns the arguments of a call as an object. A command that is a list of words becomes one line.
 pub(super) fn arguments(item: &Object<'_>) -> Option<Box<RawValue>> {
     let text = item.text("arguments").map(std::borrow::Cow::into_owned);
     let object = match (text, item.text("input"), item.get("action").or(item.get("arguments"))) {
@@ -71,7 +71,7 @@ pub(super) fn arguments(item: &Object<'_>) -> Option<Box<RawValue>> {
     written(object)
 }
 
-/// Returns an object as it is shown, with commands on one line and the files of a patch.
+/// Returns the arguments as shown, with commands on one line and the files of a patch.
 pub(super) fn written(mut object: Value) -> Option<Box<RawValue>> {
     let paths = object.get("input").and_then(Value::as_str).map(patch::paths).unwrap_or_default();
     if let Some(object) = object.as_object_mut().filter(|_| !paths.is_empty()) {
@@ -85,7 +85,7 @@ pub(super) fn written(mut object: Value) -> Option<Box<RawValue>> {
     RawValue::from_string(object.to_string()).ok()
 }
 
-/// Joins a command that is a list of words: what a shell was asked to run, else all of them.
+/// Joins a command that is a list of words: the script passed to a shell, otherwise all words.
 fn command_line(command: &Value) -> Option<String> {
     let words: Vec<&str> = command.as_array()?.iter().filter_map(Value::as_str).collect();
     Some(match words.as_slice() {

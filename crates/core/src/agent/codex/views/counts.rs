@@ -1,23 +1,23 @@
-//! Which token counts are model calls.
+//! Determines which token counts are model calls.
 //!
-//! A count is written for display: it repeats, carries estimates, and its total restarts. A call is
-//! where the total moved.
+//! Counts are written for display: they repeat, may be estimates, and their total may restart. A change of
+//! the total is a model call.
 
 use crate::agent::codex::format::Tokens;
 
 /// The running total of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// The last total; none where the file says that there is none.
+    /// The last total; `None` after a count without a total.
     total: Option<Tokens>,
-    /// The last total there was.
+    /// The last total that was recorded.
     known: Option<Tokens>,
-    /// How often the total fell.
+    /// The number of times that the total decreased.
     pub(crate) restarts: u32,
 }
 
 impl Counts {
-    /// Takes a count and returns what a call used, if there was one.
+    /// Adds a count and returns the usage of the call that it reveals, if any.
     pub(crate) fn step(&mut self, count: Option<(Tokens, Tokens)>) -> Option<Tokens> {
         let Some((total, last)) = count else {
             self.total = None;
@@ -30,7 +30,7 @@ impl Counts {
         if before == Some(total) {
             return None;
         }
-        // Where the total grew by more than the last call, lines are gone and the growth is right.
+        // If the total grew by more than the last call, lines are missing and the growth is right.
         let growth = before.and_then(|before| total.growth(&before));
         let growth = growth.filter(|growth| !last.is_call() || growth.covers(&last));
         let step = growth.unwrap_or(last);

@@ -1,47 +1,49 @@
-//! A message while its thread is read.
+//! Assembles a message while its thread is read.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::facts::MessageFacts;
 
-/// A message while its thread is read.
+/// A message that is being assembled while its thread is read.
 #[derive(Debug)]
 pub(crate) struct Draft {
+    /// The facts collected so far.
     pub(crate) facts: MessageFacts,
-    /// Its position in the history.
+    /// The position of the message in the history.
     pub(crate) position: u64,
     /// The number of its first line.
     pub(crate) line: u64,
-    /// Equal for equal texts; none without text.
+    /// A hash of the text; `None` without text.
     pub(crate) look: Option<u64>,
-    /// The length of its text.
+    /// The length of the text in bytes.
     pub(crate) length: usize,
-    /// Whether going back can stop before it.
+    /// Whether a rollback can end before it.
     pub(crate) starts_turn: bool,
     /// Whether it is in the list that the agent loads.
     pub(crate) is_loaded: bool,
-    /// Whether an item contains its text, and not only an event.
+    /// Whether an item contains its text, rather than only an event.
     pub(crate) is_sure: bool,
     /// Whether any item belongs to it.
     pub(crate) has_item: bool,
     /// Whether a tool that it called has answered.
     pub(crate) is_answered: bool,
-    /// Whether its token count came before its items, as in versions to 0.63.
+    /// Whether its token count preceded its items, as in versions up to 0.63.
     pub(crate) is_counted_first: bool,
-    /// How its call is known.
+    /// The record that its call was taken from.
     pub(crate) origin: Option<Origin>,
 }
 
-/// How a call is known.
+/// The record that a call was taken from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A record of one response.
     Record,
-    /// A token count, in a turn or outside any.
+    /// A token count, with the id of its turn if it has one.
     Count(Option<Box<str>>),
 }
 
 impl Draft {
+    /// Begins a message at a position of the history and a line of the file.
     pub(crate) fn new(facts: MessageFacts, position: u64, line: u64) -> Self {
         Self {
             facts,
@@ -59,13 +61,13 @@ impl Draft {
         }
     }
 
-    /// Records its text without keeping it.
+    /// Records the hash and the length of its text.
     pub(crate) fn says(&mut self, text: &str) {
         self.look = look(text);
         self.length = text.len();
     }
 
-    /// Returns whether a response that goes on may still add to it.
+    /// Returns whether a continuing response may still add to it.
     pub(crate) fn is_open(&self) -> bool {
         self.is_counted_first || (self.facts.call.is_none() && !self.is_answered)
     }
@@ -75,13 +77,13 @@ impl Draft {
         self.look.is_none() && self.facts.tools.is_empty()
     }
 
-    /// Returns whether nothing but a call is known of it.
+    /// Returns whether it consists of nothing but a call.
     pub(crate) fn is_bare(&self) -> bool {
         self.is_empty() && !self.has_item
     }
 }
 
-/// Returns a number that is equal for equal texts; none without text.
+/// Returns a hash of a text; `None` if it is empty.
 pub(crate) fn look(text: &str) -> Option<u64> {
     let text = text.trim();
     (!text.is_empty()).then(|| xxh3_64(text.as_bytes()))

@@ -1,4 +1,4 @@
-//! Events: what the program showed, and how turns went.
+//! Reads events: messages and tools as the program showed them, and the course of turns.
 
 use super::draft::look;
 use super::thread::{Thread, Turn, time_in_id};
@@ -7,11 +7,11 @@ use crate::agent::codex::text::Activity;
 use crate::facts::Base;
 use crate::model::{Fate, MessageKind};
 
-/// How far an event can be from the item that it repeats, in lines.
+/// The maximum number of lines between an event and the item that it repeats.
 const NEAR: u64 = 3;
 
 impl Thread {
-    /// Takes an event.
+    /// Adds an event.
     pub(super) fn event(&mut self, record: &Record<'_>, base: Base<'_>) {
         let event = &record.body;
         match &*record.inner() {
@@ -40,7 +40,7 @@ impl Thread {
         }
     }
 
-    /// Takes an item that a paginated file has as an event.
+    /// Adds an item that a paginated file records as an event.
     fn completed(&mut self, item: &Object<'_>, base: Base<'_>) {
         match item.text("type").as_deref() {
             Some("UserMessage") => self.typed(&item.texts("content").join("\n"), base),
@@ -51,7 +51,7 @@ impl Thread {
         }
     }
 
-    /// Takes what a person typed. During a review the program repeats the reviewer's task so.
+    /// Adds a prompt. During a review such an event only repeats the reviewer's task.
     fn typed(&mut self, message: &str, base: Base<'_>) {
         if self.in_review || message.trim().is_empty() {
             return;
@@ -73,7 +73,7 @@ impl Thread {
         }
     }
 
-    /// Returns the item that an event proves to be typed.
+    /// Returns the item that an event confirms as typed.
     fn unconfirmed(&self, message: &str) -> Option<usize> {
         let look = look(message);
         let mut near = (0..self.drafts.len())
@@ -92,7 +92,7 @@ impl Thread {
         near.find(|at| self.drafts[*at].look == look)
     }
 
-    /// Takes the text of a reply, which an item usually repeats.
+    /// Adds the text of a reply, which an item usually repeats.
     fn announce(&mut self, message: &str, base: Base<'_>) {
         if message.starts_with("Compact task completed") {
             let at = self.begin(MessageKind::Info);
@@ -100,20 +100,20 @@ impl Thread {
             return self.place(at, base, base.text);
         }
         if let Some(at) = self.announced(message) {
-            // What a reviewer says on the way has its item in another file.
+            // The items of a reviewer's messages are in another file.
             self.drafts[at].is_sure |= self.in_review;
             self.place(at, base, base.text);
         }
     }
 
-    /// Takes what a tool did.
+    /// Adds the facts of an event about a tool.
     fn activity(&mut self, event: &Object<'_>, base: Base<'_>) {
         let Some(activity) = Activity::read(event) else { return };
         if let Some((at, n)) = self.calls.get(activity.id.as_str()).copied() {
             activity.complete(&mut self.drafts[at].facts.tools[n]);
             return self.place(at, base, base.text);
         }
-        // The commands that a script ran are recorded here only.
+        // The commands that a script ran are recorded only as events.
         if let (Some(at), Some(tool)) = (self.script, activity.tool()) {
             self.add_tool(at, tool);
             self.place(at, base, base.text);
@@ -127,7 +127,7 @@ impl Thread {
         self.turn = id.map(|id| Turn { began: time_in_id(&id), id: id.into() });
     }
 
-    /// Marks what was said in a turn that ended badly.
+    /// Marks the messages of a turn that failed or was interrupted.
     fn end_turn(&mut self, fate: Fate) {
         for draft in self.drafts.iter_mut().skip(self.turn_start) {
             let facts = &mut draft.facts;

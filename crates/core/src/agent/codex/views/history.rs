@@ -1,4 +1,4 @@
-//! Changes of the list that the agent loads: compactions and going back.
+//! Applies compactions and rollbacks to the list of messages that the agent loads.
 
 use super::draft::look;
 use super::thread::Thread;
@@ -6,11 +6,11 @@ use crate::agent::codex::format::{Object, Said, classify};
 use crate::facts::Base;
 use crate::model::{Fate, MessageKind};
 
-/// How much of what was typed survives a compaction that leaves no list, in bytes: 20,000 tokens.
+/// The number of bytes of typed text that survive a compaction without a list: about 20,000 tokens.
 const KEPT: usize = 80_000;
 
 impl Thread {
-    /// Takes a compaction.
+    /// Adds a compaction.
     pub(super) fn compact(&mut self, body: &Object<'_>, base: Base<'_>) {
         let summary = body.text("message").unwrap_or_default();
         self.mark_summary(&summary);
@@ -30,7 +30,7 @@ impl Thread {
         }
     }
 
-    /// The answer to a compaction is the summary.
+    /// Marks the last reply as a summary if it is the answer to the compaction.
     fn mark_summary(&mut self, summary: &str) {
         let answer = self.last_answer.trim();
         let Some(draft) = self.reply.map(|at| &mut self.drafts[at]) else { return };
@@ -39,7 +39,7 @@ impl Thread {
         }
     }
 
-    /// Returns the list that a compaction records; what was said before is found again.
+    /// Returns the list that a compaction records, matching its items with earlier messages.
     fn replacement(&mut self, body: &Object<'_>, base: Base<'_>) -> Vec<usize> {
         let mut list: Vec<usize> = Vec::new();
         for raw in body.list("replacement_history") {
@@ -78,8 +78,7 @@ impl Thread {
         list
     }
 
-    /// Returns the list that a compaction leaves which records none: what was typed, the newest of it,
-    /// and the summary.
+    /// Returns the list after a compaction that records none: the newest typed messages, and the summary.
     fn typed_and_summary(&mut self, summary: &str, base: Base<'_>) -> Vec<usize> {
         let mut list = Vec::new();
         let mut length = 0;
@@ -102,7 +101,7 @@ impl Thread {
         list
     }
 
-    /// Goes back to before the last turns.
+    /// Removes the last turns from the list.
     pub(super) fn roll_back(&mut self, turns: u64) {
         self.flush();
         self.reply = None;
@@ -124,7 +123,7 @@ impl Thread {
     }
 }
 
-/// Returns what an item in the list of a compaction is, if it was not said before.
+/// Returns the kind of an item that first appears in the list of a compaction.
 fn kind(item: &Object<'_>) -> MessageKind {
     let parts = item.texts("content");
     match item.text("role").as_deref() {

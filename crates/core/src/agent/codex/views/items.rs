@@ -1,4 +1,4 @@
-//! Items: what the model was sent and answered.
+//! Reads items: the inputs and outputs of the model.
 
 use super::draft::look;
 use super::thread::Thread;
@@ -7,7 +7,7 @@ use crate::agent::codex::text::{Outcome, requested, started_agent};
 use crate::facts::{Base, ToolFacts};
 use crate::model::MessageKind;
 
-/// What a response adds to its reply.
+/// A part that a response adds to its reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Thought,
@@ -16,7 +16,7 @@ enum Piece {
 }
 
 impl Thread {
-    /// Takes an item.
+    /// Adds an item.
     pub(super) fn item(&mut self, item: &Object<'_>, base: Base<'_>) {
         let kind = item.text("type").unwrap_or_default();
         match &*kind {
@@ -47,7 +47,7 @@ impl Thread {
         }
     }
 
-    /// Begins a message that is neither typed nor the model's.
+    /// Begins a message that is not part of a reply.
     fn other(&mut self, kind: MessageKind, base: Base<'_>) -> usize {
         self.flush();
         self.reply = None;
@@ -58,7 +58,7 @@ impl Thread {
         at
     }
 
-    /// Takes a message of the model.
+    /// Adds a message of the model.
     fn answer(&mut self, item: &Object<'_>, base: Base<'_>) {
         self.is_heard = true;
         self.last_answer = item.texts("content").join("\n");
@@ -70,7 +70,7 @@ impl Thread {
         self.load(at);
     }
 
-    /// Takes a message with the role of a user.
+    /// Adds a message with the role `user`.
     fn said(&mut self, item: &Object<'_>, base: Base<'_>) {
         let parts = item.texts("content");
         let text = parts.join("\n");
@@ -115,7 +115,7 @@ impl Thread {
     fn reply_for(&mut self, piece: Piece, text: Option<u64>) -> usize {
         if let Some(at) = self.reply {
             let draft = &self.drafts[at];
-            // Its text was announced by an event.
+            // An event announced its text.
             let is_announced = draft.look.is_some() && !draft.is_sure;
             let belongs = match piece {
                 Piece::Thought => is_announced || (draft.is_empty() && draft.is_open()),
@@ -139,7 +139,7 @@ impl Thread {
         at
     }
 
-    /// Returns the reply that an event announces a text of.
+    /// Returns the reply whose text an event announces; `None` if an item already contains it.
     pub(super) fn announced(&mut self, text: &str) -> Option<usize> {
         let look = look(text)?;
         // The item may have come first.
@@ -156,7 +156,7 @@ impl Thread {
         Some(at)
     }
 
-    /// Takes a tool call.
+    /// Adds a tool call.
     fn called(&mut self, item: &Object<'_>, base: Base<'_>) {
         self.is_heard = true;
         let at = self.reply_for(Piece::Call, None);
@@ -170,6 +170,7 @@ impl Thread {
         self.load(at);
     }
 
+    /// Adds a tool call to the message at index `at`.
     pub(super) fn add_tool(&mut self, at: usize, mut tool: ToolFacts) {
         tool.at = self.drafts[at].facts.at.and_then(|_| self.time(false));
         let tools = &mut self.drafts[at].facts.tools;
@@ -179,7 +180,7 @@ impl Thread {
         tools.push(tool);
     }
 
-    /// Takes what a tool gave back.
+    /// Adds the output of a tool call.
     fn answered(&mut self, item: &Object<'_>, base: Base<'_>) {
         let Some(id) = item.text("call_id") else { return };
         let Some((at, n)) = self.calls.get(&*id).copied() else { return };
@@ -196,7 +197,7 @@ impl Thread {
     }
 }
 
-/// Returns the folder that a context names.
+/// Returns the working directory that a context message names.
 fn cwd(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("<cwd>")?;
     let (cwd, _) = rest.split_once("</cwd>")?;

@@ -1,4 +1,4 @@
-//! The messages of a thread in both views, and the model calls behind them.
+//! Builds the messages of a thread in both views, with their model calls.
 
 mod counts;
 mod draft;

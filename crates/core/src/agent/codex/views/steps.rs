@@ -1,4 +1,4 @@
-//! The model calls of a thread, and the replies they belong to.
+//! Attaches the model calls of a thread to their replies.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct Step {
 }
 
 impl Thread {
-    /// Takes a record of one response.
+    /// Adds a record of one response.
     pub(super) fn usage(&mut self, body: &Object<'_>) {
         let turn = body.text("turn_id").unwrap_or_default();
         self.recorded.insert(turn.as_ref().into());
@@ -40,14 +40,14 @@ impl Thread {
         });
     }
 
-    /// Takes a token count.
+    /// Adds a token count.
     pub(super) fn count(&mut self, event: &Object<'_>) {
         let info = event.get("info").map(Object::of);
         let count = info.as_ref().filter(|info| info.has("total_token_usage")).map(|info| {
             let tokens = |name: &str| Tokens::read(&info.object(name));
             (tokens("total_token_usage"), tokens("last_token_usage"))
         });
-        // Before the model has said anything, a file that continues another one only repeats its total.
+        // Until the first output of the model, a file that continues another one only repeats its total.
         let is_repeat = self.has_base() && self.counts.is_unknown() && !self.is_heard;
         let is_repeat = is_repeat && count.is_some_and(|(total, last)| total != last);
         let step = self.counts.step(count);
@@ -67,7 +67,7 @@ impl Thread {
         self.made(Step { call, key, model: self.model.clone(), at, origin: Origin::Count(turn) });
     }
 
-    /// Attaches a call to the reply it belongs to. Where the reply is still to come, the call waits.
+    /// Attaches a call to its reply. If the reply is still to come, the call is kept pending.
     fn made(&mut self, step: Step) {
         if let Some(at) = self.reply {
             let draft = &mut self.drafts[at];
@@ -82,7 +82,7 @@ impl Thread {
         self.pending = Some(step);
     }
 
-    /// Gives a waiting call to a message that has just begun.
+    /// Attaches a pending call to a message that has just begun.
     pub(super) fn claim(&mut self, at: usize) {
         if let Some(step) = self.pending.take() {
             self.drafts[at].is_counted_first = true;
@@ -90,7 +90,7 @@ impl Thread {
         }
     }
 
-    /// Gives a call whose reply never came a message of its own.
+    /// Creates a message for a pending call whose reply never came.
     pub(super) fn flush(&mut self) {
         if self.pending.is_some() {
             let at = self.begin(MessageKind::Reply);
@@ -98,7 +98,7 @@ impl Thread {
         }
     }
 
-    /// Drops the calls that token counts revealed where records of them exist.
+    /// Drops calls taken from token counts if they are recorded individually as well.
     pub(super) fn drop_recorded(&mut self) {
         if self.recorded.is_empty() {
             return;
@@ -108,7 +108,7 @@ impl Thread {
             if turn.as_ref().is_none_or(|turn| self.recorded.contains(turn)) {
                 draft.facts.call = None;
                 draft.facts.key = CallKey::Local;
-                // Nothing but the call was known of it.
+                // A message that consisted of nothing but the call counts as a copy.
                 draft.facts.is_copy = draft.is_bare();
             }
         }

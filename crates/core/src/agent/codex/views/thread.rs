@@ -1,4 +1,4 @@
-//! A thread as one file contains it.
+//! Reads the part of a thread that one file contains.
 
 use std::sync::Arc;
 
@@ -13,23 +13,25 @@ use crate::facts::{Base, CallKey, Form, Lineage, ListChange, MessageFacts, PartF
 use crate::id::is_uuid;
 use crate::model::{Fate, MessageKind, ToolStatus};
 
-/// Lines that a fork copies are written at once: a longer pause ends the copy.
+/// The pause that ends a copy: the lines that a fork copies are written at once.
 const PAUSE: SignedDuration = SignedDuration::from_millis(250);
 
 /// Reads the lines of a file into the messages of its thread.
 #[derive(Debug, Default)]
 pub(crate) struct Thread {
     name: Option<RolloutName>,
-    /// What the ids of its messages begin with.
+    /// The prefix of the ids of its messages.
     prefix: String,
     meta: Option<Meta>,
     /// The threads that the file copies, the nearest first.
     ancestors: Vec<(String, Option<Timestamp>)>,
+    /// Whether the lines have envelopes.
     pub(super) has_envelopes: bool,
-    /// Whether lines have positions by which other files refer to them.
+    /// Whether the lines have positions by which other files refer to them.
     is_paginated: bool,
+    /// All messages so far, in the order of the file.
     pub(super) drafts: Vec<Draft>,
-    /// The messages that the agent would load.
+    /// The indices of the messages that the agent would load.
     pub(super) history: Vec<usize>,
     changes: Vec<Change>,
     /// The reply that the model's items belong to.
@@ -38,31 +40,37 @@ pub(crate) struct Thread {
     pub(super) last_answer: String,
     /// A call whose reply is still to come.
     pub(super) pending: Option<Step>,
+    /// The current turn.
     pub(super) turn: Option<Turn>,
     /// The first message of the turn.
     pub(super) turn_start: usize,
+    /// The model of the current turn.
     pub(super) model: Option<Arc<str>>,
+    /// The running total of the token counts.
     pub(super) counts: Counts,
-    /// Turns whose calls are recorded one by one.
+    /// The turns whose calls are recorded individually.
     pub(super) recorded: HashSet<Box<str>>,
-    /// Whether the model has said anything.
+    /// Whether the model has produced any output.
     pub(super) is_heard: bool,
-    /// The tool calls by id: message, and place in it.
+    /// The tool calls by id: the index of the message, and the index of the call in it.
     pub(super) calls: HashMap<Box<str>, (usize, usize)>,
     /// The message with the last script, whose commands are recorded as events.
     pub(super) script: Option<usize>,
+    /// Whether a review is in progress.
     pub(super) in_review: bool,
+    /// The name of the thread.
     pub(super) title: Option<String>,
-    /// The folder that the context names, for files that record none.
+    /// The working directory that the context names, for files without one in their header.
     pub(super) context_cwd: Option<String>,
     here: Here,
 }
 
-/// The turn of a line.
+/// A turn of the conversation.
 #[derive(Debug)]
 pub(super) struct Turn {
+    /// The id of the turn.
     pub(super) id: Box<str>,
-    /// When it began, if its id says so.
+    /// The time at which it began, if its id contains it.
     pub(super) began: Option<Timestamp>,
 }
 
@@ -74,7 +82,7 @@ struct Here {
     at: Option<Timestamp>,
     /// The number of messages that the line has begun.
     begun: u32,
-    /// Whether there was no pause since the first line.
+    /// Whether there has been no pause since the first line.
     in_burst: bool,
 }
 
@@ -86,6 +94,7 @@ enum Change {
 }
 
 impl Thread {
+    /// Begins to read a file with the given name.
     pub(crate) fn new(name: Option<RolloutName>) -> Self {
         let id = name.as_ref().map_or("", |name| name.rollout.as_str());
         let prefix = id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned();
@@ -93,7 +102,7 @@ impl Thread {
         Self { name, prefix, here, ..Self::default() }
     }
 
-    /// Takes a line.
+    /// Adds a line.
     pub(crate) fn add(&mut self, record: &Record<'_>, line: u64, base: Base<'_>) {
         let before = self.here.at;
         let pause = record.at.zip(before).map(|(at, before)| at.duration_since(before));
@@ -145,12 +154,12 @@ impl Thread {
         named.or(meta).unwrap_or_default()
     }
 
-    /// Returns whether a thread is another one than this.
+    /// Returns whether an id is that of another thread.
     pub(super) fn is_other(&self, thread: &str) -> bool {
         self.id() != thread
     }
 
-    /// Returns the oldest thread that its lines come from: copies of a call have it in common.
+    /// Returns the oldest thread that the lines come from, which all copies of a call share.
     pub(super) fn root(&self) -> &str {
         let forked = self.meta.as_ref().and_then(|meta| meta.forked_from.as_deref());
         let oldest = self.ancestors.last().map(|(id, _)| id.as_str());
@@ -179,7 +188,7 @@ impl Thread {
             return self.here.position < own_from;
         }
         match (self.turn.as_ref().and_then(|turn| turn.began), meta.and_then(|meta| meta.at)) {
-            // No line is older than its turn, unless a copy was dated anew.
+            // A line is never older than its turn, unless a copy got a new date.
             (Some(began), Some(born)) => {
                 is_older(began, born) || self.here.at.is_some_and(|at| is_older(at, began))
             }
@@ -187,8 +196,8 @@ impl Thread {
         }
     }
 
-    /// Returns the time of the line. A copy is written with the time of the fork, so what it copies is
-    /// dated by its turn or by the thread it comes from.
+    /// Returns the time of the line. Copied lines have the time of the fork, so they are dated by their turn
+    /// or by the thread they come from.
     pub(super) fn time(&self, is_inherited: bool) -> Option<Timestamp> {
         if !is_inherited {
             return self.here.at;
@@ -212,12 +221,12 @@ impl Thread {
         self.drafts.len() - 1
     }
 
-    /// Adds the line to a message.
+    /// Adds the location of `part` to a message.
     pub(super) fn place(&mut self, at: usize, base: Base<'_>, part: &str) {
         self.drafts[at].facts.spans.push(base.place(part));
     }
 
-    /// Puts a message at the end of the list that the agent loads.
+    /// Appends a message to the list that the agent loads.
     pub(super) fn load(&mut self, at: usize) {
         if !std::mem::replace(&mut self.drafts[at].is_loaded, true) {
             self.history.push(at);
@@ -237,7 +246,7 @@ impl Thread {
         self.history = list;
     }
 
-    /// Takes the messages from a place on out of the list that the agent loads.
+    /// Removes the messages from index `from` on from the list that the agent loads.
     pub(super) fn cut(&mut self, from: usize) {
         let gone = self.history.split_off(from);
         for at in &gone {
@@ -246,22 +255,22 @@ impl Thread {
         self.changes.push(Change::Cut(self.here.position, gone.len()));
     }
 
-    /// Returns the number of the line.
+    /// Returns the number of the current line.
     pub(super) fn line(&self) -> u64 {
         self.here.line
     }
 
-    /// Returns the time of the last line.
+    /// Returns the time of the last line read.
     pub(crate) fn last_at(&self) -> Option<Timestamp> {
         self.here.at
     }
 
-    /// Returns whether the file has a header or any message.
+    /// Returns whether the file has neither a header nor a message.
     pub(crate) fn is_empty(&self) -> bool {
         self.meta.is_none() && self.drafts.is_empty()
     }
 
-    /// Returns what the file contains of its session; `otherwise` names one that has no id.
+    /// Returns the facts of the session. A session without an id is named `otherwise`.
     pub(crate) fn finish(mut self, otherwise: &str) -> PartFacts {
         self.flush();
         self.drop_recorded();
@@ -277,7 +286,7 @@ impl Thread {
             forked_from: meta.forked_from,
             project: meta.cwd.or(self.context_cwd),
             started: meta.at,
-            // Which file of a thread the agent loads is decided by when the files began.
+            // The agent loads the file of a thread that began last.
             updated: meta.at,
             named_at: self.name.as_ref().and_then(|name| name.at),
             summary: self.title,
@@ -290,12 +299,12 @@ impl Thread {
         }
     }
 
-    /// Settles what only the end of the file reveals.
+    /// Completes the facts that depend on the whole file.
     fn settle(&mut self) {
         let scope = self.root().to_owned();
         for draft in &mut self.drafts {
             let facts = &mut draft.facts;
-            // An answer that was cut off leaves an event and no item.
+            // A reply that was cut off leaves an event, but no item.
             let is_lost =
                 facts.kind == MessageKind::Reply && draft.look.is_some() && !draft.is_sure;
             if is_lost && facts.fate == Fate::Kept && !facts.is_inherited {
@@ -311,7 +320,7 @@ impl Thread {
         }
     }
 
-    /// Returns its place among the files that share a history; none where no file can refer to it.
+    /// Returns the place of the file among those that share a history; `None` if no file can refer to it.
     fn lineage(&self, ids: &[String]) -> Option<Box<Lineage>> {
         let name = self.name.as_ref()?;
         let base = self.meta.as_ref().and_then(|meta| meta.base.clone());
@@ -336,7 +345,7 @@ impl Thread {
     }
 }
 
-/// Returns whether a time is before another by more than ids and times are rounded.
+/// Returns whether a time precedes another by more than the rounding of ids and times.
 fn is_older(time: Timestamp, than: Timestamp) -> bool {
     than.duration_since(time) > SignedDuration::from_millis(1)
 }
