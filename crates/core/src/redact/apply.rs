@@ -1,4 +1,4 @@
-//! Puts markers where secrets were.
+//! Replaces secrets with markers.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,19 @@ use super::known::Known;
 use super::rule::{MARKER, Rules};
 use super::scan::{Found, scan};
 
-/// The number of passes over a text; it is scanned again until nothing is found.
+/// The maximum number of passes over a text, which is scanned until nothing more is found.
 const ROUNDS: usize = 8;
 
-/// Takes secrets out of the texts of one export. Equal secrets get equal markers.
+/// Removes secrets from the texts of one export. Equal secrets get equal markers.
 #[derive(Debug)]
 pub struct Redactor<'r> {
+    /// The rules that secrets are found by.
     pub(super) rules: &'r Rules,
     /// The marker of each secret.
     markers: FxHashMap<Box<str>, Marker>,
-    /// What is taken out wherever it occurs.
+    /// The values that are removed wherever they occur.
     pub(super) known: Known,
-    /// For each kind: what was taken out, and how many different ones.
+    /// For each kind, the number of removed secrets, and the number of distinct ones.
     counts: Vec<(u64, u64)>,
 }
 
@@ -30,16 +31,19 @@ struct Marker {
     number: u64,
 }
 
-/// The count of the secrets of a kind that were taken out.
+/// The number of secrets of a kind that were removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Count {
+    /// The name of the kind.
     pub kind: String,
+    /// The number of occurrences.
     pub found: u64,
-    /// Different ones among them.
+    /// The number of distinct secrets.
     pub distinct: u64,
 }
 
 impl<'r> Redactor<'r> {
+    /// Creates a redactor that has not found anything yet.
     pub fn new(rules: &'r Rules) -> Self {
         let counts = vec![(0, 0); rules.kinds().len()];
         Self { rules, markers: FxHashMap::default(), known: Known::default(), counts }
@@ -48,8 +52,8 @@ impl<'r> Redactor<'r> {
     /// Returns the text without its secrets.
     pub fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
-        // A marker is shorter than its secret and can bring the beginning of another match within reach:
-        // only what a second look leaves alone is done.
+        // A marker is shorter than its secret and can bring the beginning of another match within reach, so
+        // the text is scanned again until a pass changes nothing.
         for _ in 0..ROUNDS {
             let found = scan(self.rules, &self.known, &text);
             if found.is_empty() {
@@ -60,15 +64,16 @@ impl<'r> Redactor<'r> {
         text
     }
 
-    /// Returns whether nothing was found yet.
+    /// Returns whether nothing has been found yet.
     pub fn is_empty(&self) -> bool {
         self.markers.is_empty()
     }
 
-    /// Ends a rehearsal: from now on, what was found is taken out wherever it occurs, and counting starts again.
+    /// Ends the first pass: from now on, every secret found so far is removed wherever it occurs. Resets the
+    /// counts.
     ///
-    /// A value is recognised by its name in one place and bare in another. Whoever redacts everything twice, and
-    /// keeps the second result, leaves neither.
+    /// A value may be next to a name that gives it away in one place, and without a name in another.
+    /// Redacting everything twice, and keeping the second result, removes both.
     pub fn learn(&mut self) {
         for (secret, marker) in &self.markers {
             self.known.add(secret, marker.rule);
@@ -78,7 +83,7 @@ impl<'r> Redactor<'r> {
         }
     }
 
-    /// What was taken out, the most frequent kind first.
+    /// Returns the numbers of removed secrets, the most frequent kind first.
     pub fn counts(&self) -> Vec<Count> {
         let kinds = self.rules.kinds().iter().zip(&self.counts);
         let mut counts: Vec<Count> = kinds
@@ -93,6 +98,7 @@ impl<'r> Redactor<'r> {
         counts
     }
 
+    /// Replaces the given matches with their markers.
     pub(super) fn replace(&mut self, text: &str, found: &[Found]) -> String {
         let mut out = String::with_capacity(text.len());
         let mut from = 0;

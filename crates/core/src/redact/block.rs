@@ -1,4 +1,4 @@
-//! Private keys: a block with its `END` goes whole, a cut-off one as far as its base64 goes.
+//! Finds private keys: a complete block up to its `END`, or a truncated one as far as its base64 extends.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,31 +7,33 @@ use memchr::memmem;
 
 use super::rule::REACH;
 
-/// Fields before the base64 of a key.
+/// The header fields before the base64 of a key.
 const HEADERS: [&str; 6] = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:", "Charset:"];
 
-/// The least base64 between `BEGIN` and `END` of a key; code and prose about keys have less.
+/// The minimum length of the base64 between `BEGIN` and `END` of a key. Code and prose about keys have less.
 const LEAST: usize = 40;
 
-/// A full line of a cut-off key.
+/// The minimum length of a full line of a truncated key.
 const LINE: usize = 20;
 
-/// The number of short pieces in a row that may be between two full lines.
+/// The maximum number of consecutive short pieces between two full lines.
 const SHORTS: usize = 4;
 
-/// Literals at the end and the beginning of a key.
+/// The literals at the end and the beginning of a key.
 static LITERALS: LazyLock<[memmem::Finder<'static>; 4]> =
     LazyLock::new(|| ["--END ", "-- END ", "--BEGIN ", "-- BEGIN "].map(memmem::Finder::new));
 
-/// Finds blocks in one text; remembers where the next `END` and `BEGIN` are, so that every byte is read once.
+/// Finds blocks in one text. Caches the positions of the next `END` and `BEGIN`, so that every byte is read
+/// once.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// For each literal: from where it was looked for, and where it is.
+    /// For each literal, the position that the search began at, and the position of the match.
     places: [Option<(usize, usize)>; 4],
 }
 
 impl Blocks {
-    /// Returns the private key that begins or ends at `at`, where a line of dashes with `BEGIN` or `END` is.
+    /// Returns the private key that begins or ends at `at`, the position of a line of dashes with `BEGIN` or
+    /// `END`.
     pub(super) fn look(&mut self, text: &str, at: usize) -> Option<Range<usize>> {
         if text.as_bytes()[at..].starts_with(b"-----END ") {
             return headless(text.as_bytes(), at);
@@ -41,7 +43,7 @@ impl Blocks {
         let begin = self.next(2, text, body);
         let end = end.filter(|end| begin.is_none_or(|begin| *end < begin) && *end < at + REACH);
         if let Some(end) = end.filter(|end| is_key(&text.as_bytes()[body..*end])) {
-            // The dashes before `END` are inside.
+            // The dashes before `END` are part of the range.
             let label = text.as_bytes()[end..].iter().take(64).position(|byte| *byte == b'\n');
             let stop = end + label.unwrap_or(64).min(text.len() - end);
             let tail = &text.as_bytes()[end..stop];
@@ -58,7 +60,7 @@ impl Blocks {
         cut_off(text.as_bytes(), body).map(|end| at..end)
     }
 
-    /// Returns the next place of the first or the second of two literals, which have a number each.
+    /// Returns the next position of either of two literals, which are numbered `first` and `first + 1`.
     fn next(&mut self, first: usize, text: &str, from: usize) -> Option<usize> {
         let places = [first, first + 1].map(|n| self.find(n, text.as_bytes(), from));
         places.into_iter().flatten().min()
@@ -74,7 +76,7 @@ impl Blocks {
     }
 }
 
-/// ` BLOCK-----` behind the label of an `END`.
+/// Returns whether a byte may occur in ` BLOCK-----` behind the label of an `END`.
 fn close_byte(byte: u8) -> bool {
     matches!(byte, b' ' | b'-' | b'B' | b'L' | b'O' | b'C' | b'K')
 }
@@ -99,7 +101,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
 }
 
-/// Returns whether enough of the bytes between can be base64. Digits and capitals are what prose has few of.
+/// Returns whether enough of the bytes may be base64. Prose has fewer digits and capitals.
 fn is_key(between: &[u8]) -> bool {
     let count = |is: fn(&u8) -> bool| between.iter().filter(|byte| is(byte)).count();
     let base64 = count(|byte| is_base64(*byte));
@@ -107,7 +109,7 @@ fn is_key(between: &[u8]) -> bool {
     base64 >= LEAST && (digits * 40 >= base64 && capitals * 10 >= base64 || digits * 4 >= base64)
 }
 
-/// Returns the lines of a key before its `END`, of which the beginning is missing.
+/// Returns the lines before the `END` of a key whose beginning is missing.
 fn headless(text: &[u8], end: usize) -> Option<Range<usize>> {
     let label = &text[end..text.len().min(end + 64)];
     memmem::find(label, b"PRIVATE KEY-----")?;
@@ -133,7 +135,7 @@ fn headless(text: &[u8], end: usize) -> Option<Range<usize>> {
     is_key(&text[start..]).then(|| end - (text.len() - start)..end)
 }
 
-/// Returns the length of what is between two lines, at the end of a text.
+/// Returns the length of the gap between two lines at the end of a text.
 fn gap_before(text: &[u8]) -> usize {
     let mut at = text.len();
     loop {
@@ -149,7 +151,8 @@ fn gap_before(text: &[u8]) -> usize {
     }
 }
 
-/// Returns the end of a key without `END`: its headers, its full lines, and one shorter piece that is not a word.
+/// Returns the end of a key without `END`, which consists of headers, full lines, and one shorter piece that
+/// is not a word.
 fn cut_off(text: &[u8], body: usize) -> Option<usize> {
     let limit = text.len().min(body + REACH);
     let (mut at, mut end, mut short) = (body, None, 0);
@@ -172,7 +175,8 @@ fn cut_off(text: &[u8], body: usize) -> Option<usize> {
             continue;
         }
         short += 1;
-        // A terminal may have cut a line into pieces: more than one belongs to the key if a full line follows.
+        // A terminal may have broken a line into pieces: several pieces belong to the key if a full line
+        // follows.
         if run == 0 || !(is_odd || run <= 2) || short > SHORTS {
             return end;
         }
@@ -182,8 +186,8 @@ fn cut_off(text: &[u8], body: usize) -> Option<usize> {
     }
 }
 
-/// Returns the length of what may be between two lines: line ends (also escaped), quotes, diff and quote marks,
-/// line numbers.
+/// Returns the length of the gap between two lines: line ends (including escaped ones), quotes, diff and
+/// quote marks, line numbers.
 fn between_lines(text: &[u8]) -> usize {
     let mut at = 0;
     while let Some(byte) = text.get(at) {

@@ -5,16 +5,16 @@ use std::ops::Range;
 use super::separator::count;
 use super::value::{Value, entropy, fits};
 
-/// The longest name of a cookie.
+/// The maximum length of the name of a cookie.
 const LONGEST_NAME: usize = 64;
 
-/// The longest value of a cookie.
+/// The maximum length of the value of a cookie.
 const LONGEST_VALUE: usize = 4096;
 
-/// The shortest value that protects anything.
+/// The minimum length of a value that is worth protecting.
 const SHORTEST_VALUE: usize = 16;
 
-/// Returns the random values of the cookies behind a keyword, and the end of what was read.
+/// Returns the random values of the cookies behind a keyword, and the position where reading stopped.
 pub(super) fn cookies(text: &str, from: usize) -> (Vec<Range<usize>>, usize) {
     let bytes = text.as_bytes();
     let mut at = from + count(&bytes[from..], 12, |byte| b"s\"'`:=,> \t\\([".contains(&byte));

@@ -1,10 +1,10 @@
-//! The identifier around a keyword, and its words.
+//! Finds the identifier around a keyword, and splits it into words.
 
 use std::ops::Range;
 
 use super::words::KEYS;
 
-/// The longest identifier that is looked at, in either direction from its keyword.
+/// The maximum length of an identifier in either direction from its keyword.
 pub(super) const LONGEST: usize = 64;
 
 /// Returns whether the keyword ends where a word of an identifier ends.
@@ -16,6 +16,7 @@ pub(super) fn ends_word(text: &[u8], hit: &Range<usize>) -> bool {
     }
 }
 
+/// Returns whether a byte may be part of an identifier.
 pub(super) fn is_identifier(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
@@ -39,7 +40,7 @@ pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
             start = before;
         }
     }
-    // The `n` of `\n` is not a part of the name behind it.
+    // The `n` of `\n` is not part of the name behind it.
     if start > 0
         && text[start - 1] == b'\\'
         && matches!(text[start], b'n' | b'r' | b't')
@@ -47,18 +48,18 @@ pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     {
         start += 1;
     }
-    // Nor is the end of a colour code whose escape character was lost, nor `%3D`.
+    // The digits of `%3D` are not part of it either.
     if start > 0 && text[start - 1] == b'%' && start + 2 <= hit.start {
         start += 2;
     }
     let tail = &text[hit.end..text.len().min(hit.end + LONGEST)];
     let len = tail.iter().take_while(|byte| is_identifier(**byte)).count();
-    // A hyphen or dot at the end belongs to what follows.
+    // A hyphen or dot at the end belongs to the text that follows.
     let kept = tail[..len].iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |last| last + 1);
     start..hit.end + kept
 }
 
-/// Splits an identifier into its words, in small letters.
+/// Splits an identifier into its words, in lower case.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';

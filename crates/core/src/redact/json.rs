@@ -1,7 +1,8 @@
-//! Redacts a JSON text without taking it apart: only the strings that hold a secret change.
+//! Redacts a JSON text in place: only the strings that contain a secret change.
 //!
-//! Order, numbers, duplicate keys, white space and depth stay as they are. The key before a value is read with it,
-//! because it may be what makes it a secret; so is the name beside it, and the option before it in a list of arguments.
+//! Order, numbers, duplicate keys, white space and depth are preserved. A value is scanned together with its
+//! key, because the key may identify it as a secret. The same applies to a name beside it, and to the option
+//! before it in a list of arguments.
 
 use std::borrow::Cow;
 
@@ -9,17 +10,18 @@ use super::apply::Redactor;
 use super::scan::{Found, scan};
 use crate::read::json::{Raw, string};
 
-/// Keys whose values are not text: bytes and signatures in base64.
+/// The keys whose values are not text, but bytes and signatures in base64, each with its parent key.
 const BLOBS: [(&str, &str); 2] = [("inlineData", "data"), ("", "thoughtSignature")];
 
-/// The most of a list of arguments that is read with the next one.
+/// The maximum length of the arguments that the next one is scanned together with.
 const ARGUMENTS: usize = 512;
 
-/// The place of the walk.
+/// The current position in the document.
 enum Place<'j> {
-    /// Behind a key; `named` is the last value of `name` or `key`.
+    /// In an object, behind a key. `named` is the last value of `name` or `key`.
     Object { key: Cow<'j, str>, is_value: bool, named: Cow<'j, str> },
-    /// Behind the arguments of a command; empty when it is a list of something else.
+    /// In an array, behind the arguments of a command. `arguments` is empty if it is a list of something
+    /// else.
     Array { arguments: String, is_first: bool },
 }
 
@@ -56,10 +58,10 @@ impl Redactor<'_> {
         Cow::Owned(out)
     }
 
-    /// Returns what takes the place of a string token, quotes included.
+    /// Returns the replacement of a string token, including quotes; `None` if it does not change.
     fn token<'j>(&mut self, token: &'j str, places: &mut [Place<'j>]) -> Option<String> {
         let Some(raw) = Raw::new(token) else {
-            // Not JSON after all: then it is a text like any other.
+            // A token that is not valid JSON is redacted as plain text.
             return Some(self.text(token).into_owned());
         };
         let parent = match places {
@@ -97,7 +99,7 @@ impl Redactor<'_> {
         serde_json::to_string(&new).ok()
     }
 
-    /// Redacts a text behind another, which may be what makes it a secret.
+    /// Redacts a text that follows `head`, which may identify it as a secret.
     fn behind<'t>(&mut self, head: &str, text: &'t str) -> Cow<'t, str> {
         if !head.is_empty() && self.rules.keywords.find(head).next().is_some() && !text.is_empty() {
             let quote = if head.ends_with('"') { "\"" } else { "" };
@@ -117,7 +119,7 @@ impl Redactor<'_> {
     }
 }
 
-/// Adds an argument to a command; returns the command before it, if it is one.
+/// Adds an argument to a command. Returns the command before it, or an empty text if it is not a command.
 fn argument(arguments: &mut String, is_first: &mut bool, text: &str) -> String {
     let is_word = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c == '"');
     let head =
@@ -132,7 +134,7 @@ fn argument(arguments: &mut String, is_first: &mut bool, text: &str) -> String {
     head
 }
 
-/// Returns the next byte that matters between strings.
+/// Returns the position of the next byte that is a quote or part of the structure.
 fn memchr_any(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']' | b':' | b','))
 }
@@ -153,7 +155,7 @@ fn step_into(byte: u8, places: &mut Vec<Place<'_>>) {
     }
 }
 
-/// Returns the place behind the closing quote.
+/// Returns the position behind the closing quote.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(step) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {

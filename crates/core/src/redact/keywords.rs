@@ -1,28 +1,32 @@
-//! The literals of all rules, searched for at once.
+//! Searches a text for the literals of all rules at once.
 //!
-//! A table of a few kilobytes tells which three bytes some literal begins with, regardless of case; only there literals are
-//! compared. An automaton would find the same, but waits for memory at each byte.
+//! A table of a few kilobytes records the first three bytes of every literal, regardless of case. Literals
+//! are only compared where these match. An automaton would find the same matches, but would wait for memory
+//! at every byte.
 
 use std::ops::Range;
 
-/// The lowest five bits of three bytes: the same for large and small letters.
+/// The number of keys. A key is the lowest five bits of three bytes, which are the same for upper and lower
+/// case.
 const KEYS: usize = 1 << 15;
 
 /// A literal to search for.
 #[derive(Debug)]
 pub(super) struct Keyword {
+    /// The text to search for.
     pub(super) literal: String,
+    /// Whether case is ignored.
     pub(super) any_case: bool,
 }
 
-/// All literals, known by their numbers.
+/// All literals, identified by their indices.
 #[derive(Debug)]
 pub(super) struct Keywords {
-    /// A bit for each key that some form begins with.
+    /// A bit for each key that any form begins with.
     begins: Vec<u64>,
-    /// For each key, a bit for each fourth byte that some form has.
+    /// For each key, a bit for the fourth byte of each of its forms.
     fourth: Vec<u32>,
-    /// For each key, where its forms begin in `forms`; one more for the end.
+    /// For each key, the index in `forms` at which its forms begin, followed by the end of the last one.
     starts: Vec<u32>,
     forms: Vec<Form>,
 }
@@ -36,6 +40,7 @@ struct Form {
 }
 
 impl Keywords {
+    /// Builds the table of a list of literals.
     pub(super) fn new(list: &[Keyword]) -> Self {
         let mut by_key: Vec<(usize, Form)> = Vec::new();
         for (number, keyword) in list.iter().enumerate() {
@@ -63,7 +68,7 @@ impl Keywords {
         Self { begins, fourth, starts, forms: by_key.into_iter().map(|(_, form)| form).collect() }
     }
 
-    /// Returns the number and the place of every literal in a text, in the order of their beginnings.
+    /// Returns the index and the position of every literal in a text, in the order of their starts.
     pub(super) fn find<'a>(
         &'a self,
         text: &'a str,
@@ -78,7 +83,7 @@ impl Keywords {
 }
 
 impl Keyword {
-    /// Returns the spellings that have to be compared; the case of ASCII is ignored when they are.
+    /// Returns the spellings to compare. The comparison ignores the case of ASCII letters.
     fn spellings(&self) -> Vec<String> {
         let literal = &self.literal;
         if literal.is_ascii() || !self.any_case {
@@ -95,7 +100,7 @@ impl Keyword {
 impl Form {
     fn is_at(&self, text: &[u8]) -> bool {
         text.get(..self.bytes.len()).is_some_and(|text| {
-            // Most forms of a key differ in their last byte.
+            // Most forms with the same key differ in their last byte.
             let case = if self.any_case { 0x20 } else { 0 };
             let differs = |(a, b): (&u8, &u8)| (a ^ b) & !case != 0;
             if text.last().zip(self.bytes.last()).is_some_and(differs) {
@@ -105,7 +110,7 @@ impl Form {
         })
     }
 
-    /// Returns the keys that it may begin with: of a literal of one or two bytes, whatever follows.
+    /// Returns the keys that it may begin with. A literal of one or two bytes may be followed by anything.
     fn keys(&self) -> impl Iterator<Item = usize> + use<> {
         let fixed = 5 * self.bytes.len().min(3);
         let begin = key(&self.bytes);
@@ -117,7 +122,7 @@ fn key(bytes: &[u8]) -> usize {
     bytes.iter().take(3).rev().fold(0, |key, byte| key << 5 | usize::from(byte & 31))
 }
 
-/// The places where a literal may begin, and their keys.
+/// Iterates over the positions where a literal may begin, and their keys.
 struct ProjectHints<'a> {
     keywords: &'a Keywords,
     bytes: &'a [u8],

@@ -1,33 +1,34 @@
-//! Values that were recognised once, taken out wherever they occur again as a whole word.
+//! Finds known secrets wherever they occur again as a whole word.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-/// A value of this length with a digit is not a word of any text by chance.
+/// A value of this length with a digit does not occur as a word by chance.
 const LONG: usize = 12;
 
-/// A value of this length must be mixed in more than one way.
+/// The minimum length of a value that mixes several kinds of characters.
 const SHORT: usize = 8;
 
-/// The least length of the run of letters and digits by which a value is looked up.
+/// The minimum length of the run of letters and digits by which a value is looked up.
 const RUN: usize = 5;
 
-/// The number of values that may share a run. More are made of repetitions, and would be compared again and again.
+/// The maximum number of values that share a run. Further values consist of repetitions, and would be
+/// compared over and over.
 const SAME_RUN: usize = 8;
 
-/// The values to look for, by their longest run of letters and digits.
+/// The values to search for, by their longest run of letters and digits.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     by_run: FxHashMap<Box<str>, Vec<Value>>,
-    /// The shortest and the longest run.
+    /// The lengths of the shortest and the longest run.
     runs: Option<(usize, usize)>,
 }
 
 #[derive(Debug)]
 struct Value {
     text: Box<str>,
-    /// Where its run begins.
+    /// The position of its run.
     run: usize,
     rule: usize,
 }
@@ -48,7 +49,7 @@ impl Known {
         }
     }
 
-    /// Calls `found` with each place of a known value and the rule that knew it.
+    /// Calls `found` with the position of each known value and the rule that first found it.
     pub(super) fn find(&self, text: &str, mut found: impl FnMut(Range<usize>, usize)) {
         let Some((least, most)) = self.runs else { return };
         let bytes = text.as_bytes();
@@ -88,8 +89,8 @@ fn is_whole(text: &[u8], range: &Range<usize>) -> bool {
     begins && ends
 }
 
-/// Returns whether a value means the same wherever it occurs. `postgres` is a password in one place and a word in the
-/// others; `3f9c1a7be2d0` is not.
+/// Returns whether a value means the same wherever it occurs. `postgres` may be a password in one place and a
+/// word in others; `3f9c1a7be2d0` is never a word.
 fn is_distinctive(text: &str) -> bool {
     let has = |is: fn(&u8) -> bool| text.bytes().any(|byte| is(&byte));
     let (digit, lower, upper) =

@@ -7,7 +7,7 @@ use super::rule::REACH;
 use super::separator::{GAP, count};
 use super::words::{FALLBACKS, WRAPPERS};
 
-/// Finds the literal that takes the place of a missing value: `process.env.X || "…"`, `getenv("X", "…")`.
+/// Finds the fallback literal of a missing value: `process.env.X || "…"`, `getenv("X", "…")`.
 pub(super) fn fallback(text: &[u8], at: usize) -> Option<Open> {
     let line = &text[at..text.len().min(at + 160)];
     let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
@@ -19,15 +19,16 @@ pub(super) fn fallback(text: &[u8], at: usize) -> Option<Open> {
 /// An opening quote.
 pub(super) struct Open {
     quote: u8,
-    /// Backslashes before it, which are before its closing one too.
+    /// The number of backslashes before it. Its closing quote has as many.
     slashes: usize,
-    /// Where the content begins.
+    /// The position at which the content begins.
     at: usize,
-    /// The value is one of a list.
+    /// Whether the value is an element of a list.
     pub(super) is_listed: bool,
 }
 
-/// Returns the opening quote of a value, behind a prefix such as `b` or calls that wrap it: `Some(String::from(`.
+/// Returns the opening quote of a value, which may follow a prefix such as `b` or wrapping calls such as
+/// `Some(String::from(`.
 pub(super) fn opening(text: &[u8], at: usize) -> Option<Open> {
     let start = at + wrapping(&text[at..]);
     let is_listed = start > at && text[start - 1] == b'[';
@@ -36,7 +37,7 @@ pub(super) fn opening(text: &[u8], at: usize) -> Option<Open> {
     Some(Open { is_listed, ..quote })
 }
 
-/// Returns the next literal of a list, or none at its end.
+/// Returns the next literal of a list; `None` at its end.
 pub(super) fn next_listed(text: &[u8], end: usize) -> Option<Open> {
     let slashes = count(&text[end..], 8, |byte| byte == b'\\');
     let comma = end + slashes + 1;
@@ -44,7 +45,7 @@ pub(super) fn next_listed(text: &[u8], end: usize) -> Option<Open> {
     quote(text, comma + gap).filter(|_| gap > 0)
 }
 
-/// Returns the length of white space, escaped line ends and signs.
+/// Returns the length of a run of white space, escaped line ends and the given signs.
 fn gap(rest: &[u8], signs: &[u8]) -> usize {
     let mut at = 0;
     while at < 2 * GAP {
@@ -58,7 +59,7 @@ fn gap(rest: &[u8], signs: &[u8]) -> usize {
     at
 }
 
-/// Returns the end of the last literal that is joined to the one that ends here: `"…" + "…"`.
+/// Returns the end of the last literal that is concatenated to the one that ends here: `"…" + "…"`.
 pub(super) fn joined(text: &[u8], end: usize) -> usize {
     let mut end = end;
     for _ in 0..16 {
@@ -71,7 +72,7 @@ pub(super) fn joined(text: &[u8], end: usize) -> usize {
     end
 }
 
-/// Returns the literal that a `+`, a `.` or white space joins to the one that ends here.
+/// Returns the literal that a `+`, a `.` or white space concatenates to the one that ends here.
 fn next_part(text: &[u8], end: usize) -> Option<Open> {
     let slashes = count(&text[end..], 8, |byte| byte == b'\\');
     let mark = text.get(end + slashes).filter(|byte| matches!(byte, b'"' | b'\''))?;
@@ -101,7 +102,7 @@ fn wrapping(rest: &[u8]) -> usize {
     at
 }
 
-/// Returns whether a call of this name only wraps what it is given; without a name it is a bracket.
+/// Returns whether a call of this name only wraps its argument. An empty name is a mere bracket.
 fn is_wrapper(path: &[u8]) -> bool {
     let path = path.strip_suffix(b"!").unwrap_or(path);
     let word = path.rsplit(|byte| matches!(byte, b'.' | b':')).next().unwrap_or_default();
@@ -111,7 +112,7 @@ fn is_wrapper(path: &[u8]) -> bool {
     word.is_empty() || is_encoder || str::from_utf8(word).is_ok_and(is_known)
 }
 
-/// Returns the quote that is here, behind backslashes.
+/// Returns the quote at a position, behind any backslashes.
 fn quote(text: &[u8], at: usize) -> Option<Open> {
     let rest = &text[at..];
     let slashes = count(rest, 8, |byte| byte == b'\\');
@@ -122,7 +123,7 @@ fn quote(text: &[u8], at: usize) -> Option<Open> {
     matches!(quote, b'"' | b'\'' | b'`').then_some(Open { quote, slashes, at, is_listed: false })
 }
 
-/// Returns what is between the quotes, on one line. Quotes that are escaped more deeply are inside.
+/// Returns the text between the quotes, on one line. Quotes that are escaped more deeply are part of it.
 pub(super) fn quoted(text: &[u8], open: &Open) -> Option<Range<usize>> {
     let most = &text[..text.len().min(open.at + REACH)];
     let mut at = open.at;
@@ -144,14 +145,14 @@ pub(super) fn quoted(text: &[u8], open: &Open) -> Option<Range<usize>> {
 pub(super) fn ends_bare(text: &[u8], at: usize) -> bool {
     match text[at] {
         b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' => true,
-        // A shell's backslash before a sign is a part of the value; others begin an escape.
+        // A backslash before a shell metacharacter is part of the value; others begin an escape.
         b'\\' => !text.get(at + 1).is_some_and(|next| b"$!&;#@*?~^%()".contains(next)),
         byte => byte.is_ascii_whitespace() || byte.is_ascii_control(),
     }
 }
 
-/// Returns the length of a value that another one may follow: `x&y=1`, `x; y`, `x, y`, `x%26y`. A sign that nothing
-/// of the kind follows is a part of the value.
+/// Returns the length of a value that another one may follow: `x&y=1`, `x; y`, `x, y`, `x%26y`. A separator
+/// that is not followed by another value is part of the value.
 pub(super) fn cut(run: &[u8]) -> usize {
     let ends_at = |at: usize| match run[at] {
         b'&' | b';' | b',' => {

@@ -1,10 +1,11 @@
-//! Takes secrets out of text before it leaves the machine.
+//! Removes secrets from text before it leaves the machine.
 //!
-//! `rules.toml` lists what a secret looks like. A text is searched once for the literals of all rules (`scan`), and a
-//! rule looks only where one of its literals is: by a regex, by the name in front of a value (`name`), by the
-//! heading above it (`table`), or by the bounds of a key (`block`). Matching runs on a view without colours, invisible characters and escapes (`view`).
-//! What is found gives way to a marker that is the same for the same secret (`apply`), and is taken out wherever it
-//! occurs again (`known`). Messages and documents are redacted string by string, unescaped (`json`, `session`).
+//! `rules.toml` describes the forms of secrets. A text is searched once for the literals of all rules
+//! (`scan`), and a rule is only tried where one of its literals occurs: by a regex, by the name in front of a
+//! value (`name`), by the heading above it (`table`), or by the bounds of a key (`block`). Matching runs on a
+//! view without colours, invisible characters and escapes (`view`). Each secret is replaced by a marker,
+//! which is the same for equal secrets (`apply`), and is removed wherever it occurs again (`known`). Messages
+//! and documents are redacted string by string, unescaped (`json`, `session`).
 
 mod apply;
 mod block;

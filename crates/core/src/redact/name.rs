@@ -1,7 +1,7 @@
 //! Finds values behind a name: `DB_PASSWORD=…`, `"apiKey": "…"`, `**Token:** …`, `<password>…`, `setSecret("…")`.
 //!
-//! A keyword leads here. The identifier around it is taken apart into words, which say how much the name promises;
-//! what separates it from its value and how the value looks decide the rest.
+//! The identifier around a keyword is split into words, which determine how strongly the name suggests a
+//! secret. The separator before the value and the form of the value decide the rest.
 
 use std::ops::Range;
 
@@ -18,58 +18,61 @@ use super::words::{
     WEAK_ENV, Words,
 };
 
-/// The longest value without quotes.
+/// The maximum length of a value without quotes.
 const LONGEST_VALUE: usize = 8192;
 
-/// The longest password.
+/// The maximum length of a password.
 const LONGEST_PASSWORD: usize = 256;
 
-/// The number of names in a block of text behind which a sentence is read in vain. Only a text that repeats a name over
-/// and over has more.
+/// The maximum number of fruitless searches for a sentence behind a name, per block of text. Only a text that
+/// repeats a name over and over exceeds it.
 const MOST_TOLD: usize = 100;
 
-/// A kind of value that a name promises.
+/// The kind of value that a name suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
+    /// A password.
     Password,
+    /// Another secret, such as a token or a key.
     Secret,
 }
 
-/// A measure of how much a name promises: a weak one needs a value that cannot be anything but random.
+/// The strength of a name as evidence. A weak name requires a value that is clearly random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Strength {
     Strong,
     Weak,
 }
 
-/// A name with the values that it gives away.
+/// A name and the secret values that belong to it.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Where the name begins.
+    /// The position at which the name begins.
     pub(super) start: usize,
+    /// The positions of the values.
     pub(super) values: Vec<Range<usize>>,
 }
 
-/// The number of literals in a list that are looked at.
+/// The maximum number of literals in a list to examine.
 const MOST_LISTED: usize = 16;
 
-/// Finds values in one text. Remembers the run of characters it was in, so that a text made of names alone costs
-/// no more than any other.
+/// Finds values in one text. Keeps track of the current run of characters, so that a text made of nothing but
+/// names costs no more than any other.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// The last value that was taken.
+    /// The range of the last values found.
     taken: Range<usize>,
-    /// The identifier that was looked at last.
+    /// The last identifier examined.
     last: Range<usize>,
     run: Range<usize>,
     spent: usize,
-    /// The block of text that was last read for sentences, and how often that was in vain.
+    /// The last block of text searched for sentences, and the number of fruitless searches in it.
     told: (usize, usize),
     seen: FxHashMap<Box<str>, Option<Facts>>,
 }
 
 impl Names {
-    /// Looks behind the name that has its keyword at `hit`.
+    /// Finds the values of the name whose keyword is at `hit`.
     pub(super) fn look(&mut self, text: &str, hit: Range<usize>, class: Class) -> Option<Place> {
         let bytes = text.as_bytes();
         if !ends_word(bytes, &hit) {
@@ -97,7 +100,7 @@ impl Names {
         Some(Place { start: name.start, values })
     }
 
-    /// Returns what a name promises. The same names come again and again.
+    /// Classifies a name. Results are cached, because the same names occur over and over.
     fn facts(&mut self, name: &str) -> Option<Facts> {
         const MOST: usize = 4096;
         if let Some(facts) = self.seen.get(name) {
@@ -110,7 +113,8 @@ impl Names {
         facts
     }
 
-    /// Returns the value that begins at `at`, or those of the list that does, if the name promised one like it.
+    /// Returns the value that begins at `at`, or the values of the list that begins there, if they match the
+    /// name.
     fn values(&mut self, text: &str, at: usize, promise: &Promise) -> Vec<Range<usize>> {
         let bytes = text.as_bytes();
         match opening(bytes, at) {
@@ -140,8 +144,8 @@ impl Names {
         promise.literal(text, &fallback(text.as_bytes(), at)?)
     }
 
-    /// Returns the values that a sentence gives to a name: `the password for the VPN is …`. They must look like
-    /// nothing but secrets.
+    /// Returns the values that a sentence assigns to a name: `the password for the VPN is …`. They must
+    /// clearly be secrets.
     fn told(&mut self, text: &str, name: &Range<usize>, promise: &Promise) -> Vec<Range<usize>> {
         let is_weak = promise.facts.strength == Strength::Weak;
         let block = name.start / BLOCK;
@@ -206,7 +210,7 @@ impl Names {
     }
 }
 
-/// Returns what the words of a name promise, and how much.
+/// Classifies a name by its words, and returns its strength.
 fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     use Class::{Password, Secret};
     use Strength::{Strong, Weak};
@@ -244,7 +248,7 @@ fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     is_weak.then_some((Secret, Weak))
 }
 
-/// Returns what a name promises that is not written in ASCII: scripts differ in where a word ends.
+/// Classifies a name that is not written in ASCII: scripts differ in where a word ends.
 fn foreign(name: &str) -> Option<(Class, Strength)> {
     if name.is_ascii() {
         return None;
@@ -256,33 +260,34 @@ fn foreign(name: &str) -> Option<(Class, Strength)> {
     Some((class, Strength::Strong))
 }
 
-/// The promise of a name.
+/// The classification of a name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
     class: Class,
     strength: Strength,
-    /// It is written in large letters, as in an environment.
+    /// Whether it is in upper case, like an environment variable.
     is_env: bool,
-    /// It is `token` and nothing else, of which there are many kinds.
+    /// Whether it is just `token`, which has many meanings.
     is_plain_token: bool,
-    /// One of the words is `secret`.
+    /// Whether one of its words is `secret`.
     is_secret: bool,
-    /// It names several, as `tokens` does, which are counted more often than they are given.
+    /// Whether it is a plural such as `tokens`, which is more often followed by a count than by a secret.
     is_plural: bool,
 }
 
 impl Facts {
-    /// Returns whether the name can only be that of a secret.
+    /// Returns whether the name is strong evidence of a secret.
     pub(super) fn is_strong(self) -> bool {
         self.strength == Strength::Strong
     }
 
-    /// Returns whether a cell below the name holds a secret.
+    /// Returns whether a cell below the name contains a secret.
     pub(super) fn is_held_by(self, cell: &str) -> bool {
         !cell.contains(char::is_whitespace)
             && Promise { facts: self, style: Style::Cell }.bare(cell, "")
     }
 
+    /// Classifies a name; `None` if it does not suggest a secret.
     pub(super) fn of(name: &str) -> Option<Self> {
         let words = words(name);
         let is_env = name.is_ascii() && !name.bytes().any(|byte| byte.is_ascii_lowercase());
@@ -294,21 +299,21 @@ impl Facts {
     }
 }
 
-/// The promise of a name and its separator.
+/// The classification of a name and its separator.
 struct Promise {
     facts: Facts,
     style: Style,
 }
 
 impl Promise {
-    /// Returns the content of a literal that is as promised, with the literals that are joined to it.
+    /// Returns the content of a literal that matches the name, with the literals that are concatenated to it.
     fn literal(&self, text: &str, open: &Open) -> Option<Range<usize>> {
         let value = quoted(text.as_bytes(), open)?;
         let is_kept = self.quoted(text.get(value.clone())?);
         is_kept.then(|| value.start..joined(text.as_bytes(), value.end))
     }
 
-    /// Returns the content of a literal in a list. Behind a user, `credentials` has a password.
+    /// Returns the content of a literal in a list. In a list of credentials, a password follows the user.
     fn listed(&self, text: &str, nth: usize, open: &Open) -> Option<Range<usize>> {
         let password = || {
             let value = quoted(text.as_bytes(), open)?;
@@ -358,7 +363,8 @@ impl Promise {
         value.len() >= 6 && fits(Value::Mixed, value, next)
     }
 
-    /// Judges a value in a sentence; one that nothing leads to must look even less like a word.
+    /// Returns whether a value in a sentence is a secret. One that no word introduces must look even less
+    /// like a word.
     fn told(&self, value: &str, is_near: bool) -> bool {
         let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
         let is_odd = has(|byte| b"!@#$%^&*+~?=".contains(byte));

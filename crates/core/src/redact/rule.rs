@@ -1,4 +1,4 @@
-//! The rules as data: read, checked, and compiled when first needed.
+//! Reads and checks the rules, and compiles them when first needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -12,19 +12,22 @@ use super::view::TRIGGERS;
 
 const EMBEDDED: &str = include_str!("rules.toml");
 
-/// The beginning of a marker. It is searched for like a keyword: text in markers is never a secret.
+/// The beginning of a marker. It is searched for like a keyword, because text in markers is never a secret.
 pub(super) const MARKER: &str = "[redacted:";
 
-/// The furthest that any rule looks from its keyword.
+/// The maximum number of bytes that any rule examines from its keyword on.
 pub(super) const REACH: usize = 32 * 1024;
 
-/// Why a rule or an entry of an allow-list cannot be used.
+/// An invalid rule or entry of the allow-list.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
+    /// A rule is invalid.
     #[error("rule `{kind}`: {why}")]
     Rule { kind: String, why: String },
+    /// An entry of the allow-list is not a valid regex.
     #[error("allow `{entry}`: {why}")]
     Allow { entry: String, why: String },
+    /// A kind to enable or disable does not exist.
     #[error("no rule is called `{0}`")]
     Unknown(String),
 }
@@ -36,7 +39,7 @@ struct File {
     rule: Vec<Spec>,
 }
 
-/// One rule as `rules.toml` has it; the fields are described there.
+/// One rule of `rules.toml`, which describes the fields.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spec {
@@ -64,7 +67,7 @@ struct Spec {
     opt_in: bool,
 }
 
-/// Returns how far most rules look from their keyword.
+/// Returns the number of bytes that most rules examine from their keyword on.
 fn usual_reach() -> usize {
     1024
 }
@@ -73,77 +76,94 @@ fn usual_reach() -> usize {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum By {
-    /// Its regex, from the keyword on.
+    /// By its regex, from the keyword on.
     #[default]
     Regex,
-    /// Its regex, anywhere in a text that has a keyword.
+    /// By its regex, anywhere in a text that contains a keyword.
     Search,
-    /// The name of a password or of another secret around the keyword.
+    /// By the name of a password around the keyword.
     Password,
+    /// By the name of another secret around the keyword.
     Secret,
-    /// A block of base64 between `BEGIN` and `END`.
+    /// As a block of base64 between `BEGIN` and `END`.
     Block,
-    /// The column below a heading.
+    /// In the column below a heading.
     Column,
-    /// The values of cookies.
+    /// Among the values of cookies.
     Cookie,
 }
 
-/// The text that may be before a match.
+/// The text that may precede a match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Before {
+    /// Anything but a letter or a digit.
     #[default]
     Word,
+    /// Anything but a letter, a digit, `_` or `-`.
     Name,
+    /// The beginning of a command-line option.
     Flag,
+    /// Anything.
     Any,
 }
 
-/// A rule of the user's own.
+/// A rule that the user defined.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserRule {
+    /// The name of the kind of secret.
     pub kind: String,
-    /// Matches anywhere; the first group that takes part is the secret, else all of it.
+    /// The pattern, which may match anywhere. The first group that participates is the secret, otherwise the
+    /// whole match.
     pub regex: String,
-    /// Without them every text is searched.
+    /// The literals that a text must contain one of. Without any, every text is searched.
     #[serde(default)]
     pub keywords: Vec<String>,
 }
 
-/// The changes that the user asks for.
+/// The user's changes to the rules.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choice {
+    /// Additional rules.
     pub rules: Vec<UserRule>,
-    /// What is no secret: as it is, or as a regex for all of it.
+    /// Values that are not secrets: literals, or regexes that match the whole value.
     pub allow: Vec<String>,
-    /// Kinds that are off by themselves.
+    /// The kinds to enable that are off by default.
     pub enable: Vec<String>,
+    /// The kinds to disable.
     pub disable: Vec<String>,
 }
 
+/// A rule that is in use. `rules.toml` describes the fields.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// Its place in the list of kinds.
+    /// Its index in the list of kinds.
     pub(super) kind: usize,
+    /// The way to find its secrets.
     pub(super) by: By,
+    /// The number of bytes before the keyword at which a match begins.
     pub(super) lead: usize,
-    /// Characters at fixed places, which are looked at before the regex is.
+    /// Characters at fixed offsets, which are checked before the regex.
     pub(super) marks: Vec<(usize, char)>,
+    /// The text that may precede a match.
     pub(super) before: Before,
+    /// The form that a secret must have.
     pub(super) value: Value,
+    /// The minimum entropy of a secret, in bits per character.
     pub(super) entropy: f64,
+    /// The maximum number of bytes that the regex examines.
     pub(super) reach: usize,
-    /// Its regex matches white space.
+    /// Whether its regex may match white space.
     pub(super) is_spaced: bool,
     source: String,
     regex: OnceLock<Option<Regex>>,
 }
 
 impl Rule {
-    /// None for a pattern that is wrong: a test looks at ours, and the user's are compiled at once.
+    /// Returns the compiled regex; `None` if it is invalid. A test compiles the embedded rules, and the
+    /// user's rules are compiled when they are read.
     pub(super) fn regex(&self) -> Option<&Regex> {
         self.regex.get_or_init(|| Regex::new(&self.source).ok()).as_ref()
     }
@@ -152,33 +172,38 @@ impl Rule {
 /// A kind of secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
+    /// The name of the kind, as in markers.
     pub name: String,
+    /// Whether it is off by default.
     pub opt_in: bool,
+    /// Whether it is on.
     pub enabled: bool,
+    /// The literals of its rules.
     pub keywords: Vec<String>,
 }
 
-/// All rules, ready to be looked for.
+/// All rules, ready for scanning.
 #[derive(Debug)]
 pub struct Rules {
     kinds: Vec<Kind>,
+    /// The rules that are on.
     pub(super) list: Vec<Rule>,
-    /// The marker first, then the triggers of a decoded view, then the keywords.
+    /// The literals to search for: the marker, then the triggers of a decoded view, then the keywords.
     pub(super) keywords: Keywords,
-    /// The rules that each keyword wakes.
+    /// The rules that each keyword triggers.
     pub(super) wakes: Vec<Vec<usize>>,
-    /// The rules that need no keyword.
+    /// The rules without a keyword.
     pub(super) always: Vec<usize>,
     allow: Vec<(String, Regex)>,
 }
 
 impl Rules {
-    /// Our own rules.
+    /// Returns the embedded rules.
     pub fn embedded() -> Result<Self, RuleError> {
         Self::with(&Choice::default())
     }
 
-    /// Our own rules and the user's.
+    /// Returns the embedded rules with the user's changes.
     pub fn with(choice: &Choice) -> Result<Self, RuleError> {
         let file: File = toml::from_str(EMBEDDED).map_err(|error| RuleError::Rule {
             kind: "rules.toml".into(),
@@ -199,15 +224,17 @@ impl Rules {
         list.finish()
     }
 
+    /// Returns all kinds of secrets, including those that are off.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
-    /// Returns whether a literal says that the text has to be decoded.
+    /// Returns whether a literal means that the text has to be decoded.
     pub(super) fn is_trigger(keyword: usize) -> bool {
         (1..=TRIGGERS.len()).contains(&keyword)
     }
 
+    /// Returns whether the user allows a value.
     pub(super) fn is_allowed(&self, secret: &str) -> bool {
         self.allow.iter().any(|(literal, regex)| literal == secret || regex.is_match(secret))
     }
@@ -226,7 +253,7 @@ impl Builder<'_> {
         for (name, piece) in pieces {
             source = source.replace(&format!("<<{name}>>"), piece);
         }
-        // A slice of the text is matched, which begins at the keyword.
+        // The regex is matched against a slice of the text that begins at the keyword.
         if spec.by == By::Regex {
             source = format!(r"\A(?:{source})");
         }
@@ -286,7 +313,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The place of a kind; none when it is off.
+    /// Returns the index of a kind; `None` if it is off.
     fn kind(&mut self, name: &str, opt_in: bool, keywords: &[String]) -> Option<usize> {
         let has = |list: &[String]| list.iter().any(|entry| entry == name);
         let enabled = (!opt_in || has(&self.choice.enable)) && !has(&self.choice.disable);

@@ -14,35 +14,39 @@ use super::table::Tables;
 use super::value::{entropy, fits_in};
 use super::view::View;
 
-/// The length of unbroken base64 before a match that means it is inside a blob.
+/// The length of uninterrupted base64 before a match that places it inside a blob.
 const BLOB: usize = 256;
 
-/// The number of lines, also escaped ones, that a regex may look at. What is further away has nothing to do with the keyword.
+/// The number of lines, including escaped ones, that a regex may examine. Text further away is unrelated to
+/// the keyword.
 const LINES: usize = 4;
 
-/// In each block of text, a regex may look in vain at this many times its bytes: at more if it takes words
-/// that are apart, because its keyword can be on every line. Only a text that repeats a keyword over and
-/// over comes near that; without the bound it would take far longer than others.
+/// The size of a block of text. In each block, the number of bytes that a regex may examine without a match
+/// is limited. The limit is higher if the regex may match white space, because its keyword can be on every
+/// line. Only a text that repeats a keyword over and over comes near the limit; without one, it would take
+/// far longer than other texts.
 pub(super) const BLOCK: usize = 4096;
 const APART: usize = 8 * BLOCK;
 const TOGETHER: usize = 4 * BLOCK;
 
-/// The cost of finding the groups of a match: this many times its bytes, and this many bytes more.
+/// The cost of finding the groups of a match: a factor for its length, and a constant.
 const GROUPS: (usize, usize) = (8, 256);
 
-/// A secret and where its match began.
+/// A secret and the position of its match.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
+    /// The position at which the match begins.
     pub(super) at: usize,
-    /// The bytes to take out.
+    /// The bytes to remove.
     pub(super) range: Range<usize>,
-    /// The secret without what disguised it.
+    /// The secret as it appears in the decoded view.
     pub(super) secret: Box<str>,
+    /// The index of the rule that found it.
     pub(super) rule: usize,
 }
 
-/// Returns the secrets of a text in order, none inside or beside a marker. Those that overlap are one, named after
-/// the earliest, then the longest, then the rule that is listed first.
+/// Returns the secrets of a text in order, none of them inside or adjacent to a marker. Overlapping secrets
+/// are merged, and named after the earliest, then the longest, then the rule that is listed first.
 pub(super) fn scan(rules: &Rules, known: &Known, text: &str) -> Vec<Found> {
     if let Some(found) = scan_view(rules, known, text, true) {
         return found;
@@ -56,7 +60,7 @@ pub(super) fn scan(rules: &Rules, known: &Known, text: &str) -> Vec<Found> {
     all
 }
 
-/// Scans a text as it is; returns none if it has a trigger and is not a decoded view.
+/// Scans a text as it is. Returns `None` if it has a trigger and `may_differ` from its decoded view.
 fn scan_view(rules: &Rules, known: &Known, text: &str, may_differ: bool) -> Option<Vec<Found>> {
     let mut search = Search::new(rules, text);
     let mut markers: Vec<Range<usize>> = Vec::new();
@@ -105,7 +109,7 @@ fn touches(markers: &[Range<usize>], found: &Found) -> bool {
     }
 }
 
-/// Sorts matches and makes one of those that overlap.
+/// Sorts matches and merges those that overlap.
 fn joined(mut found: Vec<Found>, text: &str) -> Vec<Found> {
     found.sort_by_key(|found| (found.range.start, Reverse(found.range.end), found.rule));
     let mut out: Vec<Found> = Vec::with_capacity(found.len());
@@ -117,7 +121,7 @@ fn joined(mut found: Vec<Found>, text: &str) -> Vec<Found> {
             _ => out.push(next),
         }
     }
-    // Once for all: many matches in a row can make one that is long.
+    // Done once at the end, because many consecutive matches can merge into a long one.
     for found in out.iter_mut().filter(|found| found.secret.len() != found.range.len()) {
         found.secret = text[found.range.clone()].into();
     }
@@ -130,9 +134,9 @@ struct Search<'a> {
     names: [Names; 2],
     blocks: Blocks,
     tables: Tables,
-    /// The end of the cookies that were read last.
+    /// The end of the last cookies read.
     cookies: usize,
-    /// For each rule, the block that it looked at last, and how many bytes it looked at in it in vain.
+    /// For each rule, the last block examined, and the number of bytes examined there without a match.
     spent: Vec<(usize, usize)>,
     found: Vec<Found>,
 }
@@ -151,7 +155,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries a rule where one of its keywords is.
+    /// Tries a rule at one of its keywords.
     fn look(&mut self, at: usize, hit: Range<usize>) {
         match self.rules.list[at].by {
             By::Password => self.name(at, hit, Class::Password),
@@ -187,7 +191,7 @@ impl<'a> Search<'a> {
     fn regex(&mut self, at: usize, hit: usize) {
         let rule = &self.rules.list[at];
         let Some(start) = hit.checked_sub(rule.lead) else { return };
-        // What begins inside a secret of the same rule is a part of it.
+        // A match that begins inside a secret of the same rule is part of it.
         let is_inside = |found: &Found| found.rule == at && found.range.contains(&start);
         let has = |(at, byte): &(usize, char)| {
             self.text.as_bytes().get(start + at).copied().map(char::from) == Some(*byte)
@@ -208,7 +212,7 @@ impl<'a> Search<'a> {
         let secret = if regex.captures_len() == 1 {
             whole
         } else {
-            // What is behind the match makes it no slower to find, but its groups.
+            // The text behind the match does not slow down finding the match, but finding its groups.
             let captures = regex.captures(&window[..floor(window, whole.end() + 1)]);
             captures.and_then(|captures| captures.iter().skip(1).flatten().next()).unwrap_or(whole)
         };
@@ -219,7 +223,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the text that a rule may look at, within its budget.
+    /// Returns the text that a rule may examine; `None` if its budget is spent.
     fn window(&self, at: usize, start: usize) -> Option<&'a str> {
         let rule = &self.rules.list[at];
         let budget = if rule.is_spaced { APART } else { TOGETHER };
@@ -262,7 +266,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Keeps what passes the last checks; returns whether it does.
+    /// Adds a match if it passes the final checks. Returns whether it does.
     fn take(
         &mut self,
         at: usize,
@@ -273,7 +277,7 @@ impl<'a> Search<'a> {
         let rule = &self.rules.list[at];
         let (text, rest) = (&self.text[secret.clone()], &self.text[secret.end..]);
         let next = rest.chars().next();
-        // A word that continues is another word.
+        // If the word continues, it is another word.
         if is_last && next.is_some_and(|c| c.is_ascii_alphanumeric()) && is_whole(rule) {
             return false;
         }
@@ -289,7 +293,7 @@ impl<'a> Search<'a> {
         is_secret
     }
 
-    /// Keeps the values that the user does not allow.
+    /// Adds the values, except those that the user allows.
     fn push_all(&mut self, rule: usize, at: usize, values: Vec<Range<usize>>) {
         for value in values {
             if !self.rules.is_allowed(&self.text[value.clone()]) {
@@ -304,7 +308,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns whether its end must be the end of a word.
+/// Returns whether a match must end at the end of a word.
 fn is_whole(rule: &Rule) -> bool {
     rule.by != By::Search && rule.before != Before::Any
 }
@@ -321,7 +325,7 @@ fn may_begin(before: Before, text: &str, at: usize) -> bool {
         }
         Before::Flag => {
             let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
-            // An option is short; a longer run is something else.
+            // Options are short; a longer run is something else.
             let name = head.iter().rev().take(40).take_while(|byte| is_name(byte)).count();
             let (head, name) = head.split_at(head.len() - name);
             let is_alone =
@@ -331,7 +335,8 @@ fn may_begin(before: Before, text: &str, at: usize) -> bool {
     }
 }
 
-/// Returns whether the letters before are not of a word but of `\n`, `%3D` or a colour whose escape character was lost.
+/// Returns whether the preceding letters are not part of a word, but of `\n`, `%3D` or a colour code whose
+/// escape character was lost.
 fn ends_in_escape(head: &[u8]) -> bool {
     match head {
         [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,
@@ -351,7 +356,7 @@ fn in_blob(text: &str, at: usize) -> bool {
     head.iter().rev().take(BLOB).take_while(is_base64).count() == BLOB
 }
 
-/// Returns the whole marker that begins here.
+/// Returns the complete marker that begins at a position.
 fn marker_at(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[at + MARKER.len()..];
     let is_kind = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
@@ -365,7 +370,7 @@ fn marker_at(text: &str, at: usize) -> Option<Range<usize>> {
     is_marker.then(|| at..at + MARKER.len() + end + 1)
 }
 
-/// Returns the end of the last whole character before `at`.
+/// Returns the last character boundary that is not behind `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

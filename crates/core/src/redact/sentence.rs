@@ -1,4 +1,4 @@
-//! Finds where a sentence gives the value of a name: `the password for the VPN is …`, `use … as the password`.
+//! Finds the values that sentences assign to names: `the password for the VPN is …`, `use … as the password`.
 
 use std::ops::Range;
 
@@ -6,26 +6,28 @@ use super::scan::floor;
 use super::separator::{GAP, count};
 use super::words::{EQUATES, LINKS};
 
-/// The furthest that a sentence may give a value from its name.
+/// The maximum distance between a name and its value in a sentence.
 const FAR: usize = 96;
 
-/// The number of words that are tried as a value.
+/// The maximum number of words to try as a value.
 const MOST: usize = 5;
 
-/// A place where a value may begin.
+/// A position where a value may begin.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lead {
+    /// The position in the text.
     pub(super) at: usize,
-    /// Nothing but white space leads to it.
+    /// Whether only white space separates it from the name.
     pub(super) is_near: bool,
-    /// It is on another line than its name, where it must be alone.
+    /// Whether it is on a later line than its name, where it must be alone.
     pub(super) is_below: bool,
 }
 
-/// Returns where the value of a name may begin: at the next word, and behind each word that can lead to it.
+/// Returns the positions where the value of a name may begin: at the next word, and behind each word that can
+/// introduce it.
 pub(super) fn leads(text: &str, from: usize) -> impl Iterator<Item = Lead> {
     let line = &text[from..floor(text, from + FAR)];
-    // The value is on this line, or alone on one of the next.
+    // The value is on this line, or alone on a following one.
     let line = &line[..line.find('\n').map_or(line.len(), |end| end + 1)];
     let is_next = line.starts_with(' ') && !line[1..].starts_with(' ');
     let near = is_next.then_some(Lead { at: from + 1, is_near: true, is_below: false });
@@ -40,7 +42,7 @@ pub(super) fn leads(text: &str, from: usize) -> impl Iterator<Item = Lead> {
     near.into_iter().chain(far).take(MOST)
 }
 
-/// Returns the word that alone makes up the line below a name that alone makes up its own.
+/// Returns the only word of the line below a name that is alone on its own line.
 pub(super) fn below(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let head = text[..name.start].trim_end_matches([' ', '*', '#', '`', '+']);
     if !(head.is_empty() || head.ends_with(['\n', '"']) || head.ends_with("\\n")) {
@@ -82,7 +84,7 @@ pub(super) fn before(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     None
 }
 
-/// Returns the length of white space and marks before a value, with escaped line ends.
+/// Returns the length of the white space and marks before a value, including escaped line ends.
 fn gap(text: &str) -> usize {
     let is_gap = |c: char| c.is_whitespace() || matches!(c, '`' | '「' | '“' | '*' | '+' | '>');
     let mut rest = text;

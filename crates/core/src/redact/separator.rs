@@ -1,21 +1,21 @@
-//! Finds what separates a name from its value, in every notation that gives a value to a name.
+//! Finds the separator between a name and its value, in every notation that assigns a value to a name.
 
 use std::ops::Range;
 
 use super::identifier::is_identifier;
 use super::literal::opening;
 
-/// White space between a name, a separator and a value.
+/// The maximum length of white space between a name, a separator and a value.
 pub(super) const GAP: usize = 24;
 
-/// Names of attributes that hold a value.
+/// The names of attributes that contain a value.
 const VALUES: [&str; 7] =
     ["value", "default", "defaultValue", "content", "stringValue", "plaintext", "s"];
 
-/// The beginning of text in XML that has no tags.
+/// The beginning of character data in XML.
 const CDATA: &[u8] = b"<![CDATA[";
 
-/// A notation that gives a value to a name.
+/// A notation that assigns a value to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// `=`, `:=`, `=>`
@@ -24,17 +24,17 @@ pub(super) enum Style {
     Colon,
     /// The next cell of a Markdown table.
     Cell,
-    /// `, `, `(`, ` `, ` is `: only what is in quotes counts.
+    /// `, `, `(`, ` `, ` is `: only a value in quotes counts.
     Loose,
     /// `<name>…</name>`
     Element,
     /// `value="…"` behind `name="NAME"`, in XML, YAML or JSON.
     Pair,
-    /// `{ default = "…" }`, and the same by indentation.
+    /// `{ default = "…" }`, and its equivalent by indentation.
     Nested,
 }
 
-/// Returns what separates a name from its value, and where the value begins.
+/// Returns the notation that separates a name from its value, and the position at which the value begins.
 pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usize)> {
     let (mut at, mut is_quoted) = (name.end, false);
     for _ in 0..6 {
@@ -55,7 +55,7 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
     }
     let rest = &text[from..];
     let (style, len) = match rest {
-        // The default of a variable of the shell.
+        // The default of a shell variable.
         [b':', b'-', ..] => (Style::Colon, 2),
         [b'=' | b'-', b'>', ..] | [b':' | b'+' | b'!', b'=', ..] if !rest.starts_with(b"!==") => {
             (Style::Assign, 2)
@@ -116,7 +116,7 @@ fn array(rest: &[u8]) -> Option<usize> {
 
 fn after_gap(text: &[u8], style: Style, at: usize) -> Option<(Style, usize)> {
     let mut at = at + blanks(&text[at..]);
-    // The type of a value of YAML: `!!str "…"`.
+    // The type of a YAML value: `!!str "…"`.
     if style == Style::Colon && text.get(at) == Some(&b'!') {
         let tag = count(&text[at..], GAP, |byte| byte.is_ascii_alphabetic() || byte == b'!');
         let gap = blanks(&text[at + tag..]);
@@ -129,7 +129,7 @@ fn after_gap(text: &[u8], style: Style, at: usize) -> Option<(Style, usize)> {
             if let Some(len) = nested(&text[at..]) {
                 return after_gap(text, Style::Pair, at + len);
             }
-            // What is alone on the next line is looked at as in a sentence.
+            // A value that is alone on the next line is handled like one in a sentence.
             if lines(&text[at..]) > 0 {
                 return None;
             }
@@ -140,7 +140,7 @@ fn after_gap(text: &[u8], style: Style, at: usize) -> Option<(Style, usize)> {
         (Style::Colon, Some(b'>' | b'|')) => at += scalar(&text[at..]),
         _ => {}
     }
-    // The end of what was bold.
+    // The end of bold text.
     let stars = count(&text[at..], 3, |byte| byte == b'*');
     if stars < 3 && text.get(at + stars).is_some_and(|next| matches!(next, b' ' | b'`')) {
         at += stars + blanks(&text[at + stars..]);
@@ -148,7 +148,7 @@ fn after_gap(text: &[u8], style: Style, at: usize) -> Option<(Style, usize)> {
     (at < text.len()).then_some((style, at))
 }
 
-/// Returns the length of the rest of a tag, which has to be short.
+/// Returns the length of the rest of a tag, which must be short.
 fn tag_end(rest: &[u8]) -> Option<usize> {
     let rest = &rest[..rest.len().min(80)];
     let end = memchr::memchr2(b'>', b'\n', rest)?;
@@ -162,14 +162,14 @@ fn next_element(rest: &[u8]) -> Option<usize> {
     (rest.get(end + gap) == Some(&b'<')).then(|| Some(end + gap + tag_end(&rest[end + gap..])?))?
 }
 
-/// Returns the length of `|` or `>-` and the line end that begins a block of YAML.
+/// Returns the length of `|` or `>-` and the line end that begin a block scalar of YAML.
 fn scalar(rest: &[u8]) -> usize {
     let mark = 1 + count(&rest[1..], 1, |byte| matches!(byte, b'-' | b'+'));
     let is_block = matches!(rest.get(mark), Some(b'\n' | b'\r' | b'\\'));
     if is_block { mark + lines(&rest[mark..]) } else { 0 }
 }
 
-/// Returns the length of blanks and line ends, also escaped ones and those of a diff.
+/// Returns the length of blanks and line ends, including escaped ones and those of a diff.
 fn lines(rest: &[u8]) -> usize {
     let mut at = 0;
     while at < 2 * GAP {
@@ -231,7 +231,7 @@ fn nested(rest: &[u8]) -> Option<usize> {
             byte => open == 1 && byte == b',',
         };
         let end = (at..rest.len()).find(ends)? - at;
-        // A line of YAML that has no value begins another block.
+        // A line of YAML without a value begins another block.
         if matches!(rest[at + end], b'{' | b'}') || blanks(&rest[at..]) == end {
             return None;
         }
@@ -240,7 +240,7 @@ fn nested(rest: &[u8]) -> Option<usize> {
     None
 }
 
-/// Returns the length of what may be between two attributes.
+/// Returns the length of the gap between two attributes.
 fn between(rest: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -252,7 +252,7 @@ fn between(rest: &[u8]) -> usize {
     }
 }
 
-/// Returns the length of `value":`, and whether the name is one that a value has.
+/// Returns the length of `value":`, and whether the name is that of a value.
 fn attribute(rest: &[u8]) -> Option<(bool, usize)> {
     let name = count(rest, GAP, |byte| byte.is_ascii_alphabetic());
     let is_value = VALUES.iter().any(|value| rest[..name].eq_ignore_ascii_case(value.as_bytes()));
@@ -268,7 +268,7 @@ fn here_document(rest: &[u8]) -> usize {
     end.map_or(0, |end| end + lines(&rest[end..]))
 }
 
-/// Returns the length of `is ` where it leads to something in quotes.
+/// Returns the length of a verb such as `is ` that introduces a value in quotes.
 fn verb(rest: &[u8]) -> Option<usize> {
     let verbs = ["is ", "was ", "to ", "ist ", "est ", "es ", "é ", "è "];
     verbs.iter().find(|verb| rest.starts_with(verb.as_bytes())).map(|verb| verb.len())
@@ -289,10 +289,12 @@ fn is_element(text: &[u8], start: usize) -> bool {
     head.len() > prefix && head[head.len() - prefix - 1] == b'<'
 }
 
+/// Returns the number of leading bytes that match `is`, up to `most`.
 pub(super) fn count(text: &[u8], most: usize, is: impl Fn(u8) -> bool) -> usize {
     text.iter().take(most).take_while(|byte| is(**byte)).count()
 }
 
+/// Returns the number of leading spaces and tabs, up to `GAP`.
 pub(super) fn blanks(text: &[u8]) -> usize {
     count(text, GAP, |byte| matches!(byte, b' ' | b'\t'))
 }

@@ -1,4 +1,4 @@
-//! Redacts sessions and messages, field by field. Their ids, times, kinds and numbers stay.
+//! Redacts sessions and messages field by field. Their ids, times, kinds and numbers are preserved.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use crate::model::{Message, Session, ToolCall};
 use crate::path_text::{from_text, to_text};
 
 impl Redactor<'_> {
+    /// Redacts the texts of a session.
     pub fn session(&mut self, session: &mut Session) {
         let Session { summary, first_prompt, last_prompt, name, .. } = session;
         for text in [summary, first_prompt, last_prompt, name] {
@@ -28,6 +29,7 @@ impl Redactor<'_> {
         }
     }
 
+    /// Redacts the texts of a message.
     pub fn message(&mut self, message: &mut Message) {
         self.string(&mut message.text);
         self.option(&mut message.typed);
@@ -61,7 +63,7 @@ impl Redactor<'_> {
         self.raw(&mut call.result_display);
     }
 
-    /// Redacts a path, for those that show one.
+    /// Redacts a path.
     pub fn path(&mut self, path: &mut PathBuf) {
         if let std::borrow::Cow::Owned(new) = self.text(&to_text(path)) {
             *path = from_text(&new);
@@ -83,7 +85,7 @@ impl Redactor<'_> {
     fn raw(&mut self, raw: &mut Option<Box<RawValue>>) {
         let Some(json) = raw else { return };
         if let std::borrow::Cow::Owned(new) = self.json(json.get()) {
-            // What cannot be written again is left out rather than let through.
+            // A value that cannot be written again is dropped rather than let through.
             *raw = RawValue::from_string(new).ok();
         }
     }

@@ -6,14 +6,14 @@ use super::apply::Redactor;
 use super::rule::REACH;
 use super::scan::{Found, floor, scan};
 
-/// The number of bytes that are read at a time.
+/// The number of bytes to read at a time.
 const CHUNK: usize = 1024 * 1024;
 
-/// The number of written bytes that are kept, so that the text before a match is seen.
+/// The number of written bytes to keep, so that the text before a match is available.
 const BEHIND: usize = 1024;
 
 impl Redactor<'_> {
-    /// Copies `input` to `output` without its secrets. Bytes that are no UTF-8 go through as they are.
+    /// Copies `input` to `output` without its secrets. Bytes that are not UTF-8 are copied unchanged.
     pub fn stream(
         &mut self,
         input: &mut impl Read,
@@ -29,12 +29,12 @@ impl Redactor<'_> {
         output: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
         let mut held: Vec<u8> = Vec::new();
-        // How much at the beginning of what is held has been written.
+        // The number of held bytes that have already been written.
         let mut done = 0;
         loop {
             let read = input.by_ref().take(chunk as u64).read_to_end(&mut held)?;
             let is_last = read == 0;
-            // A match that begins before this is inside what is held.
+            // A match that begins before this position ends within the held bytes.
             let until = if is_last { held.len() } else { held.len().saturating_sub(2 * REACH) };
             if until > done || is_last {
                 let mut window = Window { done, until, out: Vec::new() };
@@ -60,7 +60,7 @@ struct Window {
 
 impl Window {
     fn pass(&mut self, redactor: &mut Redactor, held: &[u8]) {
-        // What is not text is rare, and far from the end of what is written now.
+        // Invalid UTF-8 is rare, so the bytes to write are usually all valid.
         let valid = simdutf8::compat::from_utf8(held).map_or_else(|e| e.valid_up_to(), str::len);
         if valid >= self.until
             && let Ok(text) = simdutf8::basic::from_utf8(&held[..valid])
@@ -81,7 +81,7 @@ impl Window {
         }
     }
 
-    /// Valid text that stands at `start` of what is held.
+    /// Writes valid text that begins at offset `start` of the held bytes.
     fn text(&mut self, redactor: &mut Redactor, text: &str, start: usize) {
         if start + text.len() <= self.done || start >= self.until {
             return;

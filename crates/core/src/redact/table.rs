@@ -9,21 +9,21 @@ use super::name::Facts;
 use super::rule::REACH;
 use super::separator::count;
 
-/// The longest line of a table.
+/// The maximum length of a line of a table.
 const LONGEST_LINE: usize = 1024;
 
-/// The columns that are looked at.
+/// The maximum number of columns to examine.
 const MOST_COLUMNS: usize = 64;
 
 /// Finds tables in one text. Each line is read once as a heading and once as a row.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
-    /// The end of what was read.
+    /// The position up to which the text has been read.
     done: usize,
 }
 
 impl Tables {
-    /// Returns the values below the heading that has its keyword at `hit`, and where the heading begins.
+    /// Returns the position of the heading whose keyword is at `hit`, and the values below it.
     pub(super) fn look(
         &mut self,
         text: &str,
@@ -87,7 +87,7 @@ impl Tables {
     }
 }
 
-/// Separators of the cells of a table. Without any of them, two or more blanks separate them.
+/// The separators of table cells. In a line without any of them, two or more blanks separate cells.
 const SEPARATORS: [&str; 5] = ["|", "\t", "\\t", ";", ","];
 
 /// Returns the cells of a line, without quotes and other marks around them.
@@ -132,8 +132,8 @@ fn is_cell(text: &[u8], name: &Range<usize>) -> bool {
     (is_edge(before) || is_tabbed) && is_edge(after) || is_wide
 }
 
-/// Returns whether cells are made of a few words, as headings are; between blanks, of large letters. Before the first
-/// there may be anything.
+/// Returns whether cells consist of a few words, like headings. If only blanks separate them, they must be in
+/// upper case. The first cell may contain anything.
 fn is_heading(text: &[u8], columns: &[Range<usize>], separator: Option<&str>) -> bool {
     let is_word =
         |byte: &u8| byte.is_ascii_alphanumeric() || b" _-./#%".contains(byte) || *byte >= 0x80;
@@ -146,12 +146,12 @@ fn is_heading(text: &[u8], columns: &[Range<usize>], separator: Option<&str>) ->
     filled > 1 && columns[1..].iter().all(|cell| is_name(&cell))
 }
 
-/// Returns whether a line only separates others: `|---|:--:|`, `----+----`.
+/// Returns whether a line is a horizontal rule: `|---|:--:|`, `----+----`.
 fn is_rule(line: &[u8]) -> bool {
     line.iter().all(|byte| b"-+|:= \t\r".contains(byte)) && line.len() > 2
 }
 
-/// Returns the beginning of the line, behind a line end that may be escaped.
+/// Returns the beginning of a line, behind a line end that may be escaped.
 fn line_start(text: &[u8], from: usize, at: usize) -> usize {
     let from = from + memrchr(b'\n', &text[from..at]).map_or(0, |found| found + 1);
     let head = &text[from..at];
@@ -159,7 +159,7 @@ fn line_start(text: &[u8], from: usize, at: usize) -> usize {
     from + after("\\n").max(after(": \"")).unwrap_or(0)
 }
 
-/// Returns the line end from here on, which may be escaped.
+/// Returns the next line end, which may be escaped.
 fn line_end(text: &[u8], from: usize) -> Option<Range<usize>> {
     let line = &text[from..text.len().min(from + LONGEST_LINE)];
     let mut at = 0;
@@ -174,8 +174,8 @@ fn line_end(text: &[u8], from: usize) -> Option<Range<usize>> {
     }
 }
 
-/// Returns the end of the last line of a string that has this many backslashes before its line ends. Its closing quote
-/// has fewer.
+/// Returns the end of a line in a string whose line ends have this many backslashes. The closing quote of the
+/// string, which has fewer, ends the line as well.
 fn string_end(text: &[u8], line: Range<usize>, slashes: usize) -> usize {
     let before = |at: usize| text[line.start..at].iter().rev().take_while(|byte| **byte == b'\\');
     let is_closing = |at: &usize| text[*at] == b'"' && before(*at).count() < slashes;

@@ -1,7 +1,7 @@
-//! Tells secrets from what else can be in their place.
+//! Distinguishes secrets from other text in their place.
 //!
-//! A name such as `password` is followed by a secret less often than by a type, a variable, a call or
-//! a placeholder. Only their looks tell them apart.
+//! A name such as `password` is followed by a secret less often than by a type, a variable, a call or a
+//! placeholder. Only the form of the text distinguishes them.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::words::{
     WORDS,
 };
 
-/// A demand on the looks of a secret, besides matching.
+/// The form that a secret must have in addition to matching a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Value {
@@ -22,24 +22,25 @@ pub(super) enum Value {
     Token,
     /// The password of a URL.
     Url,
-    /// A literal: no reference to something else, no placeholder.
+    /// A literal: neither a reference to something else nor a placeholder.
     Given,
-    /// The same, and not letters alone, nor a name.
+    /// Like `Given`, but neither letters alone nor a name.
     Mixed,
-    /// The same, and as disordered as a key.
+    /// Like `Mixed`, and as random as a key.
     Random,
-    /// The same, and with a sign, or digits among small and large letters.
+    /// Like `Random`, and with a special character, or with digits among lower-case and upper-case letters.
     Strict,
-    /// What a header must be given, whatever it looks like: a literal with a digit.
+    /// The value of a header: any literal with a digit.
     Header,
     /// Base64 of `user:password`.
     Basic,
 }
 
-/// Words of which the names of variables that hold secrets are made.
+/// Words in the names of variables that contain secrets.
 const NAMES: &[&str] = &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
 
-/// Returns whether the secret of a match looks like what its rule asks for; `next` is the character behind it.
+/// Returns whether the secret of a match has the form that its rule requires. `next` is the character behind
+/// it.
 pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char>) -> bool {
     match value {
         Value::Url => {
@@ -60,7 +61,7 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
     }
 }
 
-/// Returns whether a value alone looks like what is asked for.
+/// Returns whether a value has the required form, judged without the text around it.
 pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     let has = |is: fn(&u8) -> bool| secret.bytes().any(|byte| is(&byte));
     match value {
@@ -97,10 +98,11 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     }
 }
 
-/// Returns whether a token is one of documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`, `sk-1234567890abcdef`.
+/// Returns whether a token is a sample from documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`,
+/// `sk-1234567890abcdef`.
 fn is_sample(token: &str) -> bool {
     const LONGEST: usize = 128;
-    // By chance any word is somewhere in a token that is long enough.
+    // In a token that is long enough, any word may occur by chance.
     let has_word = token.len() <= LONGEST && SAMPLES.is_match(token) && {
         let lower = token.to_ascii_lowercase();
         SAMPLE_WORDS.iter().any(|word| has_own_word(token, &lower, word))
@@ -108,8 +110,9 @@ fn is_sample(token: &str) -> bool {
     has_word || is_masked(token) || is_sequence(token)
 }
 
-/// Returns whether a text has a word that somebody wrote: it is not mixed of small and large letters, and begins where no
-/// other word does. In a random value such letters are part of it. `lower` is the text in small letters.
+/// Returns whether a text contains a word that a person wrote: it does not mix lower and upper case, and does
+/// not begin inside another word. In a random value, such letters occur by chance. `lower` is the text in
+/// lower case.
 fn has_own_word(text: &str, lower: &str, word: &str) -> bool {
     let is_letters = word.bytes().all(|byte| byte.is_ascii_alphabetic());
     lower.match_indices(word).any(|(at, _)| {
@@ -124,12 +127,12 @@ fn has_own_word(text: &str, lower: &str, word: &str) -> bool {
             }
             _ => true,
         };
-        // By chance a longer word is in no value.
+        // A longer word does not occur in a value by chance.
         !is_letters || (is_even && (begins || word.len() > 5))
     })
 }
 
-/// Returns whether at least half of a text are runs such as `12345678`, `abcdef`, `00000000`.
+/// Returns whether at least half of a text consists of runs such as `12345678`, `abcdef`, `00000000`.
 fn is_sequence(text: &str) -> bool {
     let bytes = text.as_bytes();
     let step = |at: usize| match (bytes[at], bytes[at + 1]) {
@@ -151,7 +154,7 @@ fn is_sequence(text: &str) -> bool {
     covered * 2 >= bytes.len()
 }
 
-/// `ton_mot_de_passe`, `dein-passwort-hier`: words of another language that ask for a secret.
+/// Returns whether a text is a placeholder in another language: `ton_mot_de_passe`, `dein-passwort-hier`.
 fn is_foreign(lower: &str) -> bool {
     let is_word = |part: &str| {
         part.trim_end_matches(|c: char| c.is_ascii_digit()).chars().all(char::is_alphabetic)
@@ -160,9 +163,9 @@ fn is_foreign(lower: &str) -> bool {
     parts().count() > 1 && parts().all(is_word) && parts().any(|part| FOREIGN.contains(part))
 }
 
-/// A literal of someone's own choice: no variable, call or placeholder.
+/// Returns whether a text is a literal that a person chose, not a variable, call or placeholder.
 fn is_given(text: &str, next: Option<char>) -> bool {
-    // A name or a placeholder shows it in its beginning.
+    // The beginning is enough to recognize a name or a placeholder.
     const BEGINNING: usize = 96;
     let lower = text[..floor(text, BEGINNING)].to_ascii_lowercase();
     let trimmed = lower.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
@@ -178,13 +181,13 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || is_dotted_name(trimmed))
 }
 
-/// Returns whether a part of a text is one that only a placeholder has.
+/// Returns whether a text has a part that only occurs in placeholders.
 fn has_placeholder(text: &str, lower: &str) -> bool {
     PLACEHOLDERS.is_match(lower)
         && PLACEHOLDER_PARTS.iter().any(|part| has_own_word(text, lower, part))
 }
 
-/// A variable of some shell, template or format string.
+/// Returns whether a text is a variable of a shell, a template or a format string, or a path or an option.
 fn is_reference(text: &str) -> bool {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
@@ -208,13 +211,13 @@ fn is_plain_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
 }
 
-/// `0x1f`: a number of some program.
+/// Returns whether a text is a hexadecimal number: `0x1f`.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix("0x").unwrap_or_default();
     (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// The same character again and again: `****`, `xxxx`, `00000000`.
+/// Returns whether a text is masked by repeated characters: `****`, `xxxx`, `00000000`.
 fn is_masked(text: &str) -> bool {
     let (mut last, mut run, mut longest) = ('\0', 0, 0);
     let mut is_mask = false;
@@ -232,7 +235,7 @@ fn is_masked(text: &str) -> bool {
     is_mask || text == "…" || longest > 1 && text.chars().nth(longest).is_none()
 }
 
-/// `user.password`, `config.auth.v2`
+/// Returns whether a text is a dotted name: `user.password`, `config.auth.v2`.
 fn is_dotted_name(text: &str) -> bool {
     let is_name = |part: &str| {
         let stem = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -244,8 +247,8 @@ fn is_dotted_name(text: &str) -> bool {
     text.contains('.') && text.split('.').all(is_name)
 }
 
-/// Letters with digits or signs between them, or a long disorder of letters; not what names and
-/// paths look like.
+/// Returns whether a text mixes letters with digits or signs, or is a long random run of letters, and does
+/// not look like a name or a path.
 fn is_mixed(text: &str) -> bool {
     let is_sign = |byte: u8| {
         !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'|')
@@ -263,7 +266,7 @@ fn is_mixed(text: &str) -> bool {
             || !(is_words(text) || is_constant(text) || is_variable(text) || is_path(text)))
 }
 
-/// `wjDRGbpIOUuuaZgmMcMTfL`: letters that no name is made of.
+/// Returns whether letters and digits are too random for a name: `wjDRGbpIOUuuaZgmMcMTfL`.
 fn is_disorder(part: &str) -> bool {
     part.len() >= 16
         && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -272,7 +275,7 @@ fn is_disorder(part: &str) -> bool {
         && !is_camel(part)
 }
 
-/// `myVeryLongVariableName`: few changes from small to large letters for its length.
+/// Returns whether a text has few upper-case letters for its length, like `myVeryLongVariableName`.
 fn is_camel(text: &str) -> bool {
     let large = text.bytes().filter(u8::is_ascii_uppercase).count();
     large * 4 <= text.len()
@@ -280,7 +283,8 @@ fn is_camel(text: &str) -> bool {
 
 const SEPARATORS: [char; 6] = ['-', '_', '.', ':', '/', '|'];
 
-/// `my-app-secret-v2`: words and small numbers with separators between, in small or in large letters.
+/// Returns whether a text consists of words and small numbers with separators, in lower or upper case:
+/// `my-app-secret-v2`.
 fn is_words(text: &str) -> bool {
     let has = |is: fn(&u8) -> bool| text.bytes().any(|byte| is(&byte));
     if has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) {
@@ -295,7 +299,7 @@ fn is_words(text: &str) -> bool {
     text.contains(SEPARATORS) && text.split(SEPARATORS).all(is_word)
 }
 
-/// `XXH3_SECRET_SIZE_MIN`: words in large letters, some with a number.
+/// Returns whether a text consists of words in upper case, some with a number: `XXH3_SECRET_SIZE_MIN`.
 fn is_constant(text: &str) -> bool {
     let is_letters = |part: &&str| part.len() >= 3 && part.bytes().all(|b| b.is_ascii_uppercase());
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -304,7 +308,8 @@ fn is_constant(text: &str) -> bool {
         && text.split('_').filter(is_letters).count() >= 2
 }
 
-/// `password2`, `auth_token_v1`: a name with such a word in it and at most a number at its end.
+/// Returns whether a text is a name that contains one of `NAMES`, with at most a short number at its end:
+/// `password2`, `auth_token_v1`.
 fn is_variable(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -313,7 +318,7 @@ fn is_variable(text: &str) -> bool {
         && NAMES.iter().any(|name| stem.contains(name))
 }
 
-/// `id=npmrc`: a flag's value that is itself a name and a value.
+/// Returns whether a text is itself a name and a value: `id=npmrc`.
 fn is_pair(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=') else { return false };
     (1..=8).contains(&name.len())
@@ -321,7 +326,7 @@ fn is_pair(text: &str) -> bool {
         && value.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// `projects/12/secrets/x`, `https://…`, `config/app.v1.json`
+/// Returns whether a text is a path or a URL: `projects/12/secrets/x`, `https://…`, `config/app.v1.json`.
 fn is_path(text: &str) -> bool {
     let is_word = |part: &str| {
         part.len() >= 4
@@ -330,6 +335,7 @@ fn is_path(text: &str) -> bool {
     text.contains("://") || (text.contains('/') && text.split(['/', '.']).any(is_word))
 }
 
+/// Returns whether a text is a UUID.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -338,7 +344,7 @@ pub(super) fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// Base64 of `user:password`.
+/// Returns whether a text is base64 of `user:password`.
 fn is_basic(text: &str) -> bool {
     let decoded = base64(text);
     decoded.len() >= 3
@@ -368,8 +374,8 @@ fn base64(text: &str) -> Vec<u8> {
     out
 }
 
-/// Returns how often digits, small and large letters follow each other, other than in the beginning of a word. A name
-/// such as `Base64Encoder` has few of these turns.
+/// Returns the number of changes between digits, lower-case and upper-case letters, not counting the change
+/// from upper to lower case at the beginning of a word. A name such as `Base64Encoder` has few of them.
 pub(super) fn turns(text: &str) -> usize {
     let kind = |byte: u8| match byte {
         b'0'..=b'9' => Some(0),
@@ -382,7 +388,8 @@ pub(super) fn turns(text: &str) -> usize {
     turns.filter(|(a, b)| a != b && (*a, *b) != (2, 1)).count()
 }
 
-/// `PBKDF2WithHmacSHA256`, `OAuth2Client`: names of algorithms and protocols have digits.
+/// Returns whether a text contains the name of an algorithm or protocol, which may have digits:
+/// `PBKDF2WithHmacSHA256`, `OAuth2Client`.
 pub(super) fn is_technical(text: &str) -> bool {
     TECHNICAL.is_match(text)
 }

@@ -1,4 +1,5 @@
-//! The text that is matched: without colours and invisible characters, entities and `\u` escapes decoded.
+//! Builds the text to match: without colours and invisible characters, and with entities and `\u` escapes
+//! decoded.
 //!
 //! A secret may be interrupted by a colour code, or its name by `&quot;`. Matching runs on the view, and each
 //! match is mapped back to the bytes of the original text.
@@ -25,17 +26,18 @@ const ENTITIES: [(&str, char); 8] = [
     ("&colon;", ':'),
 ];
 
-/// The longest sequence that sets a title or a link in a terminal.
+/// The maximum length of a sequence that sets a title or a link in a terminal.
 const LONGEST_SEQUENCE: usize = 512;
 
-/// A text to match, and where its characters came from.
+/// A text to match, and the origin of its characters.
 #[derive(Debug)]
 pub(super) struct View {
+    /// The decoded text.
     pub(super) text: String,
     edits: Vec<Edit>,
 }
 
-/// Bytes of the original that have another form in the view, or none.
+/// A range of the original that has a different form in the view, or is missing from it.
 #[derive(Debug, Clone, Copy)]
 struct Edit {
     view: usize,
@@ -45,7 +47,7 @@ struct Edit {
 }
 
 impl View {
-    /// Decodes and drops what the triggers announce.
+    /// Decodes a text: removes or replaces the sequences that the triggers announce.
     pub(super) fn decoded(text: &str) -> Self {
         let bytes = text.as_bytes();
         let mut out = String::with_capacity(text.len());
@@ -73,7 +75,8 @@ impl View {
         self.place(range.start, false)..self.place(range.end, true)
     }
 
-    /// An end excludes what was dropped at it; a start comes after it.
+    /// Maps a position back to the original. An end excludes bytes that were dropped there; a start comes
+    /// after them.
     fn place(&self, at: usize, is_end: bool) -> usize {
         let before = self
             .edits
@@ -92,7 +95,7 @@ fn may_differ(byte: u8) -> bool {
     matches!(byte, 0x1b | b'&' | b'\\' | 0xC2 | 0xE1 | 0xE2 | 0xEF | 0xF3)
 }
 
-/// Returns the length of what is dropped or decoded here, and the character that it stands for.
+/// Returns the length of the sequence to drop or decode at a position, and the character that it encodes.
 fn decode(text: &str, at: usize) -> Option<(usize, Option<char>)> {
     let rest = &text[at..];
     match rest.as_bytes()[0] {
@@ -114,7 +117,7 @@ fn decode(text: &str, at: usize) -> Option<(usize, Option<char>)> {
     }
 }
 
-/// Characters that have no width: they can be inside a secret without being seen.
+/// Returns whether a character has no width, and could be inside a secret without being visible.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
@@ -139,8 +142,8 @@ fn sequence(tail: &[u8]) -> usize {
     }
 }
 
-/// Returns the length of `31;1m`: parameters and the letter that ends them. Without parameters only the letters of
-/// colours and of erasing count, because others may belong to the text.
+/// Returns the length of `31;1m`: parameters and the letter that ends them. Without parameters, only the
+/// letters that set colours or erase count, because others may belong to the text.
 fn parameters(tail: &[u8]) -> usize {
     let count = tail.iter().take(64).take_while(|byte| matches!(byte, b'0'..=b'?')).count();
     let is_end = |byte: &u8| match count {
@@ -163,7 +166,8 @@ fn entity(rest: &str) -> Option<(usize, Option<char>)> {
     Some((2 + end + 1, Some(printable(code.ok()?)?)))
 }
 
-/// `\u003d`, `\u{3d}`, `\x3d` behind any number of backslashes; an escape character with what it begins.
+/// Decodes `\u003d`, `\u{3d}` and `\x3d` behind any number of backslashes, and drops an escape character with
+/// the sequence that it begins.
 fn escape(rest: &str) -> Option<(usize, Option<char>)> {
     let slashes = rest.bytes().take(16).take_while(|byte| *byte == b'\\').count();
     let tail = &rest.as_bytes()[slashes..];

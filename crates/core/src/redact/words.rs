@@ -1,4 +1,4 @@
-//! The vocabulary of names and placeholders.
+//! Lists the vocabulary of names and placeholders.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ fn split(words: &'static str) -> FxHashSet<&'static str> {
     words.split_ascii_whitespace().collect()
 }
 
-/// Words that may follow the one that matters.
+/// Words that may follow the significant word of a name.
 pub(super) static SUFFIXES: Words = LazyLock::new(|| {
     split(
         "dev prod production test staging live value raw old new backup base b64 base64 hex plain \
@@ -22,7 +22,7 @@ pub(super) static SUFFIXES: Words = LazyLock::new(|| {
     )
 });
 
-/// Words that end a name of a password, in the languages people write to agents.
+/// Words that end the name of a password, in the languages that people use with agents.
 pub(super) static PASSWORDS: Words = LazyLock::new(|| {
     split(
         "password passwd passphrase passcode passwort kennwort pwd pswd pword contrasena contraseña \
@@ -34,20 +34,20 @@ pub(super) static PASSWORDS: Words = LazyLock::new(|| {
     )
 });
 
-/// Words of other alphabets that end a name of another secret.
+/// Words of other languages that end the name of another secret.
 pub(super) static SECRETS: Words = LazyLock::new(|| {
     split("schlüssel clé secrète токен ключ 密钥 密鑰 令牌 秘钥 トークン キー 秘密鍵 토큰 키")
 });
 
-/// Names of several secrets.
+/// Plurals of the names of secrets.
 pub(super) static PLURALS: Words =
     LazyLock::new(|| split("passwords passwds passphrases tokens secrets keys apikeys"));
 
-/// Words that end in `pass` and have nothing to do with one.
+/// Words that end in `pass` and are unrelated to passwords.
 pub(super) static NOT_PASS: Words =
     LazyLock::new(|| split("bypass compass surpass encompass overpass underpass trespass"));
 
-/// Words before `key` that make it a secret one.
+/// Words before `key` that make it the name of a secret.
 pub(super) static KEYS: Words = LazyLock::new(|| {
     split(
         "api access secret private signing signature encryption encrypt decryption master account \
@@ -59,7 +59,7 @@ pub(super) static KEYS: Words = LazyLock::new(|| {
     )
 });
 
-/// Words before `key` in large letters that make it a name of something else.
+/// Words before `KEY` that make it the name of something else.
 pub(super) static OTHER_KEYS: Words = LazyLock::new(|| {
     split(
         "public publishable primary foreign sort partition cache object index row hash storage group \
@@ -68,7 +68,7 @@ pub(super) static OTHER_KEYS: Words = LazyLock::new(|| {
     )
 });
 
-/// Words that make a token one of a list, a parser or a form.
+/// Words that make a token one of pagination, a parser or a similar mechanism.
 pub(super) static OTHER_TOKENS: Words = LazyLock::new(|| {
     split(
         "next page continuation cursor sync cancellation cancel pagination pad eos bos unk sep mask \
@@ -76,16 +76,16 @@ pub(super) static OTHER_TOKENS: Words = LazyLock::new(|| {
     )
 });
 
-/// Last words that promise little.
+/// Last words that are weak evidence of a secret.
 pub(super) static WEAK: Words = LazyLock::new(|| {
     split("auth credential credentials creds jwt bearer pat authorization login wif pepper")
 });
 
-/// The same, only in large letters: `BW_SESSION`.
+/// Last words that are weak evidence of a secret in upper case only: `BW_SESSION`.
 pub(super) static WEAK_ENV: Words =
     LazyLock::new(|| split("session cookie salt seed sid sig signature key keys pw code license"));
 
-/// Words in the place of a secret: types, names, and words that mean there is none.
+/// Words that occur in place of a secret: types, names, and words for its absence.
 pub(super) static WORDS: Words = LazyLock::new(|| {
     split(
         "any bar baz bool boolean bytes char default disabled empty enabled env false file flag foo \
@@ -97,7 +97,7 @@ pub(super) static WORDS: Words = LazyLock::new(|| {
     )
 });
 
-/// Words of a placeholder in other languages: whose secret is to be put there, and what it is.
+/// Words of placeholders in other languages: possessives, and names of secrets.
 pub(super) static FOREIGN: Words = LazyLock::new(|| {
     split(
         "ton ta tes votre vos passe mdp jeton clé cle ici dein deine ihr ihre passwort kennwort \
@@ -107,15 +107,15 @@ pub(super) static FOREIGN: Words = LazyLock::new(|| {
     )
 });
 
-/// Users in URLs of documentation.
+/// Users in the URLs of documentation.
 pub(super) static USERS: Words =
     LazyLock::new(|| split("user username usr login name benutzer utilisateur usuario"));
 
-/// Passwords of such users.
+/// Passwords in the URLs of documentation.
 pub(super) static PASSES: Words =
     LazyLock::new(|| split("pass passwd password pwd pw passwort motdepasse mdp senha"));
 
-/// Literals to search for, of which the first one counts.
+/// Literals to search for. Where several match, the first of the list counts.
 pub(super) struct Literals(Option<AhoCorasick>);
 
 impl Literals {
@@ -125,17 +125,18 @@ impl Literals {
         Self(builder.build(literals).ok())
     }
 
+    /// Returns whether a text contains any of the literals.
     pub(super) fn is_match(&self, text: &str) -> bool {
         self.ends(text.as_bytes()).next().is_some()
     }
 
-    /// Returns the places behind each of them.
+    /// Returns the end position of each match.
     pub(super) fn ends<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
         self.0.iter().flat_map(move |literals| literals.find_iter(text)).map(|found| found.end())
     }
 }
 
-/// Parts of tokens in documentation.
+/// Parts of sample tokens in documentation.
 pub(super) const SAMPLE_WORDS: &[&str] = &[
     "example",
     "sample",
@@ -150,10 +151,10 @@ pub(super) const SAMPLE_WORDS: &[&str] = &[
     "xxxx",
 ];
 
-/// Finds any of them quickly.
+/// Finds any of `SAMPLE_WORDS`.
 pub(super) static SAMPLES: LazyLock<Literals> = LazyLock::new(|| Literals::new(SAMPLE_WORDS));
 
-/// Parts that only a placeholder has.
+/// Parts that only occur in placeholders.
 pub(super) const PLACEHOLDER_PARTS: &[&str] = &[
     "your",
     "example",
@@ -191,7 +192,7 @@ pub(super) const PLACEHOLDER_PARTS: &[&str] = &[
     "->",
 ];
 
-/// Finds any of them quickly.
+/// Finds any of `PLACEHOLDER_PARTS`.
 pub(super) static PLACEHOLDERS: LazyLock<Literals> =
     LazyLock::new(|| Literals::new(PLACEHOLDER_PARTS));
 
@@ -204,7 +205,7 @@ pub(super) static TECHNICAL: LazyLock<Literals> = LazyLock::new(|| {
     ])
 });
 
-/// Finds what leads from a name to its value in a sentence.
+/// Finds the words and signs between a name and its value in a sentence.
 pub(super) static LINKS: LazyLock<Literals> = LazyLock::new(|| {
     Literals::new(&[
         ":\\", ": ", ":\r", ":\n", " = ", " - ", " – ", " — ", " → ", " => ", " is ", " was ",
@@ -218,7 +219,7 @@ pub(super) static LINKS: LazyLock<Literals> = LazyLock::new(|| {
 pub(super) static EQUATES: Words =
     LazyLock::new(|| split("as is was are als ist comme est como es come"));
 
-/// Finds what leads from a variable to the literal that replaces it.
+/// Finds the operators between a variable and its fallback literal.
 pub(super) static FALLBACKS: LazyLock<Literals> = LazyLock::new(|| {
     Literals::new(&[
         "|| ",
@@ -233,7 +234,7 @@ pub(super) static FALLBACKS: LazyLock<Literals> = LazyLock::new(|| {
     ])
 });
 
-/// Calls that give back what they are given, in another type.
+/// Calls that return their argument in another type.
 pub(super) static WRAPPERS: Words = LazyLock::new(|| {
     split(
         "some just ok from new of valueof string str bytes byte getbytes buffer text t _t utf8 hex \
