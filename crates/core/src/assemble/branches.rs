@@ -1,7 +1,7 @@
 //! Continues the history of files that refer to other files instead of repeating them.
 //!
-//! A branch of another session gets the messages before the branch point as a further part, which
-//! repeats them. Where both files belong to one session, it went back to the branch point.
+//! A branch of another session gets the messages before the branch point as an additional part that repeats
+//! them. If both files belong to the same session, the session went back to the branch point.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,16 +15,16 @@ use crate::model::{AgentId, Fate};
 
 type Groups<'a> = BTreeMap<String, Vec<Part<'a>>>;
 
-/// The files by the ids that others refer to them by: group, and place in it.
+/// The files by the ids that other files refer to: the group, and the index in it.
 type Files<'g> = HashMap<(&'g AgentId, &'g str), (&'g str, usize)>;
 
-/// What following the bases of a part gives.
+/// The result of following the bases of a part.
 struct Branch {
     group: String,
     place: usize,
     /// The messages that the agent would load.
     current: Vec<String>,
-    /// The files of its own session that it continues, and where.
+    /// The files of its own session that it continues, and the position at which it branches off each.
     ends: HashMap<String, u64>,
 }
 
@@ -84,7 +84,8 @@ fn files<'g>(groups: &'g Groups<'_>) -> Files<'g> {
     files
 }
 
-/// Returns the files whose history a part continues, the nearest first, and where it branches off.
+/// Returns the files whose history a part continues, the nearest first, and the position at which it branches
+/// off.
 fn ancestors<'g>(
     part: &Part<'_>,
     groups: &'g Groups<'_>,
@@ -121,7 +122,7 @@ fn current(part: &Part<'_>, ancestors: &[(&str, usize, u64)], groups: &Groups<'_
     list
 }
 
-/// Returns the messages of `base` before `end` as a further part of the session of `part`.
+/// Returns the messages of `base` before `end` as an additional part of the session of `part`.
 fn repeated<'a>(part: &Part<'a>, base: &Part<'a>, end: u64) -> Part<'a> {
     let positions = lineage(base).map_or(&[][..], |lineage| &lineage.positions);
     let before = base.facts.messages.iter().zip(positions).filter(|(_, at)| **at < end);
@@ -162,7 +163,7 @@ fn newest(parts: &[Part<'_>]) -> Option<usize> {
     live.max_by_key(|(_, part)| (part.facts.updated, Reverse(name(part)))).map(|(place, _)| place)
 }
 
-/// Marks what the newest part left behind when it went back.
+/// Marks the messages that the newest part left behind when it went back.
 fn go_back(parts: &mut [Part<'_>], newest: usize, ends: &HashMap<String, u64>) {
     let own = lineage(&parts[newest]).map(|lineage| lineage.id.clone());
     for part in parts.iter_mut() {
@@ -179,7 +180,7 @@ fn go_back(parts: &mut [Part<'_>], newest: usize, ends: &HashMap<String, u64>) {
     }
 }
 
-/// Marks what is loaded as kept: another file may have left it behind since the branch point.
+/// Marks all loaded messages as kept: another file may have left them behind since the branch point.
 fn keep(parts: &mut [Part<'_>], current: &[String]) {
     let current: HashSet<&str> = current.iter().map(String::as_str).collect();
     for message in parts.iter_mut().flat_map(|part| &mut part.facts.messages) {

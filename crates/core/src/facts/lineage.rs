@@ -1,4 +1,5 @@
-//! How a file continues the history of other files, in agents that refer to them instead of repeating them.
+//! Describes how a file continues the history of other files, for agents that refer to them instead of
+//! repeating them.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,31 +19,40 @@ pub struct Lineage {
 /// A point in the history of another file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchPoint {
+    /// The id of the file.
     pub file: String,
-    /// The first position that does not belong to the history any more.
+    /// The first position that is no longer part of the history.
     pub end: u64,
 }
 
 /// One change of the list of messages that the agent loads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ListChange {
+    /// Appends a message to the list.
     Append {
+        /// The position of the change in the history.
         position: u64,
+        /// The id of the message.
         id: String,
     },
+    /// Replaces the whole list.
     Replace {
+        /// The position of the change in the history.
         position: u64,
+        /// The ids of the messages in the new list.
         ids: Vec<String>,
     },
-    /// The last messages are taken away.
+    /// Removes the last messages.
     Cut {
+        /// The position of the change in the history.
         position: u64,
+        /// The number of messages to remove.
         count: usize,
     },
 }
 
 impl ListChange {
-    /// Returns its position in the history.
+    /// Returns the position of the change in the history.
     pub fn position(&self) -> u64 {
         match self {
             Self::Append { position, .. }

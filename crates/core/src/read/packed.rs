@@ -1,15 +1,15 @@
-//! Files that an agent has compressed.
+//! Reads files that an agent has compressed.
 
 use std::io::{self, Cursor, Read as _, SeekFrom};
 
 use super::bytes::{ReadSeek, read_whole};
 use super::lines::LONGEST;
 
-/// The beginning of a file that Zstandard wrote.
+/// The magic number of Zstandard.
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// Returns the content of a file: unpacked if it is compressed, else as it is. What is whole of a damaged
-/// file is unpacked.
+/// Returns the content of a file, decompressed if necessary. Of a damaged file, the intact beginning is
+/// returned.
 pub fn unpacked<'a>(mut input: Box<dyn ReadSeek + 'a>) -> io::Result<Box<dyn ReadSeek + 'a>> {
     let mut head = Vec::new();
     (&mut input).take(MAGIC.len() as u64).read_to_end(&mut head)?;
@@ -17,13 +17,14 @@ pub fn unpacked<'a>(mut input: Box<dyn ReadSeek + 'a>) -> io::Result<Box<dyn Rea
     if head != MAGIC {
         return Ok(input);
     }
-    // All of it is read first, so that whoever watches the bytes sees the whole file.
+    // The file is read in full first, so that a caller that observes the bytes sees all of them.
     let mut packed = Vec::new();
     read_whole(input, &mut packed)?;
     Ok(Box::new(Cursor::new(unpack(&packed)?)))
 }
 
-/// Unpacks as much as is whole.
+/// Decompresses data up to the first error. Fails if nothing can be decompressed, or if the result is too
+/// large.
 pub fn unpack(packed: &[u8]) -> io::Result<Vec<u8>> {
     let mut decoder = zstd::Decoder::new(packed)?;
     let mut out = Vec::new();
