@@ -1,4 +1,4 @@
-//! Claude Code: trees that real versions wrote, each with what must be read of it.
+//! Reads trees that real versions of Claude Code wrote, and compares the results with expected documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{Home, testdata};
 
-/// The cases of all versions.
+/// Returns the cases of all versions.
 fn cases() -> Vec<PathBuf> {
     let folders = |folder: &Path| -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).unwrap();
@@ -29,7 +29,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Runs a check on every case, and fails with all that any of them found.
+/// Runs a check on every case, and fails with the problems of all cases.
 fn check(of: impl Fn(&Path, &Home) -> Vec<String>) {
     let mut failures = Vec::new();
     for case in cases() {
@@ -40,7 +40,8 @@ fn check(of: impl Fn(&Path, &Home) -> Vec<String>) {
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Calls, input, cache writes for five minutes and an hour, cache reads, output.
+/// The numbers of calls and tokens by model: calls, input, five-minute and one-hour cache writes, cache
+/// reads, output.
 type Sums = BTreeMap<String, [u64; 6]>;
 
 fn counted(home: &Home) -> Sums {
@@ -101,7 +102,7 @@ fn an_output_that_never_reached_the_file_is_a_lower_bound() {
     });
 }
 
-/// A text as the expected documents have it.
+/// Shortens a text as in the expected documents.
 fn cut(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
 }

@@ -1,4 +1,5 @@
-//! Claude Code's calls, counted a second time from the rule alone, on damaged trees.
+//! Checks the counts of Claude Code's calls on damaged trees against an independent implementation of the
+//! rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,10 +10,11 @@ use serde_json::{Deserializer, Value};
 
 use crate::support::{Home, files_below, testdata};
 
-/// Input, cache writes for five minutes and an hour, cache reads, output; and whether that is a lower bound.
+/// Token counts (input, five-minute and one-hour cache writes, cache reads, output), and whether they are a
+/// lower bound.
 type Count = ([u64; 5], bool);
 
-/// Counts by the rule: each number of a call is the largest that any line of any file has.
+/// Counts by the rule: each number of a call is the maximum over all lines of all files.
 fn reference(tree: &Path) -> BTreeMap<String, Count> {
     let mut calls: BTreeMap<String, ([u64; 5], bool, bool)> = BTreeMap::new();
     let is_log = |path: &PathBuf| path.to_str().unwrap().contains(".jsonl");
@@ -73,21 +75,21 @@ fn counted(home: &Home) -> BTreeMap<String, Count> {
     out
 }
 
-/// What can happen to a log; the numbers choose where.
+/// A kind of damage to a log. The numbers choose the position.
 #[derive(Debug, Clone)]
 enum Damage {
     Remove(usize),
     Repeat(usize, usize),
     Swap(usize, usize),
-    /// Two lines on one.
+    /// Two lines are joined.
     Join(usize),
-    /// The line ends in its middle.
+    /// A line is cut off in the middle.
     Tear(usize, usize),
     Garbage(usize),
     Nuls(usize),
-    /// All that follows is lost.
+    /// All lines from there on are lost.
     Cut(usize),
-    /// A name of another line's session, parent or message.
+    /// A line gets the session and the uuid of another one.
     Rename(usize, usize),
 }
 
@@ -173,7 +175,7 @@ proptest! {
             apply(&mut lines, damage);
             std::fs::write(log, lines.join("\n")).unwrap();
         }
-        // A named folder is searched by content, so what is damaged beyond recognition is left out.
+        // A named folder is searched by content, so a file that is damaged beyond recognition is left out.
         let env = backstory_core::env::Env {
             vars: std::iter::once(("CLAUDE_CONFIG_DIR".to_owned(), tree.clone().into())).collect(),
             ..Default::default()

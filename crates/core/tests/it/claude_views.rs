@@ -1,4 +1,4 @@
-//! Both views of Claude Code's sessions, on trees made up for one question each.
+//! Tests both views of Claude Code's sessions on small made-up trees.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::support::Home;
 const A: &str = "aaaaaaaa-0000-4000-8000-000000000000";
 const B: &str = "bbbbbbbb-0000-4000-8000-000000000000";
 
-/// A line of the tree, `at` seconds after ten; an empty parent is none.
+/// Returns a line of the tree, `at` seconds after ten o'clock. An empty parent means none.
 fn line(kind: &str, uuid: &str, parent: &str, at: u32, more: &Value) -> Value {
     let mut line = json!({
         "type": kind, "uuid": uuid, "parentUuid": (!parent.is_empty()).then_some(parent), "sessionId": A,
@@ -41,7 +41,7 @@ fn result(uuid: &str, parent: &str, at: u32, tool: &str) -> Value {
     line("user", uuid, parent, at, &json!({ "message": { "role": "user", "content": [block] } }))
 }
 
-/// A line of a reply: text, or a tool call if it begins with `toolu`.
+/// Returns a line of a reply: text, or a tool call if `said` begins with `toolu`.
 fn reply(uuid: &str, parent: &str, at: u32, id: &str, said: &str) -> Value {
     let block = if said.starts_with("toolu") {
         json!({ "type": "tool_use", "id": said, "name": "Bash", "input": { "command": "ls" } })
@@ -59,19 +59,19 @@ fn reply(uuid: &str, parent: &str, at: u32, id: &str, said: &str) -> Value {
     )
 }
 
-/// A line with something else about it.
+/// Returns a line with additional fields.
 fn with(mut line: Value, more: &Value) -> Value {
     merge(&mut line, more);
     line
 }
 
-/// A reply that never ended.
+/// Returns a reply without a stop reason.
 fn unfinished(mut line: Value) -> Value {
     line["message"]["stop_reason"] = Value::Null;
     line
 }
 
-/// What was read of files that are still there.
+/// The result of reading a tree, and the folder that contains its files.
 struct Tree {
     home: Home,
     folder: tempfile::TempDir,
@@ -85,7 +85,7 @@ impl std::ops::Deref for Tree {
     }
 }
 
-/// Writes logs below a project, and reads all.
+/// Writes logs below a project, and reads them.
 fn read(files: &[(&str, &[Value])]) -> Tree {
     let folder = tempfile::tempdir().unwrap();
     for (name, lines) in files {
@@ -106,12 +106,12 @@ fn messages(home: &Home, id: &str, view: View) -> Vec<Message> {
     home.messages(session.unwrap_or_else(|| panic!("no session {id}")), view)
 }
 
-/// The texts of the current view, tool calls by their ids.
+/// Returns the texts of the current view, and the ids of its tool calls.
 fn current(home: &Home, id: &str) -> Vec<String> {
     messages(home, id, View::Current).iter().map(said).collect()
 }
 
-/// The texts of the full view, with the fates of those that were not kept.
+/// Returns the texts of the full view, with the fates of messages that were not kept.
 fn full(home: &Home, id: &str) -> Vec<String> {
     let with_fate = |message: &Message| match message.fate.name() {
         "kept" => said(message),
@@ -160,7 +160,7 @@ fn a_checkpoint_is_where_the_user_went_back_to() {
     assert_eq!(current(&one(&note(json!("r1"), false)), A), all);
     assert_eq!(current(&one(&note(json!(null), true)), A), [""; 0]);
     assert_eq!(current(&one(&note(json!("somewhere else"), true)), A), all);
-    // What follows the checkpoint goes on from it.
+    // Lines after the checkpoint continue from it.
     let mut later = note(json!("r1"), true);
     later.push(user("u3", "r1", 4, "three"));
     assert_eq!(current(&one(&later), A), ["one", "first", "three"]);
@@ -297,7 +297,7 @@ fn what_was_broken_off_is_told_apart() {
     assert_eq!(calls.collect::<Vec<_>>(), want);
 }
 
-/// Lines as a fork copies them: they keep their times and get its session.
+/// Returns lines as a fork copies them: with their own times and the session of the fork.
 fn copied(lines: &[Value]) -> Vec<Value> {
     lines.iter().map(|line| with(line.clone(), &json!({ "sessionId": B }))).collect()
 }
@@ -317,7 +317,7 @@ fn a_fork_shows_what_it_copied_only_in_the_current_view() {
         .chain(copied(&own))
         .collect();
     for fork in [newest, older, marked] {
-        // Whatever the order of the names.
+        // The order of the names does not matter.
         for (first, second) in [(A, B), (B, A)] {
             let rename = |lines: &[Value]| -> Vec<Value> {
                 let text = serde_json::to_string(lines).unwrap();
@@ -335,7 +335,7 @@ fn a_fork_shows_what_it_copied_only_in_the_current_view() {
             let session = |id: &str| home.all.get(id).unwrap();
             assert_eq!((session(first).calls, session(second).calls), (1, 1));
             assert_eq!((session(first).prompts, session(second).prompts), (2, 1));
-            // Without the original, the fork has it all.
+            // Without the original, the fork has all messages.
             let alone = read(&[(&format!("{second}.jsonl"), &fork)]);
             assert_eq!(full(&alone, second), ["one", "first", "three", "third"]);
         }
@@ -366,7 +366,7 @@ fn a_file_can_hold_two_sessions_and_a_session_two_files() {
     assert_eq!(home.sessions.len(), 1);
     assert_eq!(current(&home, A), ["one", "first", "two", "second"]);
 
-    // A file that was set aside repeats what the other has.
+    // A file that was set aside repeats lines of the other file.
     let aside = format!("{A}.jsonl.superseded-1700000000000");
     let home = read(&[(&format!("{A}.jsonl"), &lines), (&aside, &lines[..2])]);
     assert_eq!(full(&home, A), ["one", "first", "two", "second"]);
@@ -458,12 +458,12 @@ fn a_tree_is_recognized_by_its_content() {
     assert_eq!(names(&folder.path().join("projects")), [""; 0]);
     let one = folder.path().join(format!("backup/.claude/projects/-work-app/{A}.jsonl"));
     assert_eq!(names(&one), want[1..]);
-    // Nothing in the folder of one agent is another's.
+    // Files of one agent are not attributed to another.
     let found = crate::support::discover_at(folder.path());
     let others: Vec<_> =
         found.sources.iter().filter(|source| source.agent.as_str() != "claude").collect();
     assert!(others.iter().all(|source| source.path.starts_with(folder.path().join("projects"))));
-    // Of a session that is gone, its log still has what was typed.
+    // The prompt log still contains the prompts of a deleted session.
     let home = Home::at(folder.path());
     let gone = home.all.get(B).unwrap();
     assert_eq!((gone.state.name(), gone.prompts), ("log-only", 1));

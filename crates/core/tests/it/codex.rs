@@ -1,4 +1,5 @@
-//! Codex CLI: trees that real versions wrote, against what was billed and what was said.
+//! Reads trees that real versions of Codex CLI wrote, and compares the results with the billed usage and the
+//! recorded messages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, discover_at, files_below, testdata};
 
-/// The folders of all cases.
+/// Returns the folders of all cases.
 fn cases() -> Vec<PathBuf> {
     let folders = |path: &Path| -> Vec<PathBuf> {
         let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
@@ -31,7 +32,7 @@ fn expected(case: &Path, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(case.join(name)).unwrap()).unwrap()
 }
 
-/// Runs a check on every case and lists the failures of all.
+/// Runs a check on every case, and fails with the problems of all cases.
 fn each_case(check: impl Fn(&Path, &Home) -> Vec<String>) {
     let mut failures = Vec::new();
     for case in cases() {
@@ -42,7 +43,7 @@ fn each_case(check: impl Fn(&Path, &Home) -> Vec<String>) {
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
 }
 
-/// Calls and tokens by model.
+/// The numbers of calls and tokens by model.
 type Totals = BTreeMap<String, (u64, Usage)>;
 
 fn totals(home: &Home) -> Totals {
@@ -85,7 +86,7 @@ fn every_call_that_is_in_the_files_is_counted_once() {
     });
 }
 
-/// White space collapsed, at most 200 characters.
+/// Returns at most 200 characters of a text, with white space collapsed.
 fn cut(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.chars().take(200).collect::<String>()
@@ -101,14 +102,14 @@ fn replies(messages: &[Message]) -> Vec<String> {
     replies.map(|message| cut(&message.text)).filter(|text| !text.is_empty()).collect()
 }
 
-/// The ids of tool calls; a search by the vendor has none that anything refers to.
+/// Returns the ids of tool calls, except searches by the vendor, whose ids nothing refers to.
 fn tool_calls(messages: &[Message]) -> Vec<String> {
     let calls = messages.iter().flat_map(|message| &message.tool_calls);
     let named = calls.filter(|call| call.name.name != "web_search");
     named.map(|call| call.id.clone()).collect()
 }
 
-/// Compares two lists without their order; `optional` may be missing or more.
+/// Compares two lists regardless of order. Entries of `optional` may be missing or additional.
 fn differ(
     what: &str,
     mut found: Vec<String>,
@@ -235,7 +236,7 @@ fn sessions_and_their_views_are_those_of_the_program() {
 
 type File = (PathBuf, Vec<u8>);
 
-/// Copies a tree, each file as `change` makes it.
+/// Copies a tree, applying `change` to each file.
 fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> File) {
     for file in files_below(from) {
         let below = file.strip_prefix(from).unwrap();
@@ -245,7 +246,7 @@ fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> File) {
     }
 }
 
-/// What was said in all sessions, and what it cost.
+/// Returns the messages and the usage of all sessions.
 fn told(home: &Home) -> Vec<[Vec<String>; 4]> {
     let one = |assembled: &SessionFacts| {
         let full = home.messages(assembled, View::Full);
@@ -377,7 +378,7 @@ fn forgetting_a_fork_keeps_the_thread_it_continues() {
 const THREAD: &str = "01a00000-0000-7000-8000-00000000000a";
 const FORK: &str = "01a00000-0001-7000-8000-00000000000b";
 
-/// A paginated file: its header, and lines of a type and a payload.
+/// Writes a paginated file: its header, and lines with a type and a payload.
 fn write(home: &Path, id: &str, first: u64, meta: &Value, lines: &[(&str, Value)]) {
     let mut header = json!({ "id": id, "timestamp": "2026-03-01T10:00:00Z", "cwd": "/work/app" });
     header.as_object_mut().unwrap().extend(meta.as_object().unwrap().clone());

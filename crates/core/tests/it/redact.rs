@@ -1,4 +1,4 @@
-//! The table of secrets and of what is none, in every surrounding and form.
+//! Tests the redactor on a table of secrets and harmless texts, in various contexts and forms.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,7 +13,7 @@ use backstory_core::redact::{Choice, Redactor, Rules, UserRule};
 use proptest::prelude::*;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A text of the table, its secrets and their kind.
+/// A text of the table, with its secrets and their kind.
 struct Case {
     kind: String,
     text: String,
@@ -39,7 +39,7 @@ fn table(name: &str) -> Vec<Case> {
         .collect()
 }
 
-/// Puts made-up characters where the table says `{an36}`.
+/// Replaces placeholders of the table such as `{an36}` with made-up characters.
 fn fill(text: &str, seed: u64) -> String {
     const CLASSES: [(&str, &str); 7] = [
         ("an", "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ"),
@@ -68,7 +68,8 @@ fn fill(text: &str, seed: u64) -> String {
         });
         if let Some((class, count, tail)) = found {
             for n in 0..count {
-                // Digits at fixed places: no filling is letters alone, and a separator never ends it.
+                // Digits are at fixed positions, so that a value never consists of letters alone or ends with
+                // a separator.
                 let digit = n % 4 == 1 || n + 1 == count;
                 let pool = if digit { b"123456789" } else { class };
                 out.push(char::from(pool[next(pool.len())]));
@@ -82,7 +83,7 @@ fn fill(text: &str, seed: u64) -> String {
     out + rest
 }
 
-/// Once for all tests: each rule is compiled when it is first needed.
+/// The rules, shared by all tests: each rule is compiled when it is first needed.
 static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::embedded().unwrap());
 static POSITIVE: LazyLock<Vec<Case>> = LazyLock::new(|| table("positive"));
 
@@ -133,7 +134,7 @@ fn what_is_no_secret_stays() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Wherever a secret stands, it is found: escaped once or twice, in a URL, in a diff, in a command.
+/// Checks that a secret is found in any context: escaped once or twice, in a URL, in a diff, in a command.
 #[test]
 fn no_secret_survives_its_surroundings() {
     let escape = |text: &str| serde_json::to_string(text).unwrap();
@@ -149,10 +150,10 @@ fn no_secret_survives_its_surroundings() {
         for text in surroundings {
             let got = Redactor::new(&RULES).text(&text).into_owned();
             for secret in &case.secrets {
-                // In pieces, for a key of many lines looks different in each form.
+                // In pieces, because a key of many lines looks different in each form.
                 for piece in secret.split('\n').flat_map(|line| line.split("\\n")) {
                     let piece = piece.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-                    // A password of a few letters can be a part of the text around it.
+                    // A password of a few letters may also be part of the text around it.
                     if case.text.matches(piece).count() == 1 {
                         assert!(!got.contains(piece), "{piece} survives in\n{text}\nas\n{got}");
                     }
@@ -176,7 +177,7 @@ fn twice_is_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Pieces of the table in any order, glued together in any way.
+    /// Concatenates pieces of the table in any order and any way.
     #[test]
     fn twice_is_once_whatever_the_text(
         picks in prop::collection::vec((any::<prop::sample::Index>(), 0usize..120, 0usize..9), 1..8)
@@ -199,7 +200,7 @@ proptest! {
         prop_assert_eq!(Redactor::new(&RULES).text(&once), once.as_str());
     }
 
-    /// A document stays the same document.
+    /// Redaction preserves the structure of a document.
     #[test]
     fn json_keeps_its_shape(text in "(?s).{0,40}", number in any::<i64>()) {
         let token = fill("ghp_{an36}", 7);
@@ -427,7 +428,7 @@ fn a_message_and_its_session() {
     );
 }
 
-/// An image of some megabytes is one string without a secret, and is looked at once.
+/// An image of several megabytes is a single string without a secret, and is scanned once.
 #[test]
 fn blobs_stay_whole() {
     let blob = fill("{b64300}", 3).repeat(10_000);

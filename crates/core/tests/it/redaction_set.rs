@@ -1,4 +1,4 @@
-//! The redactor on a set that was written without knowledge of its rules.
+//! Tests the redactor on a set that was written without knowledge of its rules.
 
 use std::fs;
 

@@ -172,7 +172,7 @@ session one/child /work/app one t1
 typed p2 2026-01-01T10:00:06Z describe zebras
 reply r2 2026-01-01T10:00:08Z 50/5 Striped
 ";
-/// It begins with a copy of the first session.
+/// A session that begins with a copy of the first one.
 const FORK: &str = "\
 session two /work/app
 typed p1 2026-01-01T10:00:00Z please investigate
