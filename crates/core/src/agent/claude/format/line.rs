@@ -15,7 +15,7 @@ use crate::time::iso;
 
 type Text<'a> = Option<Cow<'a, str>>;
 
-/// The fields of a line, whatever its type.
+/// The fields of a line of any type.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct Line<'a> {
     /// The `type` of the line.
@@ -68,7 +68,7 @@ pub(in crate::agent::claude) struct Line<'a> {
     pub(in crate::agent::claude) preserved: Option<Preserved>,
     /// The text of a title of any kind.
     pub(in crate::agent::claude) title: Text<'a>,
-    /// The leaf that a checkpoint or summary names; an empty one is a rewind to nothing.
+    /// The leaf that a checkpoint or summary names. An empty leaf is a rewind to the beginning.
     pub(in crate::agent::claude) leaf: Text<'a>,
     /// Whether the user went back to the leaf of a checkpoint.
     pub(in crate::agent::claude) is_explicit: bool,

@@ -18,7 +18,7 @@ impl<'a> Object<'a> {
         Ok(Self(fields))
     }
 
-    /// Returns the fields of a value, which are none if it is not an object.
+    /// Returns the fields of a value. A value that is not an object has none.
     pub(crate) fn of(raw: Raw<'a>) -> Self {
         Self::read(raw.get()).unwrap_or_default()
     }
