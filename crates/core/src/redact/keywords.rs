@@ -74,7 +74,7 @@ impl Keywords {
         text: &'a str,
     ) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
         let bytes = text.as_bytes();
-        ProjectHints { keywords: self, bytes, at: 0, key: key(bytes) }.flat_map(move |(at, key)| {
+        Candidates { keywords: self, bytes, at: 0, key: key(bytes) }.flat_map(move |(at, key)| {
             let forms = &self.forms[self.starts[key] as usize..self.starts[key + 1] as usize];
             let here = forms.iter().filter(move |form| form.is_at(&bytes[at..]));
             here.map(move |form| (form.number, at..at + form.bytes.len()))
@@ -123,14 +123,14 @@ fn key(bytes: &[u8]) -> usize {
 }
 
 /// Iterates over the positions where a literal may begin, and their keys.
-struct ProjectHints<'a> {
+struct Candidates<'a> {
     keywords: &'a Keywords,
     bytes: &'a [u8],
     at: usize,
     key: usize,
 }
 
-impl Iterator for ProjectHints<'_> {
+impl Iterator for Candidates<'_> {
     type Item = (usize, usize);
 
     fn next(&mut self) -> Option<(usize, usize)> {

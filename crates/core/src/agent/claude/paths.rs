@@ -43,6 +43,17 @@ pub(super) fn discover(env: &Env) -> Discovery {
     found
 }
 
+/// Claude Code's folders in a home.
+const INSIDE: [&str; 2] = [".claude", ".config/claude"];
+
+/// Returns whether a folder is Claude Code's, or a home that has it.
+pub(super) fn recognizes(folder: &Path) -> bool {
+    let is_root = |path: &Path| {
+        path.join("projects").is_dir() && has_transcript(&path.join("projects"), SESSION_DEPTH)
+    };
+    INSIDE.iter().any(|name| is_root(&folder.join(name))) || is_root(folder)
+}
+
 /// Finds the files of Claude Code at or below a path that the user named.
 pub(super) fn discover_at(path: &Path) -> Discovery {
     let mut found = Discovery::default();

@@ -190,6 +190,11 @@ fn list(folder: &Path) -> io::Result<Vec<(PathBuf, FileType)>> {
     Ok(all)
 }
 
+/// Returns whether a folder is Codex CLI's, or a home that has it.
+pub(super) fn recognizes(folder: &Path) -> bool {
+    is_root(&folder.join(".codex")) || is_root(folder)
+}
+
 /// Returns whether a folder is a `.codex` folder: one with a folder that contains a session.
 fn is_root(path: &Path) -> bool {
     FOLDERS.iter().any(|name| has_session(&path.join(name), DEPTH))
