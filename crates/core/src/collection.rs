@@ -31,7 +31,12 @@ pub enum NotOne {
     None(String),
     /// Several sessions match the name.
     #[error("`{wanted}` could be any of {} sessions", .candidates.len())]
-    Several { wanted: String, candidates: Vec<String> },
+    Several {
+        /// The name that was asked for.
+        wanted: String,
+        /// The ids of the sessions that match.
+        candidates: Vec<String>,
+    },
 }
 
 impl Collection {

@@ -40,6 +40,8 @@
 //! The library never prints, and reads neither the environment nor the clock: they come in as values
 //! ([`env::Env`], timestamps).
 
+#![warn(missing_docs)]
+
 pub mod agent;
 pub mod archive;
 pub mod argument;

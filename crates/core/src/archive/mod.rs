@@ -107,7 +107,12 @@ pub enum ArchiveError {
     Page,
     /// The file cannot be opened.
     #[error("`{path}` cannot be opened: {why}")]
-    Open { path: PathBuf, why: String },
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// The file is damaged.
     #[error("`{0}` is damaged")]
     Corrupt(PathBuf),
@@ -134,7 +139,12 @@ pub enum ArchiveError {
     StillRead(PathBuf),
     /// Another archive cannot be merged.
     #[error("`{path}` is not an archive of this version of backstory: {why}")]
-    Foreign { path: PathBuf, why: String },
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
     /// A rebuilt archive lacks data, so it must not replace the old one.
     #[error("the rebuilt archive lacks {0}, so `{1}` was left as it was")]
     Incomplete(String, PathBuf),

@@ -19,6 +19,7 @@ pub struct Part<'a> {
     /// The file.
     pub source: &'a Source,
     pub(super) faults: &'a Faults,
+    /// The facts of this part.
     pub facts: PartFacts,
     /// Whether the source belongs to another session, whose messages this one repeats.
     pub(super) is_borrowed: bool,

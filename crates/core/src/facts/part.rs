@@ -62,10 +62,20 @@ pub enum SessionRef {
     /// An id that is the same wherever the file is copied.
     Id(String),
     /// An id that is unique only within its project.
-    InProject { scope: String, name: String },
+    InProject {
+        /// The part of the id before the project.
+        scope: String,
+        /// The part of the id behind the project.
+        name: String,
+    },
     /// The only session in the same folder whose id starts with `beginning`, or `otherwise` if
     /// there is not exactly one.
-    StartingWith { beginning: String, otherwise: String },
+    StartingWith {
+        /// The first characters of the id.
+        beginning: String,
+        /// The id if no session matches.
+        otherwise: String,
+    },
 }
 
 impl Default for SessionRef {

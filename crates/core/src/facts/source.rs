@@ -75,9 +75,12 @@ pub struct PromptLine {
 /// The name of a session, as a list of names has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TitleLine {
+    /// The id of the session.
     pub session: String,
+    /// The time at which it was named.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
+    /// The name.
     pub title: String,
 }
 

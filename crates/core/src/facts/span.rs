@@ -6,7 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Span {
     /// A range of bytes in the file.
-    File { offset: u64, length: u64 },
+    File {
+        /// The position of the first byte.
+        offset: u64,
+        /// The number of bytes.
+        length: u64,
+    },
     /// Text that the file does not contain in this form (repaired, or decoded from invalid UTF-8).
     Inline(Box<str>),
 }

@@ -178,6 +178,7 @@ pub enum Fate {
 }
 
 impl Fate {
+    /// All fates.
     pub const ALL: [Self; 6] = [
         Self::Kept,
         Self::Rewound,
@@ -187,6 +188,7 @@ impl Fate {
         Self::Superseded,
     ];
 
+    /// Returns its name in documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",

@@ -11,30 +11,70 @@ use crate::money::NotMoney;
 pub enum PricingError {
     /// The file is not JSON.
     #[error("`{file}` is not JSON: {cause}")]
-    NotJson { file: String, cause: String },
+    NotJson {
+        /// The name of the file.
+        file: String,
+        /// The parser's message.
+        cause: String,
+    },
 
     /// The file is JSON, but in neither format.
     #[error(
         "`{file}` is not a price file: expected `{{\"rows\": [{{\"model\": …, \"input\": …, \"output\": …}}]}}` \
          in USD per million tokens, or LiteLLM's JSON with `input_cost_per_token`; found {found}"
     )]
-    Neither { file: String, found: String },
+    Neither {
+        /// The name of the file.
+        file: String,
+        /// The first key that was found.
+        found: String,
+    },
 
     /// The file is in our own format, but a key is missing, misspelt or of the wrong type.
     #[error("`{file}`: {cause}")]
-    Form { file: String, cause: String },
+    Form {
+        /// The name of the file.
+        file: String,
+        /// The parser's message.
+        cause: String,
+    },
 
     /// A price is not a valid amount.
     #[error("`{file}`: `{model}`: `{key}` is {got}: {why}; expected {unit}")]
-    Price { file: String, model: String, key: String, got: String, why: NotMoney, unit: Unit },
+    Price {
+        /// The name of the file.
+        file: String,
+        /// The model of the row.
+        model: String,
+        /// The key of the price.
+        key: String,
+        /// The value that was found.
+        got: String,
+        /// The reason.
+        why: NotMoney,
+        /// The unit of the price.
+        unit: Unit,
+    },
 
     /// A row is inconsistent.
     #[error("`{file}`: `{model}`: {problem}")]
-    Row { file: String, model: String, problem: &'static str },
+    Row {
+        /// The name of the file.
+        file: String,
+        /// The model of the row.
+        model: String,
+        /// What is wrong with the row.
+        problem: &'static str,
+    },
 
     /// The file contains no prices.
     #[error("`{file}` has no price in it{}", skipped_words(*.skipped))]
-    NoRows { file: String, skipped: usize },
+    NoRows {
+        /// The name of the file.
+        file: String,
+        /// The number of rows that were skipped.
+        skipped: usize,
+    },
 }
 
 /// The unit of a price.

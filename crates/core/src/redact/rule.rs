@@ -23,10 +23,20 @@ pub(super) const REACH: usize = 32 * 1024;
 pub enum RuleError {
     /// A rule is invalid.
     #[error("rule `{kind}`: {why}")]
-    Rule { kind: String, why: String },
+    Rule {
+        /// The kind of the rule.
+        kind: String,
+        /// The reason.
+        why: String,
+    },
     /// An entry of the allow-list is not a valid regex.
     #[error("allow `{entry}`: {why}")]
-    Allow { entry: String, why: String },
+    Allow {
+        /// The entry of the list.
+        entry: String,
+        /// The reason.
+        why: String,
+    },
     /// A kind to enable or disable does not exist.
     #[error("no rule is called `{0}`")]
     Unknown(String),
