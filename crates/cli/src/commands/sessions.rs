@@ -215,7 +215,6 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
     let mut rows = Rows::new(
         [
             "id",
-            "agent",
             "kind",
             "project",
             "started",
@@ -227,7 +226,7 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
         ]
         .into_iter()
         .chain(Bucket::ALL.map(Bucket::name))
-        .chain(["total", "cost_usd", "at_least", "unpriced_calls", "models", "title"])
+        .chain(["total", "cost_usd", "at_least", "unpriced_calls", "models", "title", "agent"])
         .map(Column::text),
     );
     for session in sessions {
@@ -244,7 +243,6 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
         let numbers = numbers.into_iter().chain(Bucket::ALL.map(|bucket| usage.get(bucket)));
         let mut row: Vec<Cell> = vec![
             session.id.as_str().into(),
-            session.agent.as_str().into(),
             session.kind.name().into(),
             session.project.key().into(),
             time(session.started).into(),
@@ -258,6 +256,7 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
         row.push(cost.unpriced.to_string().into());
         row.push(session.models.join(" ").into());
         row.push(session.title().0.into());
+        row.push(session.agent.as_str().into());
         rows.row(row);
     }
     rows
