@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use backstory_core::archive::{Archive, Captured, Machine, Synced, Texted};
+use backstory_core::archive::{Archive, Captured, IndexStats, Machine, SyncStats};
 use backstory_core::discover::Discovery;
 use serde::Serialize;
 
@@ -103,9 +103,9 @@ fn read_and_capture(
     archive: &mut Archive,
     mut found: Discovery,
     machine: Machine<'_>,
-) -> Result<(Synced, Captured)> {
+) -> Result<(SyncStats, Captured)> {
     const TRIES: usize = 3;
-    let mut done: Option<(Synced, Captured)> = None;
+    let mut done: Option<(SyncStats, Captured)> = None;
     for _ in 0..TRIES {
         let synced = library::sync(ctx, printer, archive, &found, machine, Vec::new())?;
         let progress = printer.progress(usize::try_from(synced.new + synced.changed).unwrap_or(0));
@@ -131,11 +131,11 @@ pub(super) fn not_writable(ctx: &Context, path: &Path) -> Failure {
 
 pub(super) fn tell(
     printer: &mut Printer,
-    synced: &Synced,
+    synced: &SyncStats,
     captured: &Captured,
-    texted: Option<&Texted>,
+    texted: Option<&IndexStats>,
 ) {
-    let Synced { new, changed, gone, unchanged, faulty, .. } = *synced;
+    let SyncStats { new, changed, gone, unchanged, faulty, .. } = *synced;
     let mut parts = Vec::new();
     for (number, what) in
         [(new, "new"), (changed, "changed"), (gone, "gone"), (unchanged, "unchanged")]

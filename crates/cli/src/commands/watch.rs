@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use backstory_core::archive::{ArchiveError, Captured, Synced};
+use backstory_core::archive::{ArchiveError, Captured, SyncStats};
 use backstory_core::discover::Discovery;
 use backstory_core::model::{Session, State};
 use backstory_core::pricing::Bill;
@@ -151,7 +151,7 @@ fn refresh(
     printer: &Printer,
     library: &mut Library,
     found: Discovery,
-) -> std::result::Result<(Marks, Synced, Captured), ArchiveError> {
+) -> std::result::Result<(Marks, SyncStats, Captured), ArchiveError> {
     let progress = printer.progress(found.sources.len());
     let synced = library.refresh(ctx, found, &|_| progress.tick())?;
     let captured = library.archive.capture(&[], None, &|_| {})?;
@@ -174,7 +174,7 @@ fn welcome(
     ctx: &Context,
     printer: &mut Printer,
     library: &Library,
-    synced: &Synced,
+    synced: &SyncStats,
     captured: &Captured,
 ) {
     sync::tell(printer, synced, captured, None);

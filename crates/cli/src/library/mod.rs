@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use backstory_core::agent::Agents;
 use backstory_core::archive::{
-    Archive, ArchiveError, FaultCount, Imported, Machine, Rebuild, Setup, Synced, Texted,
+    Archive, ArchiveError, FaultCount, Imported, IndexStats, Machine, Rebuild, Setup, SyncStats,
     sums_suffice,
 };
 use backstory_core::assemble::SessionFacts;
@@ -98,7 +98,7 @@ impl Library {
         let candidates = candidates(ctx);
         let progress = printer.progress(found.sources.len());
         let faults = archive
-            .tally(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), &|_| {
+            .count_only(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), &|_| {
                 progress.tick();
             })
             .map_err(cannot_open)?;
@@ -151,7 +151,7 @@ impl Library {
         ctx: &Context,
         found: Discovery,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> std::result::Result<Synced, ArchiveError> {
+    ) -> std::result::Result<SyncStats, ArchiveError> {
         // Another run may have rebuilt the archive, which replaces the file.
         if let Some(path) = self.archive.path() {
             self.archive = Archive::open(path)?;
@@ -411,7 +411,7 @@ pub(crate) fn sync(
     found: &Discovery,
     machine: Machine<'_>,
     paths: Vec<PathBuf>,
-) -> Result<Synced> {
+) -> Result<SyncStats> {
     let mut candidates = candidates(ctx);
     candidates.paths.extend(paths);
     let progress = printer.progress(found.sources.len());
@@ -421,7 +421,7 @@ pub(crate) fn sync(
 }
 
 /// Brings the text index up to date, with a counter on a terminal.
-pub(crate) fn index(printer: &mut Printer, archive: &mut Archive) -> Result<Texted> {
+pub(crate) fn index(printer: &mut Printer, archive: &mut Archive) -> Result<IndexStats> {
     let left = archive.left_to_index().map_err(cannot_open)?;
     let progress = printer.counter(("indexing", "sessions"), left);
     archive.index(&|| progress.tick()).map_err(cannot_open)

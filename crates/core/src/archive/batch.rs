@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use rustc_hash::FxHashSet;
 
+use super::affected::{self, Affected, Names};
 use super::digest::Digest;
 use super::fingerprint::Look;
+use super::finish::{resolve_all, resolved};
 use super::forget::{forget_source, forgotten};
 use super::machine::MachineId;
 use super::reading::Reading;
-use super::settle::{resolve_all, resolved};
 use super::slot::{Slot, slot};
 use super::sources::{self, New};
 use super::sync::Setup;
-use super::web::{self, Names, Web};
 use super::{ArchiveError, codec, ledger};
 use crate::agent::Agents;
 use crate::assemble::{Membership, ScannedSource, SessionFacts, keys, memberships};
@@ -148,7 +148,7 @@ impl<'a> Batch<'a> {
         for folder in folders {
             self.rename(db, &folder, &mut touched)?;
         }
-        self.weave(db, touched, fresh)?;
+        self.rebuild_groups(db, touched, fresh)?;
         let learned = codec::encode(self.projects.learned(), "projects")?;
         ledger::set_note(db, "projects", &learned)?;
         if self.logs_changed {
@@ -179,7 +179,7 @@ impl<'a> Batch<'a> {
         let Incoming { machine, look, digest, reading, new_from, .. } = incoming;
         let Reading { mut scanned, resume, known_keys } = reading;
         if let Some(number) = number {
-            touched.extend(web::groups(db, number)?);
+            touched.extend(affected::groups(db, number)?);
         }
         let source = &scanned.source;
         let names = &self.names;
@@ -296,7 +296,7 @@ impl<'a> Batch<'a> {
         let names = &self.names;
         let named = |folder: &Path, short: &str| names.find(db, folder, short);
         let members = memberships(&scanned, &mut self.projects, &named);
-        let before: BTreeSet<String> = web::groups(db, number)?.into_iter().collect();
+        let before: BTreeSet<String> = affected::groups(db, number)?.into_iter().collect();
         let after: BTreeSet<String> = members.iter().map(|m| m.group.clone()).collect();
         if before != after {
             db.execute("DELETE FROM members WHERE source = ?1", [number])?;
@@ -311,17 +311,17 @@ impl<'a> Batch<'a> {
     }
 
     /// Rebuilds sessions after something was removed.
-    pub(super) fn reweave(
+    pub(super) fn rebuild_after_removal(
         &mut self,
         db: &Transaction<'_>,
         touched: BTreeSet<String>,
     ) -> Result<(), ArchiveError> {
         self.logs_changed = true;
-        self.weave(db, touched, HashMap::new())
+        self.rebuild_groups(db, touched, HashMap::new())
     }
 
     /// Rebuilds the sessions that were touched.
-    pub(super) fn weave(
+    pub(super) fn rebuild_groups(
         &mut self,
         db: &Transaction<'_>,
         touched: BTreeSet<String>,
@@ -330,9 +330,9 @@ impl<'a> Batch<'a> {
         let forgotten = forgotten(db)?;
         let mut touched = touched;
         loop {
-            let web = Web::from(db, self.agents, touched, &mut fresh)?;
-            let groups = web.groups.clone();
-            let assembled = web.assemble(db, self.agents, &mut self.projects);
+            let affected = Affected::from(db, self.agents, touched, &mut fresh)?;
+            let groups = affected.groups.clone();
+            let assembled = affected.assemble(db, self.agents, &mut self.projects);
             let unwanted = assembled.iter().filter(|a| forgotten.contains(&a.session.id));
             let unwanted: BTreeSet<i64> = unwanted
                 .flat_map(SessionFacts::own_files)

@@ -15,7 +15,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::batch::Batch;
 use super::sync::Setup;
-use super::{Archive, ArchiveError, Foreign, beside, ledger, web};
+use super::{Archive, ArchiveError, Foreign, affected, beside, ledger};
 use crate::discover::{Source, SourceKind, SourceState};
 use crate::path_text::from_text;
 
@@ -92,7 +92,7 @@ impl Archive {
             sources.iter().filter_map(|source| Some(source.archived.as_ref()?.number)).collect();
         let mut touched: BTreeSet<String> = BTreeSet::new();
         for number in &numbers {
-            touched.extend(web::groups(&self.db, *number)?);
+            touched.extend(affected::groups(&self.db, *number)?);
         }
         let projects = self.projects(setup.candidates)?;
         let mut batch = Batch::new(setup, self.agents, projects);
@@ -125,10 +125,10 @@ impl Archive {
             done.bytes += forget_capture(&db, *number)?;
             forget_source(&db, *number)?;
         }
-        batch.reweave(&db, touched)?;
+        batch.rebuild_after_removal(&db, touched)?;
         ledger::set_note(&db, UNCLEAN, &[])?;
         db.commit()?;
-        batch.settle(self)?;
+        batch.finish(self)?;
         Ok(done)
     }
 

@@ -310,7 +310,7 @@ impl Archive {
             done.lost.push("some captured bytes, whose rows could not be read".to_owned());
         }
         self.write_imported(&mut batch, waiting, &other.db)?;
-        batch.settle(self)?;
+        batch.finish(self)?;
         Ok(done)
     }
 

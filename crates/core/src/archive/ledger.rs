@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::detail::Detail;
+use super::calls::SessionCalls;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::SessionFacts;
 use crate::model::{Call, Usage};
@@ -33,7 +33,7 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
 
 pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(), ArchiveError> {
     let messages = std::mem::take(&mut assembled.messages);
-    let detail = Detail::of(&assembled.session, messages);
+    let detail = SessionCalls::of(&assembled.session, messages);
     let archived = assembled.own_files().next().and_then(|source| source.archived.as_ref());
     let machine = archived.map_or("", |archived| &archived.machine);
     let id = &assembled.session.id;
@@ -51,7 +51,7 @@ pub(super) fn insert_sums(
     machine: &str,
 ) -> rusqlite::Result<()> {
     let messages = std::mem::take(&mut assembled.messages);
-    let detail = Detail::of(&assembled.session, messages);
+    let detail = SessionCalls::of(&assembled.session, messages);
     let number = insert_session(db, &assembled, &detail, machine, &[])?;
     roll_up(db, number, &detail)
 }
@@ -59,7 +59,7 @@ pub(super) fn insert_sums(
 fn insert_session(
     db: &Connection,
     assembled: &SessionFacts,
-    detail: &Detail,
+    detail: &SessionCalls,
     machine: &str,
     body: &[u8],
 ) -> rusqlite::Result<i64> {
@@ -94,7 +94,7 @@ struct Sum {
     usage: Usage,
 }
 
-fn roll_up(db: &Connection, session: i64, detail: &Detail) -> rusqlite::Result<()> {
+fn roll_up(db: &Connection, session: i64, detail: &SessionCalls) -> rusqlite::Result<()> {
     let mut sums: HashMap<(Option<i64>, Option<u32>, usize), Sum> = HashMap::new();
     for call in &detail.calls {
         let prompt = call.usage.prompt();
@@ -230,7 +230,7 @@ impl Archive {
     fn details(
         &self,
         period: &Period,
-        mut each: impl FnMut(i64, Detail) -> rusqlite::Result<()>,
+        mut each: impl FnMut(i64, SessionCalls) -> rusqlite::Result<()>,
     ) -> Result<(), ArchiveError> {
         let mut statement = self.db.prepare(
             "SELECT number, details.body FROM sessions JOIN details ON session = number

@@ -4,37 +4,37 @@
 //! its sessions again, so every other row is a function of the sources: reading them in another
 //! order, twice, or on another machine gives the same rows.
 
+mod affected;
 mod annotations;
 mod batch;
 mod beside;
+mod calls;
 mod capture;
-mod care;
 mod codec;
-mod detail;
+mod count_only;
 mod digest;
-mod find;
 mod fingerprint;
+mod finish;
 mod forget;
-mod functions;
 mod import;
 mod ledger;
 mod lock;
 mod machine;
+mod maintenance;
 mod open;
 mod reading;
 mod rebuild;
 mod salvage;
 mod sessions;
-mod settle;
 mod slot;
 mod sources;
+mod sql_functions;
 mod stamp;
 mod sync;
-mod tally;
-mod text;
+mod text_index;
+mod text_search;
 mod versions;
 mod wal;
-mod web;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -43,19 +43,19 @@ use jiff::tz::TimeZone;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+pub use calls::{SessionCalls, TokenProblem, token_problems};
 pub use capture::Captured;
-pub use care::{Checked, Info};
-pub use detail::{Detail, TokenProblem, token_problems};
-pub use find::{Hit, Match, Order, TextRow};
 pub use forget::Forgotten;
-pub(crate) use functions::bill;
 pub use import::{Foreign, Imported};
 pub use ledger::sums_suffice;
 pub use machine::{MachineId, named as machine_named};
+pub use maintenance::{Checked, Info};
 pub use rebuild::{Rebuild, Rebuilt};
 pub use sessions::{FaultCount, FileRow, FolderSessions, Sizes};
-pub use sync::{Exclude, Machine, Setup, Synced};
-pub use text::Texted;
+pub(crate) use sql_functions::bill;
+pub use sync::{Exclude, Machine, Setup, SyncStats};
+pub use text_index::IndexStats;
+pub use text_search::{Hit, Match, Order, TextRow};
 
 use crate::agent::Agents;
 use crate::content::Reader;
@@ -224,7 +224,7 @@ impl Archive {
 
     /// Registers the SQL functions that reports need: days in a time zone, and costs of calls.
     pub(crate) fn prepare(&self, zone: &TimeZone, prices: &Table) -> Result<(), ArchiveError> {
-        functions::define(&self.db, zone, prices)?;
+        sql_functions::define(&self.db, zone, prices)?;
         Ok(())
     }
 }

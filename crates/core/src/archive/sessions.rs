@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use rusqlite::OptionalExtension;
 
+use super::affected::Affected;
 use super::capture::UNCAPTURED;
 use super::sources;
-use super::web::Web;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::{ScannedSource, SessionFacts, from_prompts};
 use crate::discover::{Source, SourceKind};
@@ -208,8 +208,8 @@ impl Archive {
                 from_prompts(id, typed, files, projects).into_iter().collect()
             }
             Some(group) => {
-                let web = Web::from(&self.db, self.agents, [group], &mut HashMap::new())?;
-                web.assemble(&self.db, self.agents, projects)
+                let affected = Affected::from(&self.db, self.agents, [group], &mut HashMap::new())?;
+                affected.assemble(&self.db, self.agents, projects)
             }
         })
     }

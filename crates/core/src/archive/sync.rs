@@ -78,7 +78,7 @@ impl<'a> Setup<'a> {
 
 /// Counts of the files of a sync.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Synced {
+pub struct SyncStats {
     /// Files that were not known before.
     pub new: u64,
     /// Files that have changed.
@@ -108,7 +108,7 @@ impl Archive {
         found: &Discovery,
         setup: &Setup<'_>,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Synced, ArchiveError> {
+    ) -> Result<SyncStats, ArchiveError> {
         let _lock = self.write_lock()?;
         let machine = self.identify(setup.machine)?;
         self.reading = Some(machine.clone());
@@ -118,7 +118,7 @@ impl Archive {
             look_again(&self.db)?;
             ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
         }
-        let mut synced = Synced::default();
+        let mut synced = SyncStats::default();
         let mut known = sources::known(&self.db, &machine)?;
         let changes = self.changes(found, &mut known, &mut synced)?;
         let agents = self.agents;
@@ -152,7 +152,7 @@ impl Archive {
             transaction.commit()?;
         }
         synced.gone = self.mark_gone(&known)?;
-        batch.settle(self)?;
+        batch.finish(self)?;
         Ok(synced)
     }
 
@@ -192,7 +192,7 @@ impl Archive {
         &self,
         found: &Discovery,
         known: &mut FxHashMap<String, Known>,
-        synced: &mut Synced,
+        synced: &mut SyncStats,
     ) -> Result<Vec<Change>, ArchiveError> {
         let mut out = Vec::new();
         for source in &found.sources {

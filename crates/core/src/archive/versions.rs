@@ -11,13 +11,13 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::affected;
 use super::batch::Batch;
 use super::capture::{CaptureReader, CapturedBytes};
 use super::forget::remove_source;
 use super::reading;
 use super::sources::{self, Version};
 use super::sync::Setup;
-use super::web;
 use super::{Archive, ArchiveError};
 use crate::agent::{Agents, Detail};
 use crate::assemble::{ScannedSource, SessionFacts, assemble};
@@ -64,15 +64,15 @@ impl Archive {
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut touched: BTreeSet<String> = BTreeSet::new();
         for number in contained {
-            touched.extend(web::groups(&db, number)?);
+            touched.extend(affected::groups(&db, number)?);
             remove_source(&db, number)?;
         }
         for number in compared {
             db.execute("UPDATE sources SET compared = 1 WHERE number = ?1", [number])?;
         }
-        batch.reweave(&db, touched)?;
+        batch.rebuild_after_removal(&db, touched)?;
         db.commit()?;
-        batch.settle(self)
+        batch.finish(self)
     }
 
     /// Returns the files with versions that have not been compared yet.

@@ -1,6 +1,6 @@
 //! Cross-checks token counts against the totals recorded in the files.
 
-use crate::archive::{Detail, TokenProblem, token_problems};
+use crate::archive::{SessionCalls, TokenProblem, token_problems};
 use crate::assemble::SessionFacts;
 use crate::model::{Call, PartWhy, SessionKind};
 use crate::number::{count, plural};
@@ -55,7 +55,7 @@ impl<'a> Verify<'a> {
         if assembled.session.kind == SessionKind::Checkpoint {
             return;
         }
-        let detail = Detail::of(&assembled.session, assembled.messages.clone());
+        let detail = SessionCalls::of(&assembled.session, assembled.messages.clone());
         let cases = &mut self.cases;
         cases.calls += detail.calls.len();
         for call in &detail.calls {

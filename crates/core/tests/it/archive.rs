@@ -5,7 +5,7 @@ use crate::support::discover_at;
 use std::fs;
 use std::path::Path;
 
-use backstory_core::archive::{Archive, Foreign, Machine, Setup, Synced};
+use backstory_core::archive::{Archive, Foreign, Machine, Setup, SyncStats};
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
 use backstory_core::projects::ProjectHints;
@@ -19,7 +19,7 @@ use crate::expected::differences;
 use crate::support::{Home, files_below, seen, testdata, trees_below};
 use crate::trees::{Tree, tree};
 
-pub(crate) fn sync(archive: &mut Archive, found: &Discovery, machine: &str) -> Synced {
+pub(crate) fn sync(archive: &mut Archive, found: &Discovery, machine: &str) -> SyncStats {
     let candidates = ProjectHints::default();
     let setup = Setup { machine: Machine::This(machine), ..Setup::plain(&candidates) };
     archive.sync(found, &setup, &|_| {}).unwrap()

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use backstory_core::archive::Detail;
+use backstory_core::archive::SessionCalls;
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::export::json;
@@ -40,7 +40,7 @@ fn facts(home: &Home) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for assembled in &home.sessions {
         let id = &assembled.session.id;
-        let detail = Detail::of(&assembled.session, assembled.messages.clone());
+        let detail = SessionCalls::of(&assembled.session, assembled.messages.clone());
         for call in &detail.calls {
             let Call { message, undated, usage, current, .. } = call;
             let prompt = call.prompt.map(|at| &detail.prompts[at as usize]);

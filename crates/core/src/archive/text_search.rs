@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::text::BITS;
+use super::text_index::BITS;
 use super::{Archive, ArchiveError};
 use crate::assemble::MessageEntry;
 use crate::model::{Message, Session};

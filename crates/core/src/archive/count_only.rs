@@ -22,7 +22,7 @@ impl Archive {
     /// Fills an empty archive in memory with usage by time, model and kind of session. Names of
     /// projects may stay unknown, and there are no sessions to list. Every project is included, so
     /// this must not be used when projects are excluded.
-    pub fn tally(
+    pub fn count_only(
         &mut self,
         found: &Discovery,
         setup: &Setup<'_>,

@@ -33,7 +33,7 @@ const UNMARKED: &str = "unmarked_copies";
 
 /// Counts of indexed text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Texted {
+pub struct IndexStats {
     /// The sessions indexed.
     pub sessions: u64,
     /// The messages indexed.
@@ -49,8 +49,8 @@ impl Archive {
     }
 
     /// Brings the text index up to date. Calls `progress` for each session that is done.
-    pub fn index(&mut self, progress: &dyn Fn()) -> Result<Texted, ArchiveError> {
-        let mut done = Texted::default();
+    pub fn index(&mut self, progress: &dyn Fn()) -> Result<IndexStats, ArchiveError> {
+        let mut done = IndexStats::default();
         let (mut pending, gone) = self.untexted()?;
         self.unindex(&gone)?;
         let mut touched = self.unmarked()?;
@@ -207,7 +207,7 @@ struct Batch<'a> {
     tags: &'a HashMap<String, Vec<String>>,
     /// The contents of messages that were added or removed.
     touched: BTreeSet<i64>,
-    done: &'a mut Texted,
+    done: &'a mut IndexStats,
 }
 
 impl Batch<'_> {

@@ -20,7 +20,7 @@ use crate::read::bytes::Bytes;
 impl Batch<'_> {
     /// Finishes a sync: re-resolves projects that other sessions have proved, and adds sessions
     /// that no file contains any more.
-    pub(super) fn settle(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+    pub(super) fn finish(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
         let mut resolved_now = resolve_all(&archive.db, &mut self.projects)?;
         if self.search(archive, &resolved_now)? {
             resolved_now = resolve_all(&archive.db, &mut self.projects)?;
@@ -38,7 +38,7 @@ impl Batch<'_> {
                 .map(|(key, _)| key)
                 .collect();
             let touched = self.touch_projects(&db, &resolved_now, &changed)?;
-            self.weave(&db, touched, HashMap::new())?;
+            self.rebuild_groups(&db, touched, HashMap::new())?;
             ledger::set_note(&db, "resolved", &codec::encode(&resolved_now, "projects")?)?;
             let learned = codec::encode(self.projects.learned(), "projects")?;
             ledger::set_note(&db, "projects", &learned)?;

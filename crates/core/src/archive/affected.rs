@@ -18,12 +18,12 @@ use crate::projects::Projects;
 
 /// Groups, and all sources that their sessions are assembled from.
 #[derive(Default)]
-pub(super) struct Web {
+pub(super) struct Affected {
     pub(super) groups: BTreeSet<String>,
     sources: BTreeMap<i64, ScannedSource>,
 }
 
-impl Web {
+impl Affected {
     /// Collects everything connected to some groups. `fresh` are sources that were just read.
     pub(super) fn from(
         db: &Connection,
@@ -31,16 +31,16 @@ impl Web {
         start: impl IntoIterator<Item = String>,
         fresh: &mut HashMap<i64, ScannedSource>,
     ) -> Result<Self, ArchiveError> {
-        let mut web = Self::default();
+        let mut affected = Self::default();
         let mut waiting: Vec<String> = start.into_iter().collect();
         // A call that very many sources contain leads to all of them once, not once from each.
         let mut followed: FxHashSet<i64> = FxHashSet::default();
         while let Some(group) = waiting.pop() {
-            if !web.groups.insert(group.clone()) {
+            if !affected.groups.insert(group.clone()) {
                 continue;
             }
             for number in members(db, &group)? {
-                if web.sources.contains_key(&number) {
+                if affected.sources.contains_key(&number) {
                     continue;
                 }
                 let Some(scanned) = fresh
@@ -57,10 +57,10 @@ impl Web {
                         waiting.extend(groups(db, other)?);
                     }
                 }
-                web.sources.insert(number, scanned);
+                affected.sources.insert(number, scanned);
             }
         }
-        Ok(web)
+        Ok(affected)
     }
 
     pub(super) fn assemble(

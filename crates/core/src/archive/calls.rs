@@ -15,7 +15,7 @@ const PROMPT: usize = 500;
 
 /// The countable contents of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Detail {
+pub struct SessionCalls {
     /// The models that calls name.
     pub models: Vec<String>,
     /// Prompts that led to calls: the message id and the beginning of the typed text.
@@ -39,7 +39,7 @@ pub struct TokenProblem {
     pub what: String,
 }
 
-impl Detail {
+impl SessionCalls {
     /// Counts the messages of a session, moving their data into the result.
     pub fn of(session: &Session, mut messages: Vec<MessageEntry>) -> Self {
         let mut detail = Self::default();
