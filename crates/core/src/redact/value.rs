@@ -178,7 +178,8 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || has_placeholder(text, &lower)
         || (text.len() >= 16 && is_sequence(text))
         || is_foreign(&lower)
-        || is_dotted_name(trimmed))
+        // In minified code more follows: `t.password=n.password,t}`.
+        || is_dotted_name(trimmed.split([',', ';', '}']).next().unwrap_or_default()))
 }
 
 /// Returns whether a text has a part that only occurs in placeholders.
