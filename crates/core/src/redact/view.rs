@@ -53,7 +53,7 @@ impl View {
         let mut out = String::with_capacity(text.len());
         let mut edits = Vec::new();
         let (mut at, mut copied) = (0, 0);
-        while let Some(step) = bytes[at..].iter().position(|byte| may_differ(*byte)) {
+        while let Some(step) = next_differing(&bytes[at..]) {
             at += step;
             let Some((len, shown)) = decode(text, at) else {
                 at += 1;
@@ -89,6 +89,20 @@ impl View {
             _ => edit.start,
         }
     }
+}
+
+/// Returns where something may differ next. Most text is ASCII, of which many bytes are looked at at once.
+fn next_differing(bytes: &[u8]) -> Option<usize> {
+    const STEP: usize = 64;
+    for (nth, step) in bytes.chunks(STEP).enumerate() {
+        if memchr::memchr3(0x1b, b'&', b'\\', step).is_some() || !step.is_ascii() {
+            let at = step.iter().position(|byte| may_differ(*byte));
+            if let Some(at) = at {
+                return Some(nth * STEP + at);
+            }
+        }
+    }
+    None
 }
 
 fn may_differ(byte: u8) -> bool {
