@@ -386,7 +386,6 @@ impl Promise {
             }
             Class::Secret => {
                 value.len() >= 20
-                    && !is_fingerprint(value)
                     && (!is_near || turns(value) >= 5)
                     && fits(Value::Random, value, None)
                     && entropy(value) >= 2.8
@@ -409,12 +408,6 @@ impl Promise {
         }
         value.len() >= least && fits(Value::Random, value, next) && entropy(value) >= 2.8
     }
-}
-
-/// Returns whether a value is the fingerprint of a key, as `gpg` prints it.
-fn is_fingerprint(value: &str) -> bool {
-    value.len() == 40
-        && value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'A'..=b'F'))
 }
 
 /// Returns whether the line ends here, or a comment begins.

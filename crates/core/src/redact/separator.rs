@@ -67,8 +67,6 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
         [b'=', ..] => (Style::Assign, 1),
         [b'%', b'3', b'd' | b'D' | b'a' | b'A', ..] => (Style::Assign, 3),
         [b':', b':', ..] => return None,
-        // A variable of psql.
-        [b':', b'\'', ..] if spaces > 0 && !is_quoted => return None,
         [b':', tail @ ..] => match typed(tail) {
             Some(len) => (Style::Loose, 1 + len),
             None => (Style::Colon, 1),
@@ -136,8 +134,6 @@ fn after_gap(text: &[u8], style: Style, at: usize) -> Option<(Style, usize)> {
                 return None;
             }
         }
-        // A placeholder in a URL: `//<user>:<password>@host`.
-        (Style::Element, Some(b'@')) => return None,
         (Style::Element, Some(b'<')) if text[at..].starts_with(CDATA) => at += CDATA.len(),
         (Style::Element, Some(b'<')) => at += tag_end(&text[at..])?,
         (Style::Assign, Some(b'<')) => at += here_document(&text[at..]),

@@ -178,8 +178,7 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || has_placeholder(text, &lower)
         || (text.len() >= 16 && is_sequence(text))
         || is_foreign(&lower)
-        // In minified code more follows: `t.password=n.password,t}`.
-        || is_dotted_name(trimmed.split([',', ';', '}']).next().unwrap_or_default()))
+        || is_dotted_name(trimmed))
 }
 
 /// Returns whether a text has a part that only occurs in placeholders.
