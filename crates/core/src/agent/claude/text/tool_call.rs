@@ -44,25 +44,7 @@ pub(super) fn answers(blocks: &[Block<'_>]) -> Vec<ToolCall> {
 }
 
 fn call(id: &str, name: &str) -> ToolCall {
-    ToolCall {
-        id: id.to_owned(),
-        name: tool_name(name, None),
-        display_name: None,
-        description: None,
-        args: None,
-        status: ToolStatus::Unfinished,
-        recorded: false,
-        at: None,
-        output: None,
-        error: None,
-        result_display: None,
-        markdown: false,
-        exit_code: None,
-        lines_added: None,
-        lines_removed: None,
-        agent_session: None,
-        is_powershell: false,
-    }
+    ToolCall::new(id.to_owned(), tool_name(name, None))
 }
 
 fn description(input: Raw<'_>) -> Option<String> {

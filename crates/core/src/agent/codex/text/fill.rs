@@ -103,25 +103,7 @@ fn call(item: &Object<'_>) -> ToolCall {
 }
 
 fn empty_call(id: String, name: &str) -> ToolCall {
-    ToolCall {
-        id,
-        name: tool_name(name, None),
-        display_name: None,
-        description: None,
-        args: None,
-        status: ToolStatus::Unfinished,
-        recorded: true,
-        at: None,
-        output: None,
-        error: None,
-        result_display: None,
-        markdown: false,
-        exit_code: None,
-        lines_added: None,
-        lines_removed: None,
-        agent_session: None,
-        is_powershell: false,
-    }
+    ToolCall { recorded: true, ..ToolCall::new(id, tool_name(name, None)) }
 }
 
 fn answered(message: &mut Message, item: &Object<'_>) {
