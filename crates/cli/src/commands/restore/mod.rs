@@ -391,6 +391,7 @@ fn lifecycle_of(
     agent.lifecycle().ok_or_else(|| {
         Failure::new(format!("cannot restore session `{}`", session.session.id))
             .because(format!("sessions of {} cannot be restored yet", agent.name()))
+            .hint("`backstory restore SESSION --to DIR --all-files` writes its captured files elsewhere")
     })
 }
 
