@@ -5,6 +5,7 @@ mod agents;
 mod archive;
 mod claude;
 mod claude_count;
+mod claude_resume;
 mod claude_views;
 mod codex;
 mod conformance;

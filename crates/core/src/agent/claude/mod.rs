@@ -12,7 +12,7 @@ use super::{Agent, Detail, Scan};
 use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
-use crate::facts::MessageFacts;
+use crate::facts::{MessageFacts, SourceFacts};
 use crate::model::{AgentId, Message};
 use crate::read::bytes::Bytes;
 
@@ -50,6 +50,16 @@ impl Agent for Claude {
 
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
         format::scan(source, bytes, detail)
+    }
+
+    fn resume(
+        &self,
+        source: &Source,
+        bytes: &dyn Bytes,
+        _earlier: SourceFacts,
+        state: &[u8],
+    ) -> Option<Scan> {
+        format::resume(source, bytes, state)
     }
 
     fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::content::{Block, blocks};
 use super::usage::Tokens;
@@ -111,7 +112,7 @@ pub(in crate::agent::claude) struct Progress<'a> {
 
 /// The messages that a compaction kept: they follow the anchor, and the lines that followed the anchor follow
 /// them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct Preserved {
     /// The uuid of the first kept line.
     pub(in crate::agent::claude) head: Box<str>,

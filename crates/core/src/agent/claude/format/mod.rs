@@ -5,6 +5,7 @@ pub(super) mod line;
 pub(super) mod prompt_log;
 pub(super) mod recognize;
 mod scan;
+mod transcript;
 pub(super) mod usage;
 
-pub(super) use scan::scan;
+pub(super) use scan::{resume, scan};

@@ -1,5 +1,7 @@
 //! Reads the token counts of a line.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::Usage;
 use crate::read::json;
 use crate::read::scanner::{Invalid, Scanner};
@@ -8,7 +10,7 @@ use crate::read::scanner::{Invalid, Scanner};
 const MOST: f64 = 1e12;
 
 /// The token counts of one line, as recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct Tokens {
     input: u64,
     cached: u64,

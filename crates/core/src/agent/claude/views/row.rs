@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rustc_hash::FxHashSet as HashSet;
+use serde::{Deserialize, Serialize};
 
 use super::speaker::{self, Words};
 use crate::agent::claude::format::content::Block;
@@ -17,7 +18,7 @@ use crate::read::json;
 const SYNTHETIC: &str = "<synthetic>";
 
 /// One line of the tree.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct Row {
     /// The id of the line.
     pub(in crate::agent::claude) uuid: Box<str>,
@@ -32,6 +33,7 @@ pub(in crate::agent::claude) struct Row {
     /// The working directory.
     pub(in crate::agent::claude) cwd: Option<Arc<str>>,
     /// The time at which the line was written.
+    #[serde(with = "crate::time::stored")]
     pub(in crate::agent::claude) at: Option<Timestamp>,
     /// Whether the line belongs to a subagent.
     pub(in crate::agent::claude) is_sidechain: bool,
@@ -48,7 +50,7 @@ pub(in crate::agent::claude) struct Row {
 }
 
 /// The content of a line.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in crate::agent::claude) enum Said {
     /// Text that is neither a reply nor a tool result.
     Words(Words),
@@ -63,7 +65,7 @@ pub(in crate::agent::claude) enum Said {
 }
 
 /// One line of a reply.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct ReplyLine {
     /// The id of the reply.
     pub(in crate::agent::claude) id: Option<Box<str>>,
@@ -86,7 +88,7 @@ pub(in crate::agent::claude) struct ReplyLine {
 }
 
 /// The outcome of a tool call.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct ToolOutcome {
     /// The id of the call.
     pub(in crate::agent::claude) id: Box<str>,
@@ -121,6 +123,18 @@ impl Row {
             is_outdated: false,
             span,
             said: said(line, names),
+        }
+    }
+
+    /// Replaces names by their shared copies.
+    pub(in crate::agent::claude) fn share(&mut self, names: &mut Names) {
+        let model = match &mut self.said {
+            Said::Reply(reply) => Some(&mut reply.model),
+            _ => None,
+        };
+        let own = [&mut self.session, &mut self.agent, &mut self.cwd, &mut self.forked_from];
+        for name in own.into_iter().chain(model) {
+            *name = names.shared(name.as_deref());
         }
     }
 

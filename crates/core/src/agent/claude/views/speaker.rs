@@ -1,12 +1,14 @@
 //! Determines the author of a line: most lines of type `user` were not typed by a person.
 
+use serde::{Deserialize, Serialize};
+
 use crate::agent::claude::format::content::Block;
 use crate::agent::claude::format::line::Line;
 use crate::model::MessageKind;
 use crate::read::json::{self, Raw};
 
 /// The text of a line and its author.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct Words {
     /// The kind of message; `None` for a line without content.
     pub(in crate::agent::claude) kind: Option<MessageKind>,

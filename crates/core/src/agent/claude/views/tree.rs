@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use serde::{Deserialize, Serialize};
 
 use super::row::{Row, Said};
 use crate::agent::claude::format::line::Preserved;
@@ -11,7 +12,7 @@ use crate::model::MessageKind;
 const NEAR: SignedDuration = SignedDuration::from_secs(5);
 
 /// The leaf that the program recorded last.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct Checkpoint {
     /// The uuid of the leaf; empty for a rewind to the beginning.
     pub(in crate::agent::claude) leaf: Box<str>,

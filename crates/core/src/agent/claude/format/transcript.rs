@@ -1,0 +1,197 @@
+//! Reads the lines of a transcript, and continues one that has grown.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use jiff::{SignedDuration, Timestamp};
+use rustc_hash::FxHashSet as HashSet;
+use serde::{Deserialize, Serialize};
+
+use super::line::Line;
+use crate::agent::claude::views::{Checkpoint, Names, Row, Share};
+use crate::agent::{Detail, Resume};
+use crate::facts::Base;
+use crate::fault::{FaultKind, Faults, Repair};
+use crate::read::lines::{self, Lines, Position};
+use crate::read::scanner::Scanner;
+use crate::read::{decode, json};
+
+/// A line that is older than a line above it by more than this may be a copy.
+const LATE: SignedDuration = SignedDuration::from_secs(1);
+
+/// The contents of a transcript, as far as it was read.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Transcript {
+    /// The lines of the tree.
+    pub(super) rows: Vec<Row>,
+    /// The names that the rows share.
+    #[serde(skip)]
+    pub(super) names: Names,
+    /// The titles of the session.
+    pub(super) titles: Titles,
+    /// The last checkpoint.
+    pub(super) checkpoint: Option<Checkpoint>,
+    /// The latest time of the lines read so far.
+    #[serde(with = "crate::time::stored")]
+    latest: Option<Timestamp>,
+    /// Whether any line was recognized as one of Claude Code's.
+    pub(super) is_recognized: bool,
+    /// The problems found while reading.
+    pub(super) faults: Faults,
+    /// The end of the last complete line.
+    position: Position,
+}
+
+/// The titles of a session, in order of precedence.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Titles {
+    agent_name: Option<String>,
+    custom: Option<String>,
+    generated: Option<String>,
+    /// The uuid of a row, and the title of the session that contains it.
+    summaries: Vec<(Box<str>, String)>,
+}
+
+impl Transcript {
+    /// Restores the state that [`Self::read`] returned.
+    pub(super) fn restore(state: &[u8]) -> Option<Self> {
+        let mut transcript: Self = postcard::from_bytes(state).ok()?;
+        let Self { rows, names, .. } = &mut transcript;
+        rows.iter_mut().for_each(|row| row.share(names));
+        Some(transcript)
+    }
+
+    /// Reads the lines that it does not contain yet. Returns the state to continue from when the file has
+    /// grown: the last line is read again then, unless it is complete.
+    pub(super) fn read(
+        &mut self,
+        mut input: impl Read + Seek,
+        detail: Detail,
+    ) -> io::Result<Option<Resume>> {
+        input.seek(SeekFrom::Start(self.position.offset))?;
+        let mut lines = Lines::new(input, self.position);
+        let mut resume = None;
+        while let Some(line) = lines.next()? {
+            if !line.terminated {
+                resume = self.resume(detail);
+            }
+            self.line(line);
+            self.position = lines.position();
+        }
+        Ok(resume.or_else(|| self.resume(detail)))
+    }
+
+    fn resume(&self, detail: Detail) -> Option<Resume> {
+        if detail != Detail::Full {
+            return None;
+        }
+        // Plain data in memory always serializes.
+        let state = postcard::to_stdvec(self).ok()?;
+        Some(Resume { offset: self.position.offset, state })
+    }
+
+    fn line(&mut self, line: lines::Line<'_>) {
+        let text = decode(line.bytes);
+        let is_padding = |c: char| c.is_whitespace() || c == '\0' || c == '\u{FEFF}';
+        let inner = text.trim_matches(is_padding);
+        if inner.is_empty() {
+            return;
+        }
+        let offset = matches!(text, std::borrow::Cow::Borrowed(_)).then_some(line.offset);
+        let base = Base { text: &text, offset };
+        let mut scanner = Scanner::new(inner);
+        let mut count = 0;
+        // Two concurrent writers can leave two objects on one line.
+        while scanner.peek().is_some() {
+            let Ok((found, raw)) = scanner.spanned(Line::pass) else {
+                self.bad(&line, inner, count);
+                return;
+            };
+            count += 1;
+            self.take(&found, raw.get(), base);
+        }
+        if count > 1 {
+            self.faults.push(Some(line.number), None, FaultKind::Repaired(Repair::AfterTorn));
+        }
+    }
+
+    /// Counts a line that cannot be read in full.
+    fn bad(&mut self, line: &lines::Line<'_>, text: &str, read: usize) {
+        if line.terminated || line.is_too_long {
+            self.faults.unusable += u64::from(read == 0);
+            let reason = json::check(text).err().unwrap_or_else(|| json::Malformed {
+                column: 0,
+                reason: "it is not an object".to_owned(),
+            });
+            self.faults.push(Some(line.number), None, FaultKind::Malformed(reason));
+        } else {
+            self.faults.ignored += 1;
+            self.faults.push(Some(line.number), None, FaultKind::Torn);
+        }
+    }
+
+    /// Adds one record.
+    fn take(&mut self, line: &Line<'_>, text: &str, base: Base<'_>) {
+        self.is_recognized |= line.is_recognized();
+        let is_outdated = match (line.at, self.latest) {
+            (Some(at), Some(latest)) => latest.duration_since(at) > LATE,
+            _ => false,
+        };
+        self.latest = self.latest.max(line.at);
+        if !line.is_in_tree() {
+            self.faults.ignored += 1;
+            return self.note(line);
+        }
+        self.faults.used += 1;
+        let number = self.rows.len() + 1;
+        let mut row = Row::new(line, number, base.place(text), &mut self.names);
+        row.is_outdated = is_outdated;
+        if let Some(progress) = &line.progress
+            && let Ok(inner) = Line::new(progress.line.get())
+            && inner.is_in_tree()
+        {
+            let span = base.place(progress.line.get());
+            let mut nested = Row::new(&inner, number + 1, span, &mut self.names);
+            nested.is_nested = true;
+            nested.session.clone_from(&row.session);
+            nested.cwd.clone_from(&row.cwd);
+            let agent = progress.agent.as_deref().or(line.parent_tool.as_deref());
+            nested.agent = self.names.shared(agent).or(nested.agent);
+            self.rows.push(nested);
+        }
+        self.rows.push(row);
+    }
+
+    /// Records a fact about the session.
+    fn note(&mut self, line: &Line<'_>) {
+        let title = || line.title.as_deref().map(str::to_owned).filter(|title| !title.is_empty());
+        match line.kind.as_deref().unwrap_or_default() {
+            "agent-name" => self.titles.agent_name = title(),
+            "custom-title" => self.titles.custom = title(),
+            "ai-title" => self.titles.generated = title(),
+            "summary" => {
+                let leaf = line.leaf.as_deref().map(Box::from);
+                self.titles.summaries.extend(leaf.zip(title()));
+            }
+            "last-prompt" => {
+                self.checkpoint = line.leaf.as_deref().map(|leaf| Checkpoint {
+                    leaf: leaf.into(),
+                    is_explicit: line.is_explicit,
+                    rows: self.rows.len(),
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Titles {
+    /// Returns the title of the session that contains some of the rows.
+    pub(super) fn of(&self, rows: &[Row], share: &Share) -> Option<String> {
+        let summary = || {
+            let own: HashSet<&str> = share.rows.iter().map(|at| &*rows[*at].uuid).collect();
+            self.summaries.iter().rfind(|(leaf, _)| own.contains(&**leaf)).map(|(_, title)| title)
+        };
+        let named = self.agent_name.as_ref().or(self.custom.as_ref()).or(self.generated.as_ref());
+        named.or_else(summary).cloned()
+    }
+}
