@@ -54,6 +54,11 @@ pub trait Agent: Sync + Debug {
         false
     }
 
+    /// Returns whether a file outside its folders is certainly the agent's, by its content.
+    fn claims(&self, _file: &Path) -> bool {
+        true
+    }
+
     /// Scans a source from its beginning. An error means that the file could not be read; problems
     /// of its content are faults among the facts.
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan>;

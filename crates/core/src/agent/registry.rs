@@ -58,6 +58,16 @@ impl Agents {
             let is_taken = |file: &Path| all.roots.iter().any(|root| file.starts_with(root));
             found.sources.retain(|source| !is_taken(&source.path));
             found.skipped.retain(|skipped| !is_taken(&skipped.path));
+            // Beside the folder of another agent, a file that could be anything is not taken.
+            if !all.roots.is_empty() {
+                let Discovery { roots, sources, .. } = &mut found;
+                let is_inside = |file: &Path| roots.iter().any(|root| file.starts_with(root));
+                sources.retain(|source| {
+                    source.folder().is_some()
+                        || is_inside(&source.path)
+                        || agent.claims(&source.path)
+                });
+            }
             all.add(found);
         }
         all.settle();

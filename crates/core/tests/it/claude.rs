@@ -181,3 +181,23 @@ fn compare(want: &Value, session: &SessionFacts, home: &Home, failures: &mut Vec
         same("current tools", &tools(&current), &strings(&want["current"]["tool_calls"]));
     }
 }
+
+#[test]
+fn a_stray_file_beside_a_tree_is_not_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("claude/projects/-work-app");
+    std::fs::create_dir_all(&project).unwrap();
+    let line = r#"{"type":"user","uuid":"u","sessionId":"s","message":{"content":"hello"}}"#;
+    std::fs::write(project.join("s.jsonl"), line).unwrap();
+    let stray = r#"{"id":"m1","type":"main","usage":{"input_tokens":4}}"#;
+    std::fs::write(folder.path().join("served.jsonl"), stray).unwrap();
+    let session = r#"{"sessionId":"g","projectHash":"h","messages":[{"id":"1","type":"user","content":"hi"}]}"#;
+    std::fs::write(folder.path().join("session-1.json"), session).unwrap();
+    let files = |path: &Path| -> Vec<String> {
+        let sources = crate::support::discover_at(path).sources;
+        let names = sources.iter().map(|source| source.path.file_name().unwrap().to_str().unwrap());
+        names.map(str::to_owned).collect()
+    };
+    assert_eq!(files(folder.path()), ["s.jsonl", "session-1.json"]);
+    assert_eq!(files(&folder.path().join("served.jsonl")), ["served.jsonl"]);
+}

@@ -27,7 +27,7 @@ use crate::env::Env;
 use crate::facts::{MessageFacts, PartFacts, SourceFacts};
 use crate::model::{AgentId, Message};
 use crate::projects::{Projects, SessionHints};
-use crate::read::bytes::Bytes;
+use crate::read::bytes::{Bytes, open_regular};
 
 /// Changes when stored facts must be read again.
 const REVISION: u32 = 5;
@@ -59,6 +59,10 @@ impl Agent for Gemini {
 
     fn recognizes(&self, folder: &Path) -> bool {
         paths::recognizes(folder)
+    }
+
+    fn claims(&self, file: &Path) -> bool {
+        open_regular(file).is_ok_and(|mut input| format::is_certain(&mut input).unwrap_or(false))
     }
 
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {

@@ -17,3 +17,4 @@ pub use saved::read_prompt_log;
 pub use scan::{Holds, read_conversation};
 pub(super) use scan::{resume, scan};
 pub use shape::Shape;
+pub(super) use shape::is_certain;

@@ -100,6 +100,18 @@ impl Shape {
     }
 }
 
+/// Returns whether a file is certainly a session: its head names the session and its project.
+pub(crate) fn is_certain(input: &mut impl Read) -> io::Result<bool> {
+    const HEAD: u64 = 1 << 20;
+    let mut bytes = Vec::new();
+    input.take(HEAD).read_to_end(&mut bytes)?;
+    let text = decode(&bytes);
+    let text = text.trim_start_matches('\u{FEFF}').trim_start();
+    let fields = document::recover(text).unwrap_or_default().fields;
+    let has = |name: &str| fields.iter().any(|(key, _)| **key == *name.as_bytes());
+    Ok(has("sessionId") && has("projectHash"))
+}
+
 /// Returns whether a file that begins with `head` is a Git LFS pointer.
 pub(crate) fn is_lfs_pointer(head: &[u8]) -> bool {
     head.starts_with(b"version https://git-lfs")
