@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the architecture: agents are named below `agent/` only, top-level modules form no cycle, and files
-are short. Exits with 1 and names what is wrong."""
+"""Checks the architecture: agents are named below `agent/` only, SQL is used below `archive/` only, top-level
+modules form no cycle, and files are short. Exits with 1 and names what is wrong."""
 
 import re
 import sys
@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = {"core": ROOT / "crates/core/src", "cli": ROOT / "crates/cli/src"}
 AGENTS = ("gemini", "claude", "codex")
+# Signs of SQL: the library, and the beginnings of statements in strings.
+SQL = r'rusqlite|"\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|PRAGMA) '
 # The longest a file may be, in lines; tables of data are catalogues.
 LONGEST = 500
 CATALOGUES = {"shell/tests.rs"}
@@ -33,6 +35,14 @@ def named_agents(crate_name, crate):
             continue
         for name in re.findall(r"agent::(%s)\b" % "|".join(AGENTS), code(path)):
             yield f"{crate_name}: {path.relative_to(crate)} names `agent::{name}`"
+
+
+def foreign_sql(crate_name, crate):
+    for path in sorted(crate.rglob("*.rs")):
+        if module(crate, path) == "archive":
+            continue
+        for name in sorted(set(re.findall(SQL, code(path)))):
+            yield f"{crate_name}: {path.relative_to(crate)} uses SQL: `{name}`"
 
 
 def edges(crate):
@@ -81,6 +91,7 @@ def main():
     lengths = []
     for name, crate in CRATES.items():
         wrong += named_agents(name, crate)
+        wrong += foreign_sql(name, crate)
         uses = edges(crate)
         for group in cycles(uses):
             inside = [f"{a} -> {b}" for a in group for b in sorted(uses[a]) if b in group]

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let found = Agents::default().discover_at(Path::new(&home));
     let archive = Archive::of(&found)?;
     let prices = PriceTable::embedded();
-    let reports = Reports::new(&archive, &TimeZone::UTC, &prices)?;
+    let reports = Reports::new(&archive, &TimeZone::UTC, &prices);
     for row in reports.usage(&Question::new(Group::Project))?.rows {
         let cost = row.sum.bill.usd.map_or_else(|| "unknown".to_owned(), |usd| format!("${usd}"));
         println!("{}\t{} tokens\t{cost}", row.key, row.sum.usage.total());

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let archive = Archive::of(&found)?;
     let all = Collection::new(&archive, found)?;
     let prices = Table::embedded();
-    let costs = Reports::new(&archive, &TimeZone::UTC, &prices)?.session_costs()?;
+    let costs = Reports::new(&archive, &TimeZone::UTC, &prices).session_costs()?;
     for session in &all.sessions {
         let row = SessionRow::new(session, costs.of(&session.id));
         println!("{}", serde_json::to_string(&row)?);

@@ -89,10 +89,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     let survey = Survey::new(&library.archive, &library.all).map_err(cannot_open)?;
     let report = Report::new(&survey, &ctx.env, ctx.now);
     let now = ctx.now.to_zoned(ctx.zone.clone());
-    let lately = library
-        .reports()
-        .and_then(|reports| reports.overview(all, &now, DAYS))
-        .map_err(super::cannot_count)?;
+    let lately = library.reports().overview(all, &now, DAYS).map_err(super::cannot_count)?;
     let lately = lately.ok_or_else(|| Failure::new("the clock is out of range"))?;
     let listed = all.listed();
     let recent = &listed[..listed.len().min(SHOWN)];

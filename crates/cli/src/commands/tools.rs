@@ -87,13 +87,13 @@ impl<'a> RowOut<'a> {
             canonical: row.name.canonical,
             category: row.name.category,
             server: row.name.server.as_deref(),
-            calls: row.calls,
-            success: row.success,
-            error: row.error,
-            cancelled: row.cancelled,
-            unfinished: row.unfinished,
-            lines_added: row.lines_added,
-            lines_removed: row.lines_removed,
+            calls: row.counts.calls,
+            success: row.counts.success,
+            error: row.counts.error,
+            cancelled: row.counts.cancelled,
+            unfinished: row.counts.unfinished,
+            lines_added: row.counts.lines_added,
+            lines_removed: row.counts.lines_removed,
         }
     }
 }
@@ -230,20 +230,20 @@ fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
     for row in rows {
         let number = |number: u64| if for_people { count(number) } else { number.to_string() };
         let failed = Cell::styled(
-            if row.error * 5 > row.calls { style::WARNING } else { style::DIM },
-            percent(row.error, row.calls),
+            if row.counts.error * 5 > row.counts.calls { style::WARNING } else { style::DIM },
+            percent(row.counts.error, row.counts.calls),
         );
         let mut cells = vec![
             Cell::styled(style::NAME, &row.key),
             row.name.label.as_str().into(),
-            number(row.calls).into(),
-            number(row.success).into(),
-            number(row.error).into(),
-            number(row.cancelled).into(),
-            number(row.unfinished).into(),
+            number(row.counts.calls).into(),
+            number(row.counts.success).into(),
+            number(row.counts.error).into(),
+            number(row.counts.cancelled).into(),
+            number(row.counts.unfinished).into(),
             failed,
-            number(row.lines_added).into(),
-            number(row.lines_removed).into(),
+            number(row.counts.lines_added).into(),
+            number(row.counts.lines_removed).into(),
         ];
         if group != GroupArg::Tool {
             cells.remove(1);

@@ -155,7 +155,7 @@ fn refresh(
     let progress = printer.progress(found.sources.len());
     let synced = library.refresh(ctx, found, &|_| progress.tick())?;
     let captured = library.archive.capture(&[], None, &|_| {})?;
-    let costs = library.reports()?.session_costs()?;
+    let costs = library.reports().session_costs()?;
     let mark = |session: &Session| Mark {
         is_live: session.state == State::Live,
         updated: session.updated,

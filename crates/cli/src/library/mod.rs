@@ -177,13 +177,13 @@ impl Library {
     }
 
     /// Prepares the archive for queries about costs and days.
-    pub(crate) fn reports(&self) -> std::result::Result<Reports<'_>, ArchiveError> {
+    pub(crate) fn reports(&self) -> Reports<'_> {
         Reports::new(&self.archive, &self.zone, &self.prices)
     }
 
     /// Returns the cost of each session.
     pub(crate) fn costs(&self) -> Result<Costs> {
-        self.reports().and_then(|reports| reports.session_costs()).map_err(cannot_open)
+        self.reports().session_costs().map_err(cannot_open)
     }
 
     /// Adds the facts that only the list of all sessions has: name, tags, state, subagents.

@@ -1,4 +1,4 @@
-//! Writes sessions as rows when their sources change, and expands them into tables for queries.
+//! Writes sessions as rows when their sources change.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::calls::SessionCalls;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::SessionFacts;
-use crate::model::{Call, Usage};
+use crate::model::Usage;
 use crate::pricing::Table;
 use crate::time::Period;
 
@@ -155,97 +155,7 @@ pub fn sums_suffice(period: &Period, prices: &Table) -> bool {
     whole(period.since) && whole(period.until) && known
 }
 
-/// The columns of `rollup`, with one row per call, and the prompt that led to it.
-const CALLS: &str = "
-    DROP TABLE IF EXISTS temp.calls;
-    CREATE TEMP TABLE calls (
-        session, at, model, prompt, calls, caching, undated, at_least,
-        input, cached, cache_write_5m, cache_write_1h, output, thoughts, tool, other,
-        asked TEXT, asked_text TEXT, current
-    );";
-
-const TOOLS: &str = "
-    DROP TABLE IF EXISTS temp.tool_calls;
-    CREATE TEMP TABLE tool_calls (session, name, server, status, at, lines_added, lines_removed);";
-
 impl Archive {
-    /// Expands the calls of the sessions that may have any in the period into the table `calls`.
-    pub(crate) fn spread_calls(&self, period: &Period) -> Result<(), ArchiveError> {
-        self.db.execute_batch(CALLS)?;
-        let mut insert = self.db.prepare(
-            "INSERT INTO temp.calls VALUES
-                 (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
-        )?;
-        self.details(period, |session, detail| {
-            for call in &detail.calls {
-                let Call { usage, .. } = call;
-                let asked = call.prompt.and_then(|prompt| detail.prompts.get(prompt as usize));
-                insert.execute(params![
-                    session,
-                    call.at.map(Timestamp::as_millisecond),
-                    call.model.and_then(|model| detail.models.get(model as usize)),
-                    whole(usage.prompt()),
-                    !call.is_extra,
-                    usage.cached > 0,
-                    call.undated,
-                    call.at_least,
-                    whole(usage.input),
-                    whole(usage.cached),
-                    whole(usage.cache_write_5m),
-                    whole(usage.cache_write_1h),
-                    whole(usage.output),
-                    whole(usage.thoughts),
-                    whole(usage.tool),
-                    whole(usage.other),
-                    asked.map(|(message, _)| message),
-                    asked.map(|(_, text)| text),
-                    call.current
-                ])?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Expands the tool calls of all sessions into the table `tool_calls`.
-    pub(crate) fn spread_tools(&self) -> Result<(), ArchiveError> {
-        self.db.execute_batch(TOOLS)?;
-        let mut insert =
-            self.db.prepare("INSERT INTO temp.tool_calls VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
-        self.details(&Period::default(), |session, detail| {
-            for tool in &detail.tools {
-                insert.execute(params![
-                    session,
-                    tool.name,
-                    tool.server,
-                    tool.status.name(),
-                    tool.at.map(Timestamp::as_millisecond),
-                    whole(tool.lines_added),
-                    whole(tool.lines_removed)
-                ])?;
-            }
-            Ok(())
-        })
-    }
-
-    fn details(
-        &self,
-        period: &Period,
-        mut each: impl FnMut(i64, SessionCalls) -> rusqlite::Result<()>,
-    ) -> Result<(), ArchiveError> {
-        let mut statement = self.db.prepare(
-            "SELECT number, details.body FROM sessions JOIN details ON session = number
-             WHERE (?1 IS NULL OR last >= ?1) AND (?2 IS NULL OR first < ?2)",
-        )?;
-        let bound = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
-        let mut rows = statement.query(params![bound(period.since), bound(period.until)])?;
-        while let Some(row) = rows.next()? {
-            let detail = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            let detail = codec::decode(detail, "a session")?;
-            each(row.get(0)?, detail)?;
-        }
-        Ok(())
-    }
-
     pub(super) fn note(&self, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
         note(&self.db, key)
     }

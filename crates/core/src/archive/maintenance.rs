@@ -15,6 +15,7 @@ use super::open::{cannot, open_file};
 use super::salvage::{Pieces, row_ids};
 use super::{Archive, ArchiveError, sources};
 use crate::path_text::{from_text, to_text};
+use crate::time::Period;
 
 /// Size and contents of an archive.
 #[derive(Debug, Clone, Default)]
@@ -189,7 +190,7 @@ impl Archive {
     fn check_values(&self) -> Result<(), ArchiveError> {
         self.files()?;
         self.sessions()?;
-        self.spread_tools()
+        self.each_details(&Period::default(), |_, _| {})
     }
 
     fn check_keys(&self, out: &mut Checked) -> Result<(), ArchiveError> {

@@ -8,6 +8,7 @@ mod affected;
 mod annotations;
 mod batch;
 mod beside;
+mod call_rows;
 mod calls;
 mod capture;
 mod codec;
@@ -28,21 +29,21 @@ mod salvage;
 mod sessions;
 mod slot;
 mod sources;
-mod sql_functions;
 mod stamp;
 mod sync;
 mod text_index;
 mod text_search;
+mod tool_sums;
 mod versions;
 mod wal;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use jiff::tz::TimeZone;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+pub(crate) use call_rows::{CallRow, SessionKey, SessionKeys};
 pub use calls::{SessionCalls, TokenProblem, token_problems};
 pub use capture::Captured;
 pub use forget::Forgotten;
@@ -52,20 +53,20 @@ pub use machine::{MachineId, named as machine_named};
 pub use maintenance::{Checked, Info};
 pub use rebuild::{Rebuild, Rebuilt};
 pub use sessions::{FaultCount, FileRow, FolderSessions, Sizes};
-pub(crate) use sql_functions::bill;
 pub use sync::{Exclude, Machine, Setup, SyncStats};
 pub use text_index::IndexStats;
 pub use text_search::{Hit, Match, Order, TextRow};
+pub use tool_sums::ToolCounts;
+pub(crate) use tool_sums::ToolKey;
 
 use crate::agent::Agents;
 use crate::content::Reader;
 use crate::discover::Discovery;
-use crate::pricing::Table;
 use crate::projects::ProjectHints;
 
 /// An open archive.
 pub struct Archive {
-    pub(crate) db: Connection,
+    db: Connection,
     /// None for an archive in memory.
     path: Option<PathBuf>,
     /// Identifies the file that was opened.
@@ -220,12 +221,6 @@ impl Archive {
     /// Returns whether it cannot be written.
     pub fn is_read_only(&self) -> bool {
         self.read_only
-    }
-
-    /// Registers the SQL functions that reports need: days in a time zone, and costs of calls.
-    pub(crate) fn prepare(&self, zone: &TimeZone, prices: &Table) -> Result<(), ArchiveError> {
-        sql_functions::define(&self.db, zone, prices)?;
-        Ok(())
     }
 }
 

@@ -12,12 +12,12 @@ use super::capture::CapturedBytes;
 use super::digest::Digest;
 use super::fingerprint::{self, Look};
 use super::reading;
-use super::{ArchiveError, codec};
+use super::{Archive, ArchiveError, codec};
 use crate::agent::{Agents, Detail, Resume};
 use crate::assemble::ScannedSource;
 use crate::discover::{Archived, Source, SourceKind, SourceState};
 use crate::facts::{PromptLine, SourceFacts, SourceSummary};
-use crate::model::AgentId;
+use crate::model::{AgentId, SessionKind};
 use crate::path_text::{from_text, to_text};
 
 /// The stored state of a file, without its facts.
@@ -105,6 +105,12 @@ impl FromSql for SourceState {
 impl FromSql for SourceKind {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         named(value, &Self::ALL, Self::key)
+    }
+}
+
+impl FromSql for SessionKind {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        named(value, &Self::ALL, Self::name)
     }
 }
 
@@ -406,4 +412,27 @@ pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<PromptLi
         }
     }
     Ok((typed, files))
+}
+
+impl Archive {
+    /// Passes each line of the prompt logs to `each`, once, by session and time.
+    pub(crate) fn each_prompt_line(
+        &self,
+        mut each: impl FnMut(PromptLine),
+    ) -> Result<(), ArchiveError> {
+        let mut find = self.db.prepare(
+            "SELECT DISTINCT session, number, at, text FROM typed ORDER BY session, at, number",
+        )?;
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            let at: Option<i64> = row.get(2)?;
+            each(PromptLine {
+                session: row.get(0)?,
+                number: row.get::<_, i64>(1)?.cast_unsigned(),
+                at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
+                text: row.get(3)?,
+            });
+        }
+        Ok(())
+    }
 }

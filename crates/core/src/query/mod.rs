@@ -9,6 +9,7 @@ pub mod projects;
 pub mod prompts;
 mod reading;
 mod reports;
+mod tally;
 pub mod tools;
 pub mod usage;
 pub mod verify;

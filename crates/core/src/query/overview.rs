@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 use jiff::{ToSpan, Zoned};
 
-use super::usage::{Group, Question, Sum, usage};
+use super::tally::usage;
+use super::usage::{Group, Question, Sum};
 use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
 use crate::pricing::Table;
@@ -40,18 +41,10 @@ pub(super) fn overview(
     days: i64,
 ) -> Result<Option<Overview>, ArchiveError> {
     let Some((period, from, to)) = last_days(now, days) else { return Ok(None) };
-    let question = |group| Question {
-        group,
-        period,
-        sessions: None,
-        models: Vec::new(),
-        breakdown: false,
-        rollup: false,
-        current: false,
-        checkpoints: false,
-    };
-    let by_day = usage(archive, &question(Group::Daily), prices)?;
-    let by_model = usage(archive, &question(Group::Model), prices)?;
+    let zone = now.time_zone();
+    let question = |group| Question { period, ..Question::new(group) };
+    let by_day = usage(archive, &question(Group::Daily), zone, prices)?;
+    let by_model = usage(archive, &question(Group::Model), zone, prices)?;
     let mut sums: HashMap<String, Sum> =
         by_day.rows.into_iter().map(|row| (row.key, row.sum)).collect();
     let dates = from.series(1.day()).take_while(|day| *day <= to);

@@ -140,35 +140,25 @@ impl Typed {
     /// Adds lines of prompt logs that no session contains: failed prompts, and commands that left
     /// no trace.
     fn logs(&mut self, archive: &Archive, all: &Collection) -> Result<(), ArchiveError> {
-        let mut find = archive.db.prepare(
-            "SELECT DISTINCT session, number, at, text FROM typed ORDER BY session, at, number",
-        )?;
-        let mut rows = find.query([])?;
-        while let Some(row) = rows.next()? {
-            let id: String = row.get(0)?;
-            let at: Option<i64> = row.get(2)?;
-            let text = row.get::<_, String>(3)?.trim().to_owned();
-            let Some(session) = all.get(&id).filter(|_| !text.is_empty()) else { continue };
-            if let Some(left) =
-                self.told.get_mut(&(id.clone(), text.clone())).filter(|left| **left > 0)
-            {
+        archive.each_prompt_line(|line| {
+            let text = line.text.trim();
+            let Some(session) = all.get(&line.session).filter(|_| !text.is_empty()) else { return };
+            let key = (line.session, text.to_owned());
+            if let Some(left) = self.told.get_mut(&key).filter(|left| **left > 0) {
                 *left -= 1;
-                continue;
+                return;
             }
-            let at = at.and_then(|at| Timestamp::from_millisecond(at).ok());
-            let project = session.project.clone();
-            let log_only = session.state == State::LogOnly;
+            let (id, text) = key;
             self.push(Prompt {
-                at,
+                at: line.at,
                 session: Some(id),
-                log_only,
-                project,
+                log_only: session.state == State::LogOnly,
+                project: session.project.clone(),
                 text,
                 from: From::Logs,
-                order: at.or(session.started),
+                order: line.at.or(session.started),
             });
-        }
-        Ok(())
+        })
     }
 
     fn histories(&mut self, archive: &Archive) -> Result<(), ArchiveError> {

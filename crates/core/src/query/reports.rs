@@ -4,6 +4,7 @@ use jiff::Zoned;
 use jiff::tz::TimeZone;
 
 use super::overview::{self, Overview};
+use super::tally;
 use super::usage::{self, Answer, Costs, Question};
 use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
@@ -25,37 +26,33 @@ use crate::pricing::Table;
 /// let found = Agents::default().discover_at(home);
 /// let archive = Archive::of(&found)?;
 /// let prices = Table::embedded();
-/// let reports = Reports::new(&archive, &TimeZone::UTC, &prices)?;
+/// let reports = Reports::new(&archive, &TimeZone::UTC, &prices);
 /// for row in reports.usage(&Question::new(Group::Project))?.rows {
 ///     println!("{}: {} tokens, {:?}", row.key, row.sum.usage.total(), row.sum.bill.usd);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Reports<'a> {
     archive: &'a Archive,
+    zone: TimeZone,
     prices: &'a Table,
 }
 
 impl<'a> Reports<'a> {
-    /// Prepares an archive for queries.
-    pub fn new(
-        archive: &'a Archive,
-        zone: &TimeZone,
-        prices: &'a Table,
-    ) -> Result<Self, ArchiveError> {
-        archive.prepare(zone, prices)?;
-        Ok(Self { archive, prices })
+    /// Returns reports on an archive.
+    pub fn new(archive: &'a Archive, zone: &TimeZone, prices: &'a Table) -> Self {
+        Self { archive, zone: zone.clone(), prices }
     }
 
     /// Adds up tokens and costs.
     pub fn usage(&self, question: &Question) -> Result<Answer, ArchiveError> {
-        usage::usage(self.archive, question, self.prices)
+        tally::usage(self.archive, question, &self.zone, self.prices)
     }
 
     /// Returns the cost of each session.
     pub fn session_costs(&self) -> Result<Costs, ArchiveError> {
-        usage::session_costs(self.archive)
+        usage::session_costs(self.archive, self.prices)
     }
 
     /// Returns an overview of the last `days` days, including today, in the zone of `now`; `None`

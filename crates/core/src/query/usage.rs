@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use rusqlite::Row as SqlRow;
-
-use crate::archive::{Archive, ArchiveError, bill, sums_suffice};
-use crate::model::usage::COLUMNS as BUCKETS;
-use crate::model::{Bucket, Usage};
+use crate::archive::{Archive, ArchiveError, CallRow};
+use crate::model::Usage;
 use crate::pricing::{Bill, Table};
 use crate::time::Period;
+
+/// The name of the model of calls that name none.
+pub(super) const UNKNOWN: &str = "unknown";
 
 /// The grouping of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,23 +79,6 @@ impl Group {
     pub fn is_time(self) -> bool {
         matches!(self, Self::Daily | Self::Weekly | Self::Monthly | Self::Hourly)
     }
-
-    fn key(self, rollup: bool) -> &'static str {
-        match self {
-            Self::Daily => "time_key(at, '%Y-%m-%d')",
-            Self::Weekly => "time_key(at, '%G-W%V')",
-            Self::Monthly => "time_key(at, '%Y-%m')",
-            Self::Hourly => "time_key(at, '%Y-%m-%dT%H')",
-            Self::Session if rollup => "coalesce(sessions.parent, sessions.id)",
-            Self::Session => "sessions.id",
-            Self::Prompt => "coalesce(asked, 'none')",
-            Self::Project => "sessions.project",
-            Self::Model => "coalesce(model, 'unknown')",
-            Self::Kind => "sessions.kind",
-            Self::Agent => "sessions.agent",
-            Self::Machine => "sessions.machine",
-        }
-    }
 }
 
 /// The calls to add up.
@@ -151,13 +134,12 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds another sum, except for sessions, which are counted separately.
-    fn plus(mut self, other: &Self) -> Self {
-        self.calls += other.calls;
-        self.usage += other.usage;
-        self.bill.add(&other.bill);
-        self.undated += other.undated;
-        self
+    /// Adds calls and their cost. Sessions are counted separately.
+    pub(super) fn add(&mut self, row: &CallRow<'_>, bill: &Bill) {
+        self.calls += row.calls.count;
+        self.usage += row.calls.usage;
+        self.bill.add(bill);
+        self.undated += row.undated;
     }
 }
 
@@ -185,159 +167,6 @@ pub struct Answer {
     pub unpriced_models: Vec<String>,
 }
 
-/// Returns the columns of a sum.
-fn columns() -> String {
-    let buckets: String = Bucket::ALL.map(|bucket| format!(", sum({})", bucket.name())).concat();
-    format!("sum(calls), count(DISTINCT session), sum(undated), {}{buckets}", bill_column())
-}
-
-/// Returns the column that contains the cost of calls.
-fn bill_column() -> String {
-    format!("bill(model, at, prompt, calls, caching, at_least, {BUCKETS})")
-}
-
-/// The number of columns of a sum.
-const WIDTH: usize = 4 + Bucket::ALL.len();
-
-/// Answers a question.
-pub(super) fn usage(
-    archive: &Archive,
-    question: &Question,
-    prices: &Table,
-) -> Result<Answer, ArchiveError> {
-    let is_prompt = question.group == Group::Prompt;
-    // Most questions need only sums. Prompts and the current view need single calls.
-    let by_call = is_prompt || question.current || !sums_suffice(&question.period, prices);
-    if by_call {
-        archive.spread_calls(&question.period)?;
-    }
-    let table = if by_call { "temp.calls" } else { "rollup" };
-    let chosen = choose(archive, question)?;
-    let from = format!("FROM {table} JOIN sessions ON number = session WHERE {chosen}");
-    let key = question.group.key(question.rollup);
-    let text = if is_prompt { "min(asked_text)" } else { "NULL" };
-    let sql =
-        format!("SELECT {}, {key} AS key, {text} {from} GROUP BY key ORDER BY key", columns());
-    let mut statement = archive.db.prepare(&sql)?;
-    let rows = statement.query_map([], |row| {
-        Ok(Row {
-            key: row.get(WIDTH)?,
-            text: row.get(WIDTH + 1)?,
-            sum: sum(row)?,
-            models: Vec::new(),
-        })
-    })?;
-    let mut rows = rows.collect::<Result<Vec<Row>, _>>()?;
-    if !question.group.is_time() {
-        rows.sort_by_key(|row| (std::cmp::Reverse(row.sum.usage.total()), row.key.clone()));
-    }
-    if question.breakdown {
-        break_down(archive, key, &from, &mut rows)?;
-    }
-    if question.group == Group::Machine {
-        let labels = archive.machine_labels()?;
-        for row in &mut rows {
-            row.key = labels.get(&row.key).cloned().unwrap_or_else(|| std::mem::take(&mut row.key));
-        }
-    }
-    // The rows add up to the total, but a session may be in several of them.
-    let mut total = rows.iter().fold(Sum::default(), |total, row| total.plus(&row.sum));
-    let sessions = format!("SELECT count(DISTINCT session) {from}");
-    total.sessions =
-        archive.db.query_row(&sessions, [], |row| row.get::<_, i64>(0))?.cast_unsigned();
-    Ok(Answer { rows, total, unpriced_models: unpriced(archive, &from, prices)? })
-}
-
-/// Returns the condition that selects the calls to count.
-fn choose(archive: &Archive, question: &Question) -> Result<String, ArchiveError> {
-    let mut conditions = vec!["1".to_owned()];
-    if !question.checkpoints {
-        conditions.push("sessions.kind != 'checkpoint'".to_owned());
-    }
-    if let Some(sessions) = &question.sessions {
-        archive.db.execute_batch(
-            "DROP TABLE IF EXISTS temp.chosen;
-             CREATE TEMP TABLE chosen (id TEXT PRIMARY KEY) WITHOUT ROWID;",
-        )?;
-        let mut insert = archive.db.prepare("INSERT INTO chosen VALUES (?1)")?;
-        for id in sessions {
-            insert.execute([id])?;
-        }
-        conditions.push("sessions.id IN chosen".to_owned());
-    }
-    // Part of the name, ignoring case; `%` and `_` in it are literal.
-    let like = |model: &String| {
-        let model = model.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
-        let quoted = format!("%{model}%").replace('\'', "''");
-        format!("coalesce(model, 'unknown') LIKE '{quoted}' ESCAPE '\\'")
-    };
-    if !question.models.is_empty() {
-        let models: Vec<String> = question.models.iter().map(like).collect();
-        conditions.push(format!("({})", models.join(" OR ")));
-    }
-    if let Some(since) = question.period.since {
-        conditions.push(format!("at >= {}", since.as_millisecond()));
-    }
-    if let Some(until) = question.period.until {
-        conditions.push(format!("at < {}", until.as_millisecond()));
-    }
-    if question.current {
-        conditions.push("current".to_owned());
-    }
-    Ok(conditions.join(" AND "))
-}
-
-fn break_down(
-    archive: &Archive,
-    key: &str,
-    from: &str,
-    rows: &mut [Row],
-) -> Result<(), ArchiveError> {
-    let model = Group::Model.key(false);
-    let sql = format!(
-        "SELECT {}, {model} AS model_key, {key} AS key {from} \
-         GROUP BY key, model_key ORDER BY key, sum(input + cached) DESC, model_key",
-        columns()
-    );
-    let mut statement = archive.db.prepare(&sql)?;
-    let parts = statement.query_map([], |row| {
-        let part = Row { key: row.get(WIDTH)?, text: None, sum: sum(row)?, models: Vec::new() };
-        Ok((row.get::<_, String>(WIDTH + 1)?, part))
-    })?;
-    let places: HashMap<String, usize> =
-        rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect();
-    for part in parts {
-        let (key, part) = part?;
-        if let Some(at) = places.get(&key) {
-            rows[*at].models.push(part);
-        }
-    }
-    Ok(())
-}
-
-fn sum(row: &SqlRow<'_>) -> rusqlite::Result<Sum> {
-    let number = |n: usize| {
-        let number = row.get::<_, Option<i64>>(n)?.unwrap_or(0);
-        Ok::<u64, rusqlite::Error>(u64::try_from(number).unwrap_or(0))
-    };
-    let mut column = 4..;
-    Ok(Sum {
-        calls: number(0)?,
-        sessions: number(1)?,
-        undated: number(2)?,
-        bill: bill(row, 3)?,
-        usage: Usage::try_from_buckets(|_| column.next().map_or(Ok(0), number))?,
-    })
-}
-
-fn unpriced(archive: &Archive, from: &str, prices: &Table) -> Result<Vec<String>, ArchiveError> {
-    let sql = format!("SELECT DISTINCT coalesce(model, 'unknown') {from} ORDER BY 1");
-    let mut statement = archive.db.prepare(&sql)?;
-    let models = statement.query_map([], |row| row.get::<_, String>(0))?;
-    let models = models.collect::<Result<Vec<String>, _>>()?;
-    Ok(models.into_iter().filter(|model| prices.lookup(model, None).is_none()).collect())
-}
-
 /// The costs of sessions, by their ids.
 #[derive(Debug, Clone, Default)]
 pub struct Costs(HashMap<String, Bill>);
@@ -350,20 +179,27 @@ impl Costs {
 }
 
 /// Returns the cost of each session.
-pub(super) fn session_costs(archive: &Archive) -> Result<Costs, ArchiveError> {
-    let mut statement = archive.db.prepare(&format!(
-        "SELECT id, {} FROM rollup JOIN sessions ON number = session GROUP BY session",
-        bill_column()
-    ))?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, bill(row, 1)?)))?;
-    Ok(Costs(rows.collect::<Result<_, _>>()?))
+pub(super) fn session_costs(archive: &Archive, prices: &Table) -> Result<Costs, ArchiveError> {
+    let mut bills: HashMap<i64, Bill> = HashMap::new();
+    archive.each_sum(&Period::default(), |row| {
+        bills.entry(row.session).or_default().add(&bill(row, prices));
+    })?;
+    let sessions = archive.session_keys()?;
+    let ids = sessions.into_iter().filter_map(|(n, key)| Some((key.id, bills.remove(&n)?)));
+    Ok(Costs(ids.collect()))
+}
+
+/// Prices the calls of a row.
+pub(super) fn bill(row: &CallRow<'_>, prices: &Table) -> Bill {
+    let bill = prices.bill_calls(row.model, row.at, &row.calls);
+    Bill { at_least: row.at_least, ..bill }
 }
 
 /// Returns the models that calls name, with `unknown` for calls that name none.
 pub fn models(archive: &Archive) -> Result<Vec<String>, ArchiveError> {
-    let mut statement = archive.db.prepare(
-        "SELECT DISTINCT coalesce(model, 'unknown') FROM rollup JOIN sessions ON number = session
-         WHERE kind != 'checkpoint' ORDER BY 1",
-    )?;
-    Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    let named = archive.called_models()?.into_iter();
+    let mut models: Vec<String> = named.map(|model| model.unwrap_or(UNKNOWN.to_owned())).collect();
+    models.sort();
+    models.dedup();
+    Ok(models)
 }

@@ -53,7 +53,7 @@ fn totals(home: &Home) -> Vec<u64> {
     let mut out = vec![home.sessions.iter().map(|s| s.session.usage.total()).sum()];
     for group in Group::ALL {
         let prices = Table::embedded();
-        let reports = Reports::new(&home.archive, &jiff::tz::TimeZone::UTC, &prices).unwrap();
+        let reports = Reports::new(&home.archive, &jiff::tz::TimeZone::UTC, &prices);
         out.push(reports.usage(&question(group)).unwrap().total.usage.total());
     }
     out.push(
@@ -339,7 +339,9 @@ fn a_history_in_a_session_file_is_a_session_like_any_other() {
     };
     let counted = |checkpoints| -> Vec<(String, u64, u64, u64)> {
         let rows = tools(&home.archive, &question(checkpoints)).unwrap();
-        rows.into_iter().map(|row| (row.key, row.calls, row.success, row.error)).collect()
+        rows.into_iter()
+            .map(|row| (row.key, row.counts.calls, row.counts.success, row.counts.error))
+            .collect()
     };
     let row = |name: &str, calls, success, error| (name.to_owned(), calls, success, error);
     assert_eq!(counted(false), [row("read_file", 1, 1, 0), row("run_shell_command", 1, 0, 1)]);

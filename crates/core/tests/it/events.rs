@@ -130,10 +130,10 @@ fn counted(home: &Home) -> BTreeMap<(String, &'static str), u64> {
     let mut out = BTreeMap::new();
     for row in tools(&home.archive, &question).unwrap() {
         let ends = [
-            ("calls", row.calls),
-            ("success", row.success),
-            ("error", row.error),
-            ("cancelled", row.cancelled),
+            ("calls", row.counts.calls),
+            ("success", row.counts.success),
+            ("error", row.counts.error),
+            ("cancelled", row.counts.cancelled),
         ];
         for (end, count) in ends.into_iter().filter(|(_, count)| *count > 0) {
             out.insert((row.key.clone(), end), count);

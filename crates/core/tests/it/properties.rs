@@ -273,7 +273,7 @@ fn a_count_is_a_sync(folder: &Path) {
     for group in [Group::Hourly, Group::Model, Group::Kind, Group::Agent, Group::Machine] {
         let answer = |archive: &Archive, checkpoints: bool| {
             let question = Question { checkpoints, ..question(group) };
-            let reports = Reports::new(archive, &TimeZone::UTC, &prices).unwrap();
+            let reports = Reports::new(archive, &TimeZone::UTC, &prices);
             format!("{:#?}", reports.usage(&question).unwrap())
         };
         for checkpoints in [false, true] {

@@ -199,7 +199,7 @@ fn an_agent_of_a_test_goes_through_everything() {
 
     // The copied call counts once, where it was made.
     let prices = Table::embedded();
-    let reports = Reports::new(&archive, &TimeZone::UTC, &prices).unwrap();
+    let reports = Reports::new(&archive, &TimeZone::UTC, &prices);
     let answer = reports.usage(&Question::new(Group::Session)).unwrap();
     let rows: Vec<_> = answer.rows.iter().map(|r| (r.key.as_str(), r.sum.usage.total())).collect();
     assert_eq!(rows, [("one", 120), ("one/child", 55), ("two", 10)]);

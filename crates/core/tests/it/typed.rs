@@ -72,7 +72,7 @@ fn what_gemini_cli_writes_itself_is_not_a_prompt() {
     assert_eq!(listed, [typed]);
     // All tokens were spent on the prompts.
     let prices = Table::embedded();
-    let reports = Reports::new(&home.archive, &jiff::tz::TimeZone::UTC, &prices).unwrap();
+    let reports = Reports::new(&home.archive, &jiff::tz::TimeZone::UTC, &prices);
     let answer = reports.usage(&question(Group::Prompt)).unwrap();
     let rows: Vec<u64> = answer.rows.iter().map(|row| row.sum.usage.total()).collect();
     assert_eq!(rows, [100]);

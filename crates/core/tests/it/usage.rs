@@ -57,7 +57,7 @@ proptest! {
             let name = zone.get(&names);
             let Ok(zone) = TimeZone::get(name) else { continue };
             let prices = Table::embedded();
-            let reports = Reports::new(&archive, &zone, &prices).unwrap();
+            let reports = Reports::new(&archive, &zone, &prices);
             for group in Group::ALL {
                 let answer = reports.usage(&question(group)).unwrap();
                 prop_assert_eq!(answer.total.calls, tree.calls.len() as u64);

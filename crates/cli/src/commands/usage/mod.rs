@@ -103,7 +103,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     }
     let library = open(ctx, printer, args)?;
     let question = question(ctx, args, &library.all)?;
-    let reports = library.reports().map_err(super::cannot_count)?;
+    let reports = library.reports();
     let ask = |question: &Question| reports.usage(question).map_err(super::cannot_count);
     let mut answer = ask(&question)?;
     sort(&mut answer.rows, args.sort);

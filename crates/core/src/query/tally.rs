@@ -1,0 +1,203 @@
+//! Groups the calls that a question selects and adds them up.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::tz::TimeZone;
+use rustc_hash::FxHashSet;
+
+use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill};
+use crate::archive::{Archive, ArchiveError, CallRow, SessionKey, SessionKeys, sums_suffice};
+use crate::model::SessionKind;
+use crate::pricing::Table;
+
+/// Answers a question.
+pub(super) fn usage(
+    archive: &Archive,
+    question: &Question,
+    zone: &TimeZone,
+    prices: &Table,
+) -> Result<Answer, ArchiveError> {
+    let sessions = archive.session_keys()?;
+    let mut tally = Tally::new(question, zone, prices, &sessions);
+    // Most questions need only sums. Prompts and the current view need single calls.
+    let needs_calls = question.group == Group::Prompt || question.current;
+    if needs_calls || !sums_suffice(&question.period, prices) {
+        archive.each_call(&question.period, |call| tally.add(call))?;
+    } else {
+        archive.each_sum(&question.period, |sum| tally.add(sum))?;
+    }
+    let mut answer = tally.answer();
+    if question.group == Group::Machine {
+        let labels = archive.machine_labels()?;
+        for row in &mut answer.rows {
+            row.key = labels.get(&row.key).cloned().unwrap_or_else(|| std::mem::take(&mut row.key));
+        }
+    }
+    Ok(answer)
+}
+
+struct Tally<'a> {
+    question: &'a Question,
+    zone: &'a TimeZone,
+    prices: &'a Table,
+    sessions: &'a SessionKeys,
+    models: HashMap<String, Model>,
+    groups: BTreeMap<String, Calls>,
+    total: Counted,
+}
+
+/// A model that calls name.
+#[derive(Clone, Copy)]
+struct Model {
+    is_selected: bool,
+    has_price: bool,
+}
+
+/// The calls of one group.
+#[derive(Default)]
+struct Calls {
+    all: Counted,
+    /// The typed text of a prompt.
+    text: Option<String>,
+    by_model: BTreeMap<String, Counted>,
+}
+
+/// A sum, and the sessions that its calls are from.
+#[derive(Default)]
+struct Counted {
+    sum: Sum,
+    sessions: FxHashSet<i64>,
+}
+
+impl Counted {
+    fn finish(mut self) -> Sum {
+        self.sum.sessions = self.sessions.len() as u64;
+        self.sum
+    }
+}
+
+impl<'a> Tally<'a> {
+    fn new(
+        question: &'a Question,
+        zone: &'a TimeZone,
+        prices: &'a Table,
+        sessions: &'a SessionKeys,
+    ) -> Self {
+        let (models, groups, total) = (HashMap::new(), BTreeMap::new(), Counted::default());
+        Self { question, zone, prices, sessions, models, groups, total }
+    }
+
+    fn add(&mut self, row: &CallRow<'_>) {
+        let Some(session) = self.sessions.get(&row.session) else { return };
+        if !self.selects(session) || (self.question.current && !row.current) {
+            return;
+        }
+        let name = row.model.unwrap_or(UNKNOWN);
+        let model = self.model(name);
+        if !model.is_selected {
+            return;
+        }
+        // An unpriced routing name is looked up only once.
+        let bill =
+            bill(&CallRow { model: row.model.filter(|_| model.has_price), ..*row }, self.prices);
+        let key = key(self.question, self.zone, row, session);
+        let group = match self.groups.get_mut(key.as_ref()) {
+            Some(group) => group,
+            None => self.groups.entry(key.into_owned()).or_default(),
+        };
+        if let Some((_, text)) = row.prompt.filter(|_| self.question.group == Group::Prompt)
+            && group.text.as_deref().is_none_or(|known| text < known)
+        {
+            group.text = Some(text.to_owned());
+        }
+        if self.question.breakdown {
+            let part = match group.by_model.get_mut(name) {
+                Some(part) => part,
+                None => group.by_model.entry(name.to_owned()).or_default(),
+            };
+            part.sum.add(row, &bill);
+            part.sessions.insert(row.session);
+        }
+        for counted in [&mut group.all, &mut self.total] {
+            counted.sum.add(row, &bill);
+            counted.sessions.insert(row.session);
+        }
+    }
+
+    fn selects(&self, session: &SessionKey) -> bool {
+        let Question { sessions, checkpoints, .. } = self.question;
+        (*checkpoints || session.kind != SessionKind::Checkpoint)
+            && sessions.as_ref().is_none_or(|wanted| wanted.contains(&session.id))
+    }
+
+    /// Returns the properties of a model, which are looked up once.
+    fn model(&mut self, name: &str) -> Model {
+        if let Some(model) = self.models.get(name) {
+            return *model;
+        }
+        let wanted = &self.question.models;
+        let lower = name.to_ascii_lowercase();
+        let is_selected = wanted.is_empty()
+            || wanted.iter().any(|wanted| lower.contains(&wanted.to_ascii_lowercase()));
+        let model = Model { is_selected, has_price: self.prices.lookup(name, None).is_some() };
+        self.models.insert(name.to_owned(), model);
+        model
+    }
+
+    fn answer(self) -> Answer {
+        let mut rows: Vec<Row> = self.groups.into_iter().map(row).collect();
+        if !self.question.group.is_time() {
+            rows.sort_by_key(|row| (Reverse(row.sum.usage.total()), row.key.clone()));
+        }
+        let unpriced = self.models.into_iter().filter(|(_, m)| m.is_selected && !m.has_price);
+        let mut unpriced_models: Vec<String> = unpriced.map(|(name, _)| name).collect();
+        unpriced_models.sort();
+        Answer { rows, total: self.total.finish(), unpriced_models }
+    }
+}
+
+fn row((key, calls): (String, Calls)) -> Row {
+    let part = |(key, counted): (String, Counted)| Row {
+        key,
+        text: None,
+        sum: counted.finish(),
+        models: Vec::new(),
+    };
+    let mut models: Vec<Row> = calls.by_model.into_iter().map(part).collect();
+    models.sort_by_key(|row| Reverse(row.sum.usage.input + row.sum.usage.cached));
+    Row { key, text: calls.text, sum: calls.all.finish(), models }
+}
+
+/// The format of a day.
+const DAY: &str = "%Y-%m-%d";
+
+/// Returns the key of the group that calls belong to.
+fn key<'a>(
+    question: &Question,
+    zone: &TimeZone,
+    row: &CallRow<'a>,
+    session: &'a SessionKey,
+) -> Cow<'a, str> {
+    let time = |pattern: &str| match row.at.map(|at| at.to_zoned(zone.clone())) {
+        // Days are requested most often.
+        Some(at) if pattern == DAY => Cow::Owned(at.date().to_string()),
+        Some(at) => Cow::Owned(at.strftime(pattern).to_string()),
+        None => Cow::Borrowed("undated"),
+    };
+    Cow::Borrowed(match question.group {
+        Group::Daily => return time(DAY),
+        Group::Weekly => return time("%G-W%V"),
+        Group::Monthly => return time("%Y-%m"),
+        Group::Hourly => return time("%Y-%m-%dT%H"),
+        Group::Session if question.rollup => session.parent.as_deref().unwrap_or(&session.id),
+        Group::Session => &session.id,
+        Group::Prompt => row.prompt.map_or("none", |(id, _)| id),
+        Group::Project => &session.project,
+        Group::Model => row.model.unwrap_or(UNKNOWN),
+        Group::Kind => session.kind.name(),
+        Group::Agent => &session.agent,
+        Group::Machine => &session.machine,
+    })
+}
