@@ -1,7 +1,6 @@
 //! The command line: the flags that every command takes, and the commands.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anstream::ColorChoice;
@@ -11,7 +10,7 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use crate::commands::Command;
 use crate::error::Exit;
 use crate::options::Global;
-use crate::output::{clean, style};
+use crate::output::{Printer, Terminal, Verbosity, style};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,11 +78,8 @@ fn print_mistake(error: &clap::Error, color: clap::ColorChoice) {
         clap::ColorChoice::Always => ColorChoice::Always,
         clap::ColorChoice::Never => ColorChoice::Never,
     };
-    let mut err = anstream::AutoStream::new(std::io::stderr(), color);
-    let text = clean::message(&error.render().to_string());
-    let rest = text.strip_prefix("error: ").unwrap_or(&text);
-    let style = style::ERROR;
-    let _ = write!(err, "{style}error: {style:#}{rest}");
+    let mut printer = Printer::new(color, Terminal::look(), Verbosity::Normal);
+    printer.mistake(&error.render().to_string());
 }
 
 /// Finds `--color` by hand, because help is printed before the command line is parsed.

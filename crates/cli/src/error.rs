@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::ops::Range;
 use std::process::ExitCode;
 
 /// The exit codes, which scripts rely on.
@@ -28,13 +29,16 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 pub(crate) struct Failure {
     pub(crate) what: String,
     cause: Option<Box<dyn Error + Send + Sync>>,
+    /// A text of the user, and where in it the mistake is.
+    pub(crate) place: Option<(String, Range<usize>)>,
     pub(crate) hints: Vec<String>,
     pub(crate) exit: Exit,
 }
 
 impl Failure {
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), cause: None, hints: Vec::new(), exit: Exit::Failed }
+        let hints = Vec::new();
+        Self { what: what.into(), cause: None, place: None, hints, exit: Exit::Failed }
     }
 
     /// Creates the failure for a request that nothing matches, which exits with 1 instead of 2.
@@ -45,6 +49,11 @@ impl Failure {
     pub(crate) fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
         self
+    }
+
+    /// Quotes a text of the user, with a marker below the mistake.
+    pub(crate) fn at(self, text: &str, place: Range<usize>) -> Self {
+        Self { place: Some((text.to_owned(), place)), ..self }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -16,6 +16,17 @@ pub fn count(number: u64) -> String {
     out
 }
 
+/// Rounds a number to a tenth of its unit: `12.3k`, `4.5M`.
+pub fn brief(number: u64) -> String {
+    let (size, unit) = match number {
+        0..10_000 => return count(number),
+        10_000..999_950 => (1_000, "k"),
+        _ => (1_000_000, "M"),
+    };
+    let tenths = (u128::from(number) * 10 + size / 2) / size;
+    format!("{}.{}{unit}", count(u64::try_from(tenths / 10).unwrap_or(u64::MAX)), tenths % 10)
+}
+
 /// Formats `1 file` or `1,234 files`.
 pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
@@ -68,6 +79,37 @@ pub fn relative(time: Timestamp, now: Timestamp) -> String {
         (_, false) => format!("{} {unit}s ago", count(number)),
         (1, true) => format!("in 1 {unit}"),
         (_, true) => format!("in {} {unit}s", count(number)),
+    }
+}
+
+/// Formats an age in few columns: `9min`, `10h`, `3d`, `5mo`, `2y`, `in 5h`, `now`.
+pub fn age(time: Timestamp, now: Timestamp) -> String {
+    let apart = now.duration_since(time);
+    let (number, unit) = largest(apart);
+    let unit = match unit {
+        "minute" => "min",
+        "hour" => "h",
+        "day" => "d",
+        "month" => "mo",
+        _ => "y",
+    };
+    match (number, apart.is_negative()) {
+        (0, _) => "now".to_owned(),
+        (_, false) => format!("{number}{unit}"),
+        (_, true) => format!("in {number}{unit}"),
+    }
+}
+
+/// Formats a length of time in few columns: `48 s`, `3 min`, `2 h 5 min`, `4 d`.
+pub fn duration(length: SignedDuration) -> String {
+    let seconds = length.as_secs().unsigned_abs();
+    let (minutes, hours) = (seconds / 60, seconds / 3600);
+    match hours {
+        0 if minutes == 0 => format!("{seconds} s"),
+        0 => format!("{minutes} min"),
+        1..48 if minutes % 60 == 0 => format!("{hours} h"),
+        1..48 => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{} d", hours / 24),
     }
 }
 
@@ -134,6 +176,26 @@ mod tests {
             ("2026-08-14T18:30:00Z", "in 2 hours"),
         ] {
             assert_eq!(relative(at(time), now), want, "{time}");
+        }
+        for (time, want) in [
+            ("2026-08-14T16:29:31Z", "now"),
+            ("2026-08-14T16:21:00Z", "9min"),
+            ("2026-08-14T15:30:00Z", "1h"),
+            ("2026-03-01T00:00:00Z", "5mo"),
+            ("2023-03-01T00:00:00Z", "3y"),
+            ("2026-08-15T16:30:00Z", "in 1d"),
+        ] {
+            assert_eq!(age(at(time), now), want, "{time}");
+        }
+        for (seconds, want) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (200, "3 min"),
+            (7200, "2 h"),
+            (7500, "2 h 5 min"),
+            (400_000, "4 d"),
+        ] {
+            assert_eq!(duration(SignedDuration::from_secs(seconds)), want);
         }
         let zone = TimeZone::get("Asia/Tokyo").unwrap();
         assert_eq!(date(now, &zone), "2026-08-15 01:30");

@@ -71,7 +71,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn looked(&mut self, only_antigravity: bool) -> io::Result<()> {
         self.printer.line(Line::new().styled(style::HEADING, "Where it looked"))?;
-        let mut table = Table::new([Column::text(""), Column::text(""), Column::long("")]);
+        let mut table = Table::new([Column::text(""), Column::path(""), Column::long("")]);
         for looked in &self.report.looked {
             let is_below = |problem: &Problem| Path::new(&problem.path).starts_with(&looked.path);
             let (mark, state) = if !looked.exists {
@@ -196,9 +196,9 @@ impl Page<'_> {
         let mut table = Table::new([
             Column::long("PROJECT"),
             Column::number("SESSIONS"),
-            Column::number("FILES"),
-            Column::number("SIZE"),
-            Column::long("PATH"),
+            Column::number("FILES").spare(3),
+            Column::number("SIZE").spare(2),
+            Column::path("PATH").spare(1),
         ]);
         for project in projects {
             let path = match &project.path {
@@ -273,8 +273,8 @@ impl Page<'_> {
         let verbose = self.printer.is_verbose();
         let mut table = Table::new([
             Column::text("WHEN"),
-            Column::text(""),
-            Column::long("PROJECT"),
+            Column::text("").spare(2),
+            Column::long("PROJECT").spare(1),
             Column::text(if verbose { "FILE" } else { "SESSION" }),
             Column::long("WHY"),
         ]);

@@ -82,7 +82,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
     if !ctx.json {
         for session in &all {
             let when = session.updated.map(|at| date(at, &ctx.zone)).unwrap_or_default();
-            printer.line(format!("{}  {when}  {}", session.id, session.title().0))?;
+            printer.title(format!("{}  {when}  {}", session.id, session.title().0).into())?;
         }
     }
     if all.len() > chosen.len() {

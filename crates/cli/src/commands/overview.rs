@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{Library, cannot_open};
 use crate::output::chart::bar;
-use crate::output::number::{count, plural, relative};
+use crate::output::number::{count, plural};
 use crate::output::{Cell, Column, Line, Printer, Table, style};
 
 /// The number of days in the summary, including today.
@@ -198,10 +198,10 @@ impl Page<'_> {
         let most = lately.days.iter().map(|(_, sum)| sum.usage.total()).max().unwrap_or(0);
         let mut table = Table::new([
             Column::text(""),
+            Column::number("").spare(1),
+            Column::number("").spare(2),
             Column::number(""),
-            Column::number(""),
-            Column::number(""),
-            Column::text(""),
+            Column::text("").spare(3),
         ]);
         for (day, sum) in &lately.days {
             let total = sum.usage.total();
@@ -213,9 +213,9 @@ impl Page<'_> {
                     "–".to_owned()
                 }
                 .into(),
-                if total > 0 { count(total) } else { String::new() }.into(),
+                if total > 0 { Cell::count(total) } else { "".into() },
                 sum.bill.short().unwrap_or_default().into(),
-                Cell::styled(style::NAME, bar(total, most, 30)),
+                Cell::styled(style::NAME, bar(total, most, 30)).or(bar(total, most, 8)),
             ]);
         }
         self.printer.table(&table)?;
@@ -227,12 +227,16 @@ impl Page<'_> {
             return Ok(());
         }
         self.heading("Latest sessions")?;
-        let mut table =
-            Table::new([Column::text(""), Column::text(""), Column::text(""), Column::long("")]);
+        let mut table = Table::new([
+            Column::text(""),
+            Column::text(""),
+            Column::text("").spare(1),
+            Column::main(""),
+        ]);
         for (n, session) in recent.iter().enumerate() {
             table.row([
                 Cell::styled(style::NAME, format!("@{}", n + 1)),
-                session.updated.map(|at| relative(at, self.ctx.now)).unwrap_or_default().into(),
+                Cell::age(session.updated, self.ctx.now),
                 session.project.name.as_str().into(),
                 session.title().0.into(),
             ]);
@@ -248,19 +252,19 @@ impl Page<'_> {
         let number = plural(projects.len() as u64, "project", "projects");
         self.heading(&format!("{sessions} in {number}"))?;
         let mut table = Table::new([
-            Column::text("PROJECT"),
+            Column::long("PROJECT"),
             Column::number("SESSIONS"),
-            Column::number("TOKENS"),
-            Column::text("UPDATED"),
-            Column::long("PATH"),
+            Column::number("TOKENS").spare(1),
+            Column::text("UPDATED").spare(2),
+            Column::path("PATH").spare(3),
         ]);
         for answer in &projects[..shown] {
             let path = answer.project.path.as_ref().map(|path| self.ctx.show(Path::new(path)));
             table.row([
                 Cell::styled(style::NAME, &answer.project.name),
                 count(answer.sessions as u64).into(),
-                count(answer.usage.total()).into(),
-                answer.updated.map(|at| relative(at, self.ctx.now)).unwrap_or_default().into(),
+                Cell::count(answer.usage.total()),
+                Cell::age(answer.updated, self.ctx.now),
                 path.map_or_else(|| Cell::styled(style::DIM, "not known"), Cell::from),
             ]);
         }
@@ -344,7 +348,7 @@ impl Page<'_> {
         ];
         self.printer.blank()?;
         self.heading("Next")?;
-        let mut table = Table::new([Column::text(""), Column::long("")]);
+        let mut table = Table::new([Column::text(""), Column::long("").spare(1)]);
         for (command, what) in READ.iter().filter(|_| !is_empty).chain(&REST) {
             table.row([Cell::styled(style::NAME, *command), Cell::styled(style::DIM, *what)]);
         }

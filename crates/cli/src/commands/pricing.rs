@@ -126,16 +126,16 @@ fn notes(printer: &mut Printer, prices: &Table, unpriced: &[String]) {
 
 fn table(rows: &[&Row]) -> Rows {
     let mut out = Rows::new([
-        Column::text("MODEL"),
+        Column::long("MODEL"),
         Column::number("INPUT"),
         Column::number("OUTPUT"),
-        Column::number("CACHED"),
-        Column::number("ABOVE"),
-        Column::number("INPUT"),
-        Column::number("OUTPUT"),
-        Column::number("CACHED"),
-        Column::text("FROM"),
-        Column::text(""),
+        Column::number("CACHED").spare(2),
+        Column::number("ABOVE").spare(3),
+        Column::number("INPUT").spare(3),
+        Column::number("OUTPUT").spare(3),
+        Column::number("CACHED").spare(3),
+        Column::text("FROM").spare(4),
+        Column::text("").spare(1),
     ]);
     let price = |price: Option<Price>, none: &str| {
         Cell::from(price.map_or_else(|| none.to_owned(), |price| price.to_string()))

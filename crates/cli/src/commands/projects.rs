@@ -14,7 +14,7 @@ use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
 use crate::library::Library;
 use crate::library::locate_projects;
-use crate::output::number::{bytes, count, json_time, plural, relative};
+use crate::output::number::{bytes, count, json_time, plural};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 use crate::save::save;
@@ -169,14 +169,14 @@ impl<'a> Row<'a> {
 
 fn table(ctx: &Context, rows: &[ProjectAnswer]) -> Rows {
     let mut out = Rows::new([
-        Column::text("PROJECT"),
+        Column::long("PROJECT"),
         Column::number("SESSIONS"),
-        Column::text("UPDATED"),
-        Column::number("TOKENS"),
+        Column::text("UPDATED").spare(1),
+        Column::number("TOKENS").spare(2),
         Column::number("COST"),
-        Column::number("SIZE").spare(2),
-        Column::text("PROOF").spare(1),
-        Column::path("PATH"),
+        Column::number("SIZE").spare(4),
+        Column::text("PROOF").spare(5),
+        Column::path("PATH").spare(3),
     ]);
     for row in rows {
         let project = &row.project;
@@ -187,8 +187,8 @@ fn table(ctx: &Context, rows: &[ProjectAnswer]) -> Rows {
         out.row([
             Cell::styled(style::NAME, &project.name),
             count(row.sessions as u64).into(),
-            row.updated.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
-            count(row.usage.total()).into(),
+            Cell::age(row.updated, ctx.now),
+            Cell::count(row.usage.total()),
             row.cost.short().unwrap_or_else(|| "–".to_owned()).into(),
             bytes(row.bytes).into(),
             Cell::styled(style::DIM, project.proof.name()),

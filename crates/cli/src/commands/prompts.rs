@@ -97,7 +97,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
         printer.table(&table(ctx, &library.all, found))?;
     } else {
         for prompt in found {
-            printer.line(Line::new().text(one_line(&prompt.text)))?;
+            printer.title(Line::new().text(one_line(&prompt.text)))?;
         }
     }
     tell(printer, found);
@@ -121,11 +121,11 @@ fn row(prompt: &Prompt) -> Row<'_> {
 
 fn table(ctx: &Context, all: &Collection, prompts: &[Prompt]) -> Table {
     let mut table = Table::new([
-        Column::text("TYPED"),
-        Column::text("PROJECT"),
-        Column::text("SESSION"),
-        Column::text("FROM"),
-        Column::long("TEXT"),
+        Column::text("TYPED").spare(1),
+        Column::text("PROJECT").spare(2),
+        Column::text("SESSION").spare(3),
+        Column::text("FROM").spare(4),
+        Column::main("TEXT"),
     ]);
     for prompt in prompts {
         let from = if prompt.log_only { "logs only" } else { prompt.from.name() };

@@ -108,7 +108,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
         let set = |(name, value): &(&str, PathBuf)| format!("{name}={} ", quote(value.as_os_str()));
         let variables: String = resume.variables.iter().map(set).collect();
         steps.push(variables + &command.join(" "));
-        printer.line(steps.join(" && "))?;
+        printer.verbatim(&steps.join(" && "))?;
         return Ok(Exit::Fine);
     }
     if !is_there {

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
 use crate::library::Library;
-use crate::output::number::{count, date, plural, relative};
+use crate::output::number::{count, date, plural};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
@@ -175,14 +175,17 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) 
         all.listed().iter().enumerate().map(|(n, session)| (session.id.as_str(), n)).collect();
     // Most people use one agent; its name on every line says nothing.
     let has_agents = all.sessions.windows(2).any(|pair| pair[0].agent != pair[1].agent);
-    let mut columns = vec![Column::number(""), Column::text("ID"), Column::text("UPDATED")];
-    columns.extend(has_agents.then(|| Column::text("AGENT")));
+    // A project that every row names is the first to go.
+    let one_project = sessions.windows(2).all(|pair| pair[0].project.name == pair[1].project.name);
+    let mut columns =
+        vec![Column::number(""), Column::text("ID").spare(3), Column::text("UPDATED")];
+    columns.extend(has_agents.then(|| Column::text("AGENT").spare(5)));
     columns.extend([
-        Column::text("PROJECT"),
-        Column::number("PROMPTS"),
-        Column::number("TOKENS"),
-        Column::number("COST"),
-        Column::long("TITLE"),
+        Column::text("PROJECT").spare(if one_project { 7 } else { 2 }),
+        Column::number("PROMPTS").spare(6),
+        Column::number("TOKENS").spare(4),
+        Column::number("COST").spare(1),
+        Column::main("TITLE"),
     ]);
     let mut rows = Rows::new(columns);
     for session in sessions {
@@ -195,13 +198,13 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) 
         let mut cells = vec![
             Cell::styled(style::DIM, place.map(|n| format!("@{}", n + 1)).unwrap_or_default()),
             Cell::styled(style::NAME, all.short(session)),
-            session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
+            Cell::age(session.updated, ctx.now),
         ];
         cells.extend(has_agents.then(|| session.agent.as_str().into()));
         cells.extend([
             session.project.name.as_str().into(),
             count(session.prompts as u64).into(),
-            count(session.usage.total()).into(),
+            Cell::count(session.usage.total()),
             costs.of(&session.id).short().unwrap_or_else(|| "–".to_owned()).into(),
             title.into(),
         ]);

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
 use crate::library::Library;
-use crate::output::number::{count, relative};
+use crate::output::number::count;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
@@ -103,25 +103,24 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
 
 fn table(ctx: &Context, rows: &[Row], full: bool, for_people: bool) -> Rows {
     let mut out = Rows::new([
-        Column::long(if full { "COMMAND" } else { "PROGRAM" }),
+        if full { Column::main("COMMAND") } else { Column::long("PROGRAM") },
         Column::number("RUNS"),
         Column::number("FAILED"),
-        Column::number("SESSIONS"),
-        Column::text("LAST"),
-        Column::long(if full { "" } else { "EXAMPLE" }),
+        Column::number("SESSIONS").spare(3),
+        Column::text("LAST").spare(2),
+        Column::long(if full { "" } else { "EXAMPLE" }).spare(1),
     ]);
     for row in rows {
         let last = match row.last {
-            Some(at) if for_people => relative(at, ctx.now),
-            Some(at) => crate::output::number::json_time(at),
-            None => String::new(),
+            at if for_people => Cell::age(at, ctx.now),
+            at => at.map(crate::output::number::json_time).unwrap_or_default().into(),
         };
         out.row([
             Cell::styled(style::NAME, &row.program),
             count(row.runs).into(),
             count(row.failures).into(),
             count(row.sessions).into(),
-            last.into(),
+            last,
             Cell::styled(style::DIM, if full { "" } else { &row.example }),
         ]);
     }

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
 use crate::library::Library;
-use crate::output::number::{count, percent, relative};
+use crate::output::number::{count, percent};
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
 
@@ -182,10 +182,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
 fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> Rows {
     const SHOWN: usize = 5;
     let mut out = Rows::new([
-        Column::long("FAILURE"),
-        Column::text("TOOL"),
-        Column::number("TIMES"),
-        Column::text("LAST"),
+        Column::main("FAILURE"),
+        Column::text("TOOL").spare(1),
+        Column::number("TIMES").spare(2),
+        Column::text("LAST").spare(3),
         Column::text("SESSION"),
     ]);
     for row in failed.iter().take(SHOWN) {
@@ -196,7 +196,7 @@ fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> R
             Cell::styled(style::WARNING, text),
             row.tool.as_str().into(),
             count(row.count).into(),
-            row.last.map(|at| relative(at, ctx.now)).unwrap_or_default().into(),
+            Cell::age(row.last, ctx.now),
             session.map(|s| all.short(s)).unwrap_or_default().into(),
         ]);
     }
@@ -212,15 +212,15 @@ fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
     };
     let mut columns = vec![
         Column::long(heading),
-        Column::text("LABEL").spare(1),
+        Column::text("LABEL").spare(3),
         Column::number("CALLS"),
         Column::number("OK").spare(2),
-        Column::number("ERROR"),
-        Column::number("CANCELLED").spare(4),
-        Column::number("UNFINISHED").spare(5),
+        Column::number("ERROR").spare(1),
+        Column::number("CANCELLED").spare(5),
+        Column::number("UNFINISHED").spare(6),
         Column::number("FAILED"),
-        Column::number("ADDED").spare(3),
-        Column::number("REMOVED").spare(3),
+        Column::number("ADDED").spare(4),
+        Column::number("REMOVED").spare(4),
     ];
     // A group of several tools has no single label.
     if group != GroupArg::Tool {

@@ -254,6 +254,6 @@ fn line(
             line = line.text(format!("  +{cost}"));
         }
     }
-    printer.line(line.text("  ").styled(style::DIM, session.title().0))?;
+    printer.title(line.text("  ").styled(style::DIM, session.title().0))?;
     printer.flush()
 }

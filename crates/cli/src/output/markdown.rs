@@ -4,8 +4,8 @@ use anstyle::Style;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
 
-use super::table::Column;
-use super::{Line, Table, clean, style};
+use super::text::{Piece, wrap};
+use super::{Line, clean, grid, style};
 
 /// Renders `text` in lines of at most `width`, each preceded by `margin`.
 pub(crate) fn render(text: &str, width: usize, margin: &str) -> Vec<Line> {
@@ -30,7 +30,7 @@ struct Renderer {
     room: usize,
     margin: String,
     /// The words of the current line with their styles.
-    words: Vec<(Style, String)>,
+    words: Vec<Piece>,
     styles: Vec<Style>,
     /// The next number of each enclosing list; `None` for bullets.
     lists: Vec<Option<u64>>,
@@ -177,16 +177,12 @@ impl Renderer {
     }
 
     fn end_table(&mut self) {
-        let Some((rows, columns)) = self.table.take() else { return };
-        let mut table = Table::new((0..columns).map(|_| Column::long("")));
-        for (n, mut row) in rows.into_iter().enumerate() {
+        let Some((mut rows, columns)) = self.table.take() else { return };
+        for row in &mut rows {
             row.resize(columns, String::new());
-            let bold = if n == 0 { style::HEADING } else { Style::new() };
-            table.row(row.iter().map(|cell| super::Cell::styled(bold, cell)));
         }
-        for line in table.lines(Some(self.room)) {
-            let margin = self.margin.clone();
-            self.lines.push(Line::new().text(margin).append(&line));
+        for line in grid::lines(&rows, self.room) {
+            self.lines.push(Line::new().text(&self.margin).append(line));
         }
     }
 
@@ -205,7 +201,7 @@ impl Renderer {
         if words.is_empty() {
             return;
         }
-        let indent = "  ".repeat(self.lists.len().saturating_sub(1));
+        let indent = "  ".repeat(self.lists.len().saturating_sub(1).min(self.room / 4));
         let bullet = self.bullet.take();
         let first = format!("{indent}{}", bullet.as_deref().unwrap_or_default());
         let hang = match (&bullet, self.lists.is_empty()) {
@@ -215,20 +211,21 @@ impl Renderer {
         };
         let first = if bullet.is_some() { first } else { " ".repeat(hang) };
         let room = self.room.saturating_sub(hang + self.quotes * 2).max(10);
-        for (n, mut line) in wrap(words, room).into_iter().enumerate() {
+        for (n, mut line) in wrap(&words, room, room).into_iter().enumerate() {
             let start = if n == 0 { first.clone() } else { " ".repeat(hang) };
             line.insert(0, (Style::new(), start));
             self.push_line(line);
         }
     }
 
-    fn push_line(&mut self, pieces: Vec<(Style, String)>) {
-        let mut line = Line::new().text(&self.margin);
+    fn push_line(&mut self, pieces: Vec<Piece>) {
+        let hang = format!("{}{}", self.margin, "│ ".repeat(self.quotes));
+        let mut line = Line::new().text(&self.margin).hang(hang);
         for _ in 0..self.quotes {
             line = line.styled(style::DIM, "│ ");
         }
         for (style, text) in pieces {
-            line = if style == Style::new() { line.text(text) } else { line.styled(style, text) };
+            line = line.styled(style, text);
         }
         self.lines.push(line);
     }
@@ -240,43 +237,13 @@ fn combine(first: Style, second: Style) -> Style {
     Style::new().effects(first.get_effects() | second.get_effects()).fg_color(color)
 }
 
-/// Wraps styled text at spaces.
-fn wrap(pieces: Vec<(Style, String)>, room: usize) -> Vec<Vec<(Style, String)>> {
-    let mut lines: Vec<Vec<(Style, String)>> = vec![Vec::new()];
-    let mut used = 0;
-    for (style, text) in pieces {
-        for word in text.split_inclusive(' ') {
-            let width = word.trim_end().width();
-            if used > 0 && used + width > room {
-                if let Some((_, last)) = lines.last_mut().and_then(|line| line.last_mut()) {
-                    last.truncate(last.trim_end().len());
-                }
-                lines.push(Vec::new());
-                used = 0;
-            }
-            let word = if used == 0 { word.trim_start() } else { word };
-            if word.is_empty() {
-                continue;
-            }
-            used += word.width();
-            if let Some(line) = lines.last_mut() {
-                match line.last_mut() {
-                    Some((last, text)) if *last == style => text.push_str(word),
-                    _ => line.push((style, word.to_owned())),
-                }
-            }
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn plain(text: &str, width: usize) -> Vec<String> {
         let lines = render(text, width, "");
-        lines.iter().map(|l| anstream::adapter::strip_str(l.as_str()).to_string()).collect()
+        lines.iter().map(|l| anstream::adapter::strip_str(&l.render()).to_string()).collect()
     }
 
     #[test]
@@ -300,6 +267,22 @@ mod tests {
           a  b
           1  2
         ");
+    }
+
+    #[test]
+    fn no_word_of_a_table_is_lost() {
+        let text = "| field | meaning |\n|---|---|\n| pool | the sockets that are open, however many |\n| 日本 | x |\n";
+        insta::assert_snapshot!(plain(text, 32).join("\n"), @r"
+          field  meaning
+
+          pool   the sockets that are
+                 open, however many
+
+          日本   x
+        ");
+        let wide = format!("|{}\n|{}\n|{}\n", "a|".repeat(9), "-|".repeat(9), "b|".repeat(9));
+        let lines = plain(&wide, 24);
+        assert_eq!((lines.len(), lines[0].as_str()), (9, "  a: b"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub(crate) mod chart;
 mod escape;
+mod grid;
 mod line;
 pub(crate) mod markdown;
 pub(crate) mod path;
@@ -14,10 +15,12 @@ pub(crate) mod rows;
 pub(crate) mod style;
 mod table;
 mod terminal;
+mod text;
 
 pub(crate) use backstory_core::{clean, number};
 pub(crate) use line::Line;
 pub(crate) use printer::{Printer, Verbosity};
 pub(crate) use progress::Progress;
-pub(crate) use table::{Cell, Column, Table, cut};
+pub(crate) use table::{Cell, Column, Table};
 pub(crate) use terminal::Terminal;
+pub(crate) use text::cut;

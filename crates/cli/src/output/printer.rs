@@ -7,11 +7,11 @@ use std::process::{Child, Command, Stdio};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
 
 use super::Terminal;
 use super::escape::Escaping;
 use super::rows::{Format, Rows};
+use super::text;
 use super::{Line, Progress, Table, clean, style};
 use crate::error::Failure;
 
@@ -60,8 +60,23 @@ impl Printer {
         self.verbosity == Verbosity::Verbose
     }
 
+    /// Prints a line, wrapped at words if the terminal is narrower.
     pub(crate) fn line(&mut self, line: impl Into<Line>) -> io::Result<()> {
-        writeln!(self.out, "{}", line.into().as_str())
+        let lines = match self.terminal.width {
+            Some(width) => line.into().wrapped(width),
+            None => vec![line.into()],
+        };
+        lines.iter().try_for_each(|line| writeln!(self.out, "{}", line.render()))
+    }
+
+    /// Prints a line that is cut if the terminal is narrower.
+    pub(crate) fn title(&mut self, line: Line) -> io::Result<()> {
+        self.line(line.cut(self.terminal.width))
+    }
+
+    /// Prints a line for other programs, such as a command to copy, which is never wrapped.
+    pub(crate) fn verbatim(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", Line::from(text).render())
     }
 
     pub(crate) fn blank(&mut self) -> io::Result<()> {
@@ -99,6 +114,11 @@ impl Printer {
         out.flush()
     }
 
+    /// Returns the width that output is fitted to, if there is one.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        self.terminal.width
+    }
+
     /// Returns the width of the terminal, or `None` if stdout is not one.
     pub(crate) fn width(&self) -> Option<usize> {
         self.terminal.stdout.then(|| self.terminal.width.unwrap_or(80))
@@ -106,20 +126,10 @@ impl Printer {
 
     /// Prints an indented paragraph, wrapped to a readable width within the terminal.
     pub(crate) fn prose(&mut self, style: Style, text: &str) -> io::Result<()> {
-        const INDENT: &str = "  ";
-        let room = self.terminal.width.unwrap_or(100).clamp(40, 100) - INDENT.len();
-        let mut line = String::new();
-        for word in text.split(' ') {
-            if !line.is_empty() && line.width() + 1 + word.width() > room {
-                self.line(Line::new().text(INDENT).styled(style, &line))?;
-                line.clear();
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        self.line(Line::new().text(INDENT).styled(style, line))
+        const READABLE: usize = 100;
+        let width = self.terminal.width.unwrap_or(READABLE).min(READABLE);
+        let lines = Line::new().text("  ").styled(style, text).wrapped(width);
+        lines.into_iter().try_for_each(|line| self.line(line))
     }
 
     /// Prints one JSON document.
@@ -160,11 +170,27 @@ impl Printer {
 
     pub(crate) fn failure(&mut self, failure: &Failure) {
         self.say(style::ERROR, "error: ", &failure.what);
+        if let Some((text, at)) = &failure.place {
+            let room = self.terminal.err_width.map_or(usize::MAX, |width| width.max(20) - 4);
+            let (text, mark) = text::point(text, at, room);
+            self.say(Style::new(), "    ", &text);
+            self.say(Style::new(), "    ", &mark);
+        }
         for cause in failure.causes() {
             self.say(style::DIM, "  caused by: ", &cause);
         }
         for hint in &failure.hints {
             self.say(style::HINT, "  hint: ", hint);
+        }
+    }
+
+    /// Prints a usage error as the parser of the command line wrote it.
+    pub(crate) fn mistake(&mut self, text: &str) {
+        let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
+        let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+        self.say(style::ERROR, "error: ", first);
+        for line in rest.split('\n') {
+            self.say(Style::new(), "", line);
         }
     }
 
@@ -237,13 +263,21 @@ impl Printer {
 
     /// Prints to stderr. Errors are dropped: if stderr is closed, there is nowhere to report them.
     fn say(&mut self, style: Style, label: &str, text: &str) {
-        let indent = " ".repeat(label.len().min(4));
-        let text =
-            clean::message(&self.shortened(text.trim_end())).replace('\n', &format!("\n{indent}"));
+        let text = clean::message(&self.shortened(text.trim_end()));
         let _ = self.out.flush();
-        let _ = match label {
-            "" => writeln!(self.err, "{text}"),
-            _ => writeln!(self.err, "{style}{label}{style:#}{text}"),
-        };
+        for (n, part) in text.split('\n').enumerate() {
+            let indent = " ".repeat(label.len().min(4));
+            let line = match n {
+                0 => Line::new().styled(style, label).text(part).hang(&indent),
+                _ => Line::new().text(&indent).text(part),
+            };
+            let lines = match self.terminal.err_width {
+                Some(width) => line.wrapped(width),
+                None => vec![line],
+            };
+            for line in lines {
+                let _ = writeln!(self.err, "{}", line.render());
+            }
+        }
     }
 }

@@ -27,5 +27,6 @@ mod titles;
 mod usage;
 #[cfg(unix)]
 mod watch;
+mod width;
 #[cfg(unix)]
 mod writing;

@@ -426,7 +426,7 @@ fn project_path(ctx: &Context, path: &Path) -> Result<String> {
 }
 
 fn print(ctx: &Context, printer: &mut Printer, done: &[Done]) -> Result<()> {
-    let mut table = Table::new([Column::text(""), Column::text(""), Column::text("")]);
+    let mut table = Table::new([Column::text(""), Column::text("").spare(1), Column::path("")]);
     for file in done {
         table.row([file.how.name().into(), file.role.name().into(), ctx.show(&file.path).into()]);
     }

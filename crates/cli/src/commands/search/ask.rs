@@ -6,7 +6,6 @@ use backstory_core::query::Filter;
 use backstory_core::search::{Query, QueryError};
 use clap::builder::PossibleValuesParser;
 use regex::Regex;
-use unicode_width::UnicodeWidthStr;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -96,10 +95,8 @@ pub(super) fn sessions<'a>(
 
 /// Describes an error in the query, with a marker below its position.
 pub(super) fn unclear(text: &str, error: &QueryError) -> Failure {
-    let before = text.get(..error.at.start).unwrap_or_default();
-    let bad = text.get(error.at.clone()).unwrap_or_default();
-    let mark = format!("{}{}", " ".repeat(before.width()), "^".repeat(bad.width().max(1)));
-    Failure::new(format!("{}\n{text}\n{mark}", error.what))
+    Failure::new(&error.what)
+        .at(text, error.at.clone())
         .hint("`backstory search --help` explains queries")
 }
 

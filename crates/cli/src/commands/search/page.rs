@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 
 use backstory_core::collection::Collection;
-use backstory_core::model::{Fate, Message, State};
+use backstory_core::model::{Fate, Message, Session, State};
 use backstory_core::search::Bit;
+
+use unicode_width::UnicodeWidthStr;
 
 use super::hit::Hit;
 use crate::context::Context;
 use crate::error::Result;
-use crate::output::number::{count, plural, relative};
-use crate::output::{Line, Printer, style};
+use crate::output::number::{age, count, plural, relative};
+use crate::output::{Line, Printer, cut, style};
 
 pub(super) fn print(
     ctx: &Context,
@@ -25,16 +27,7 @@ pub(super) fn print(
         }
         let session = group[0].session;
         let short = all.short(session);
-        let age = session.updated.map(|at| relative(at, ctx.now)).unwrap_or_default();
-        let state =
-            if session.state == State::LogOnly { " · only its prompts are left" } else { "" };
-        printer.line(
-            Line::new()
-                .styled(style::NAME, &short)
-                .text(" ")
-                .styled(style::HEADING, session.title().0)
-                .styled(style::DIM, format!("  {} · {age}{state}", session.project.name)),
-        )?;
+        printer.line(heading(ctx, printer.columns(), session, &short))?;
         for hit in group {
             let (before, after): (Vec<&Message>, Vec<&Message>) =
                 hit.context.iter().partition(|message| message.at <= hit.at);
@@ -51,8 +44,33 @@ pub(super) fn print(
     Ok(())
 }
 
+/// Returns the line above the hits of a session: its title is whole or has half of the terminal, and what
+/// does not fit beside it is left out.
+fn heading(ctx: &Context, width: Option<usize>, session: &Session, short: &str) -> Line {
+    let name = &session.project.name;
+    let (long, brief) = match session.updated {
+        Some(at) => (relative(at, ctx.now), age(at, ctx.now)),
+        None => Default::default(),
+    };
+    let (title, _) = session.title();
+    let state = if session.state == State::LogOnly { " · only its prompts are left" } else { "" };
+    let sides =
+        [format!("  {name} · {long}{state}"), format!("  {name} · {brief}"), format!("  {brief}")];
+    let room = |side: &str| {
+        width.map_or(usize::MAX, |width| width.saturating_sub(short.width() + 1 + side.width()))
+    };
+    let fits = |side: &&String| room(side) >= title.width().min(width.unwrap_or_default() / 2);
+    let side = sides.iter().find(fits).map_or("", String::as_str);
+    Line::new()
+        .styled(style::NAME, short)
+        .text(" ")
+        .styled(style::HEADING, cut(&title, room(side)))
+        .styled(style::DIM, side)
+}
+
 fn line(hit: &Hit<'_>) -> Line {
-    let mut line = Line::new().text("  ").styled(style::DIM, format!("{:<9} ", hit.field.name()));
+    let name = format!("{:<9} ", hit.field.name());
+    let mut line = Line::new().text("  ").styled(style::DIM, name).hang(" ".repeat(12));
     if hit.fate != Fate::Kept.name() {
         line = line.styled(style::WARNING, format!("[{}] ", hit.fate));
     }
@@ -79,8 +97,8 @@ fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
         let calls: Vec<&str> =
             message.tool_calls.iter().map(|call| call.name.label.as_str()).collect();
         let words = if words.is_empty() { format!("({})", calls.join(", ")) } else { words };
-        let text = format!("  {:<9} {}", message.role.name(), crate::output::cut(&words, LONGEST));
-        printer.line(Line::new().styled(style::DIM, text))?;
+        let text = format!("  {:<9} {}", message.role.name(), cut(&words, LONGEST));
+        printer.title(Line::new().styled(style::DIM, text))?;
     }
     Ok(())
 }

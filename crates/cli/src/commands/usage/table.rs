@@ -15,25 +15,25 @@ impl Page<'_> {
     pub(super) fn table(&self, width: Option<usize>) -> Rows {
         let heading = heading(self.args.group);
         let key = match self.args.group {
-            Group::Session | Group::Prompt => Column::long(heading),
+            Group::Session | Group::Prompt => Column::main(heading),
             Group::Project => Column::path(heading),
-            _ => Column::text(heading),
+            _ => Column::long(heading),
         };
         let mut columns = vec![
             key,
-            Column::number("CALLS"),
-            Column::number("INPUT").spare(1),
-            Column::number("CACHED").spare(3),
+            Column::number("CALLS").spare(2),
+            Column::number("INPUT").spare(3),
+            Column::number("CACHED").spare(5),
         ];
         // Only some vendors bill cache writes.
         let has_writes = self.answer.total.usage.cache_writes() > 0;
-        columns.extend(has_writes.then(|| Column::number("WRITTEN").spare(5)));
+        columns.extend(has_writes.then(|| Column::number("WRITTEN").spare(7)));
         columns.extend([
-            Column::number("OUTPUT").spare(2),
-            Column::number("THOUGHTS").spare(4),
-            Column::number("TOTAL"),
+            Column::number("OUTPUT").spare(4),
+            Column::number("THOUGHTS").spare(6),
+            Column::number("TOTAL").spare(1),
             Column::number("COST"),
-            Column::text(""),
+            Column::text("").spare(8),
         ]);
         let mut rows = Rows::new(columns);
         let cells = |key, sum: &Sum, chart: &str| cells(key, sum, has_writes, chart);

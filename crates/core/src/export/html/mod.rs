@@ -15,7 +15,7 @@ use self::story::Story;
 use super::document::{Document, buckets, typed};
 use super::escape::html;
 use crate::clean;
-use crate::number::{count, plural};
+use crate::number::{brief, count, plural};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -123,17 +123,6 @@ fn header(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// Rounds a number to a tenth of its unit: `12.3k`, `4.5M`.
-fn brief(number: u64) -> String {
-    let (size, unit) = match number {
-        0..10_000 => return count(number),
-        10_000..999_950 => (1_000, "k"),
-        _ => (1_000_000, "M"),
-    };
-    let tenths = (u128::from(number) * 10 + size / 2) / size;
-    format!("{}.{}{unit}", count(u64::try_from(tenths / 10).unwrap_or(u64::MAX)), tenths % 10)
-}
-
 fn footer(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     let session = document.session;
     let line = |text: &str| html(&clean::line(text)).into_owned();
@@ -152,7 +141,7 @@ fn footer(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::brief;
+    use crate::number::brief;
 
     #[test]
     fn numbers_are_rounded_not_cut() {
