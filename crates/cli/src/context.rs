@@ -3,7 +3,7 @@
 //! They are read here and nowhere else; commands and the library receive them as values, so that tests, the
 //! demo and other front ends can set them.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use anstream::ColorChoice;
@@ -13,6 +13,7 @@ use backstory_core::env::Env;
 use backstory_core::pricing::PriceRow;
 use backstory_core::project::Project;
 use backstory_core::redact::Choice;
+use backstory_core::time;
 use etcetera::BaseStrategy;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::Timestamp;
@@ -160,6 +161,21 @@ impl Context {
     /// Formats a path for people.
     pub(crate) fn show(&self, path: &Path) -> String {
         tilde(path, self.env.home.as_deref())
+    }
+
+    /// Returns the period that a word names, in the zone of this run.
+    pub(crate) fn stretch(&self, word: &str) -> Option<(Timestamp, Timestamp)> {
+        time::stretch(word, &self.now.to_zoned(self.zone.clone()))
+    }
+
+    /// Returns the folder that a word means if it is `.`, `..` or begins with one of them.
+    pub(crate) fn typed_folder(&self, word: &str) -> Option<PathBuf> {
+        let first = Path::new(word).components().next();
+        if !matches!(first, Some(Component::CurDir | Component::ParentDir)) {
+            return None;
+        }
+        let folder = self.cwd.as_ref()?.join(word);
+        Some(folder.canonicalize().unwrap_or(folder))
     }
 }
 

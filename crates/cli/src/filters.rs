@@ -1,5 +1,6 @@
 //! The flags that filter a list, shared by every command that has one.
 
+use backstory_core::collection::Collection;
 use backstory_core::model::SessionKind;
 use backstory_core::query::Filter;
 use backstory_core::time::{self, Period};
@@ -7,11 +8,12 @@ use clap::ValueEnum;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::here;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Filters {
-    /// Only this project: its name, part of its path, or a prefix of its hash (repeatable)
+    /// Only this project: its name, part of its path, a prefix of its hash, or `.` for this folder's (repeatable)
     #[arg(long, short, value_name = "NAME")]
     pub(crate) project: Vec<String>,
 
@@ -31,13 +33,17 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "NAME")]
     machine: Vec<String>,
 
-    /// Only activity since this time: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+    /// Only activity since this time: 2026-08-01, 30m, 7d, yesterday, monday, 'last week', 2026-08
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 
     /// Only activity up to the end of this time
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
+
+    /// Only activity in this day, week, month or year: yesterday, monday, 2026-08
+    #[arg(long, value_name = "WHEN", conflicts_with_all = ["since", "until"])]
+    on: Option<String>,
 }
 
 /// Parses the number of rows to show.
@@ -74,24 +80,48 @@ impl From<Kind> for SessionKind {
 impl Filters {
     /// Returns whether any filter is set.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { project, model, agent, tag, machine, since, until } = self;
+        let Self { project, model, agent, tag, machine, since, until, on } = self;
         let words = [project, model, agent, tag, machine];
-        words.iter().all(|words| words.is_empty()) && since.is_none() && until.is_none()
+        words.iter().all(|words| words.is_empty())
+            && [since, until, on].iter().all(|when| when.is_none())
     }
 
-    pub(crate) fn filter(&self, ctx: &Context) -> Result<Filter> {
+    /// Returns the filter; `all` are the sessions among which a folder is looked up.
+    pub(crate) fn filter(&self, ctx: &Context, all: &Collection) -> Result<Filter> {
+        let project = |word: &String| match ctx.typed_folder(word) {
+            Some(folder) => here::project(ctx, all, &folder),
+            None => Ok(word.clone()),
+        };
         Ok(Filter {
-            projects: self.project.clone(),
+            projects: self.project.iter().map(project).collect::<Result<_>>()?,
             agents: self.agent.clone(),
             models: self.model.clone(),
             tags: self.tag.clone(),
             machines: self.machine.clone(),
-            period: Period {
-                since: when(ctx, "--since", self.since.as_deref())?.map(|(start, _)| start),
-                until: when(ctx, "--until", self.until.as_deref())?.map(|(_, end)| end),
-            },
+            period: self.period(ctx)?,
             kinds: Vec::new(),
             all: false,
+        })
+    }
+
+    /// Returns the parts of model names that were asked for.
+    pub(crate) fn models(&self) -> &[String] {
+        &self.model
+    }
+
+    /// Returns the period that was asked for.
+    pub(crate) fn period(&self, ctx: &Context) -> Result<Period> {
+        if let Some((start, end)) = when(ctx, "--on", self.on.as_deref())? {
+            if start == end {
+                let word = self.on.as_deref().unwrap_or_default();
+                return Err(Failure::new(format!("`--on`: `{word}` is a moment, not a period"))
+                    .hint("name a day, a week, a month or a year, or use `--since`"));
+            }
+            return Ok(Period { since: Some(start), until: Some(end) });
+        }
+        Ok(Period {
+            since: when(ctx, "--since", self.since.as_deref())?.map(|(start, _)| start),
+            until: when(ctx, "--until", self.until.as_deref())?.map(|(_, end)| end),
         })
     }
 }
@@ -102,8 +132,7 @@ fn when(
     word: Option<&str>,
 ) -> Result<Option<(jiff::Timestamp, jiff::Timestamp)>> {
     let Some(word) = word else { return Ok(None) };
-    let now = ctx.now.to_zoned(ctx.zone.clone());
-    match time::stretch(word, &now) {
+    match ctx.stretch(word) {
         Some(stretch) => Ok(Some(stretch)),
         None => Err(Failure::new(format!("`{flag}`: `{word}` is not a valid time"))
             .hint(format!("write {}", time::FORMS))),

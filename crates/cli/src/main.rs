@@ -11,6 +11,7 @@ mod context;
 mod demo;
 mod error;
 mod filters;
+mod here;
 mod interrupt;
 mod library;
 mod options;

@@ -1,6 +1,7 @@
 //! Collects all sessions of an archive and the files found on disk, and resolves names to sessions.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::discover::Discovery;
@@ -21,6 +22,8 @@ pub struct Collection {
     agents: HashMap<String, String>,
     /// The places of sessions by kind, each list in the order of ids.
     kinds: HashMap<SessionKind, Vec<usize>>,
+    /// The path of the project that `latest` prefers.
+    here: Option<String>,
 }
 
 /// The reason why a name does not resolve to a session.
@@ -48,12 +51,32 @@ impl Collection {
         for (at, session) in sessions.iter().enumerate() {
             kinds.entry(session.kind).or_default().push(at);
         }
-        Ok(Self { found, sessions, agents, kinds })
+        Ok(Self { found, sessions, agents, kinds, here: None })
     }
 
     /// Returns a collection without sessions, for callers that only need the files.
     pub fn only(found: Discovery) -> Self {
-        Self { found, sessions: Vec::new(), agents: HashMap::new(), kinds: HashMap::new() }
+        let (agents, kinds) = (HashMap::new(), HashMap::new());
+        Self { found, sessions: Vec::new(), agents, kinds, here: None }
+    }
+
+    /// Makes `latest` prefer the project that a folder belongs to.
+    #[must_use]
+    pub fn at(mut self, folder: &Path) -> Self {
+        self.here = self.project_of(folder).map(str::to_owned);
+        self
+    }
+
+    /// Returns the path of the project that `latest` prefers.
+    pub fn here(&self) -> Option<&str> {
+        self.here.as_deref()
+    }
+
+    /// Returns the path of the project that a folder belongs to: the nearest folder around it that has
+    /// sessions.
+    pub fn project_of(&self, folder: &Path) -> Option<&str> {
+        let paths = self.sessions.iter().filter_map(|session| session.project.path.as_deref());
+        paths.filter(|path| folder.starts_with(path)).max_by_key(|path| path.len())
     }
 
     /// Returns the sessions of the default list, the newest first; `latest` and `@N` count in it.
@@ -70,9 +93,18 @@ impl Collection {
         Some(&self.sessions[at])
     }
 
-    /// Returns the session that `wanted` names: by its id or a unique beginning of it, `latest`,
-    /// `@N`, the name the user gave it, or the name or stem of one of its files.
+    /// Returns the session that `wanted` names: by its id or a unique beginning of it, `latest` (in the
+    /// project of this folder if there is one), `@N`, the name the user gave it, or the name or stem of one of its files.
     pub fn find(&self, wanted: &str) -> Result<&Session, NotOne> {
+        if wanted == "latest"
+            && let Some(here) = self.here.as_deref()
+            && let Some(latest) = self
+                .listed()
+                .into_iter()
+                .find(|session| session.project.path.as_deref() == Some(here))
+        {
+            return Ok(latest);
+        }
         let number = match wanted.strip_prefix('@') {
             _ if wanted == "latest" => Some(1),
             Some(number) => number.parse::<usize>().ok(),

@@ -72,13 +72,17 @@ pub struct Project {
 
 impl Project {
     /// Returns whether `wanted` is part of its name or path, or the beginning of its hash, ignoring
-    /// case.
+    /// case. A whole path matches that folder and those below it.
     pub fn matches(&self, wanted: &str) -> bool {
         let wanted = wanted.to_lowercase();
         let trimmed = wanted.trim_end_matches(['/', '\\']);
         let has = |text: &str| text.to_lowercase().contains(trimmed);
+        let is_path = |path: &str| match path.to_lowercase().strip_prefix(trimmed) {
+            Some(below) => below.is_empty() || below.starts_with(['/', '\\']),
+            None => has(path),
+        };
         has(&self.name)
-            || self.path.as_deref().is_some_and(has)
+            || self.path.as_deref().is_some_and(is_path)
             || self.dir.as_deref().is_some_and(|dir| dir.to_lowercase() == wanted)
             || (wanted.len() >= 4
                 && self.hash.as_deref().is_some_and(|hash| hash.starts_with(&wanted)))
@@ -87,5 +91,27 @@ impl Project {
     /// Returns the text that identifies it: the path, or else the name.
     pub fn key(&self) -> &str {
         self.path.as_deref().unwrap_or(&self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_path_is_not_part_of_another() {
+        let project = |path: &str| Project {
+            name: "x".to_owned(),
+            path: Some(path.to_owned()),
+            proof: Proof::Cwd,
+            hash: None,
+            dir: None,
+        };
+        for wanted in ["/code/shop", "/code/shop/", "/CODE", "shop", "/shop"] {
+            assert!(project("/code/shop").matches(wanted), "{wanted}");
+        }
+        assert!(project("/code/shop/web").matches("/code/shop"));
+        assert!(!project("/code/shop-old").matches("/code/shop"));
+        assert!(project("/code/shop-old").matches("/shop"), "part of a path");
     }
 }

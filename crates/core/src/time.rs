@@ -1,13 +1,15 @@
 //! Parses and formats times.
 
-use jiff::civil::{Date, DateTime};
+use std::borrow::Cow;
+
+use jiff::civil::{Date, DateTime, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use serde::{Serialize, Serializer};
 
 /// The accepted forms of a time, for error messages.
-pub const FORMS: &str = "a date (2026-08-01), a time (2026-08-01T14:30), an age (30min, 12h, 7d, 2w, 3mo, 1y), today, yesterday, \
-     this-week, this-month, last-week or last-month";
+pub const FORMS: &str = "a date (2026-08-01), a month (2026-08), a time (2026-08-01T14:30), an age (30m, 12h, 7d, 2w, 3mo, 1y, \
+     \"3 days\"), a weekday (monday), today, yesterday, or this or last week, month or year";
 
 /// A time as written in documents: UTC with milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +109,8 @@ pub fn stretch(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
     let monday =
         today.checked_sub(i32::from(today.weekday().to_monday_zero_offset()).days()).ok()?;
     let first = today.first_of_month();
+    let word = &*words(word);
+    let year = first.first_of_year();
     match word {
         "now" => return Some((now.timestamp(), now.timestamp())),
         "today" => return days(today, today.tomorrow().ok()?, zone),
@@ -115,7 +119,16 @@ pub fn stretch(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
         "last-week" => return days(monday.checked_sub(1.week()).ok()?, monday, zone),
         "this-month" => return days(first, first.checked_add(1.month()).ok()?, zone),
         "last-month" => return days(first.checked_sub(1.month()).ok()?, first, zone),
+        "this-year" => return days(year, year.checked_add(1.year()).ok()?, zone),
+        "last-year" => return days(year.checked_sub(1.year()).ok()?, year, zone),
         _ => {}
+    }
+    if let Some(weekday) = weekday(word.trim_start_matches("last-")) {
+        // The most recent one; today is only meant without `last`.
+        let last = i32::from(word.starts_with("last-"));
+        let since = (i32::from(today.weekday().since(weekday)) + 7 - last) % 7 + last;
+        let day = today.checked_sub(since.days()).ok()?;
+        return days(day, day.tomorrow().ok()?, zone);
     }
     if let Some(span) = age(word) {
         let start = now.checked_sub(span).ok()?.timestamp();
@@ -138,23 +151,47 @@ pub fn stretch(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
     days(date, date.checked_add(1.month()).ok()?, zone)
 }
 
+/// Returns several words as one, joined by `-`, in lower case; exact times stay as they are.
+fn words(text: &str) -> Cow<'_, str> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    if !text.chars().all(is_word) || text.starts_with(|c: char| c == '-') {
+        return Cow::Borrowed(text);
+    }
+    let words = text.split([' ', '_']).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-").to_ascii_lowercase().into()
+}
+
+fn weekday(word: &str) -> Option<Weekday> {
+    Some(match word {
+        "monday" | "mon" => Weekday::Monday,
+        "tuesday" | "tue" => Weekday::Tuesday,
+        "wednesday" | "wed" => Weekday::Wednesday,
+        "thursday" | "thu" => Weekday::Thursday,
+        "friday" | "fri" => Weekday::Friday,
+        "saturday" | "sat" => Weekday::Saturday,
+        "sunday" | "sun" => Weekday::Sunday,
+        _ => return None,
+    })
+}
+
 fn days(from: Date, to: Date, zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
     let start = |date: Date| date.to_zoned(zone.clone()).map(|zoned| zoned.timestamp()).ok();
     Some((start(from)?, start(to)?))
 }
 
-/// Parses `30min`, `12h`, `7d`, `2w`, `3mo`, `1y`. A bare `m` is ambiguous (minutes or months) and
-/// rejected.
+/// Parses `30m`, `12h`, `7d`, `2w`, `3mo`, `1y`, and the same in words: `3-days`, `last-3-days`, `3-days-ago`.
+/// A bare `m` is minutes, as in a shell's `sleep`.
 fn age(word: &str) -> Option<Span> {
+    let word = word.strip_suffix("-ago").unwrap_or(word.trim_start_matches("last-"));
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit());
     let number: i64 = word.strip_suffix(unit)?.parse().ok().filter(|n| (0..100_000).contains(n))?;
-    Some(match unit {
-        "min" => number.minutes(),
-        "h" => number.hours(),
-        "d" => number.days(),
-        "w" => number.weeks(),
-        "mo" => number.months(),
-        "y" => number.years(),
+    Some(match unit.trim_start_matches('-') {
+        "m" | "min" | "minute" | "minutes" => number.minutes(),
+        "h" | "hour" | "hours" => number.hours(),
+        "d" | "day" | "days" => number.days(),
+        "w" | "week" | "weeks" => number.weeks(),
+        "mo" | "month" | "months" => number.months(),
+        "y" | "year" | "years" => number.years(),
         _ => return None,
     })
 }
@@ -177,9 +214,22 @@ mod tests {
         assert_eq!(got("2026-08-01T14:30"), want("2026-08-01T12:30:00Z", "2026-08-01T12:30:00Z"));
         assert_eq!(got("30min"), want("2026-08-14T16:00:00Z", "2026-08-14T16:00:00Z"));
         assert_eq!(got("3mo"), want("2026-05-14T16:30:00Z", "2026-05-14T16:30:00Z"));
-        // Minutes or months: ambiguous.
-        assert_eq!(got("30m"), None);
-        for bad in ["", "7", "d", "soon", "2026-13-01", "-3d", "2026-02-30", "7 d", "mo"] {
+        assert_eq!(got("30m"), got("30min"), "minutes, never months");
+        // The 14th is a Friday.
+        assert_eq!(got("monday"), got("2026-08-10"));
+        assert_eq!(got("Fri"), got("today"));
+        assert_eq!(got("last friday"), got("2026-08-07"));
+        assert_eq!(got("last saturday"), got("2026-08-08"));
+        assert_eq!(got("last thursday"), got("yesterday"));
+        assert_eq!(got("Last Week"), got("last-week"));
+        assert_eq!(got("last_month"), got("last-month"));
+        assert_eq!(got("last-year"), want("2024-12-31T23:00:00Z", "2025-12-31T23:00:00Z"));
+        for same in ["7days", "7 days", "last 7 days", "7-days-ago", "7 d"] {
+            assert_eq!(got(same), got("7d"), "{same}");
+        }
+        for bad in
+            ["", "7", "d", "soon", "2026-13-01", "-3d", "2026-02-30", "mo", "last", "-", "last-"]
+        {
             assert_eq!(got(bad), None, "{bad}");
         }
     }

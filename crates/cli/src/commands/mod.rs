@@ -40,7 +40,8 @@ use backstory_core::query;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::filters::Kind;
+use crate::filters::{Filters, Kind};
+use crate::here;
 use crate::library::Library;
 use crate::output::Printer;
 use crate::output::number::plural;
@@ -235,6 +236,14 @@ fn empty(ctx: &Context, found: &Discovery) -> Failure {
         failure = failure.hint(format!("`{}`: {}", ctx.show(&problem.path), problem.what));
     }
     ELSEWHERE.iter().fold(failure, |failure, hint| failure.hint(*hint))
+}
+
+/// Explains that nothing matches: there are no sessions, no project has that name, or simply `what`.
+fn nothing(ctx: &Context, all: &Collection, filters: &Filters, what: &str) -> Failure {
+    if all.sessions.is_empty() {
+        return empty(ctx, &all.found);
+    }
+    here::unknown(all, &filters.project).unwrap_or_else(|| Failure::nothing(what))
 }
 
 /// Describes a place in which nothing was found.

@@ -81,7 +81,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
             library = library.with_paths(ctx, printer, found)?;
         }
     }
-    let filter = args.filters.filter(ctx)?;
+    let filter = args.filters.filter(ctx, &library.all)?;
     let all = &library.all;
     let sizes = library.archive.file_sizes().map_err(super::cannot_count)?;
     let mut rows = projects(all, sizes, &library.costs()?, &filter);
@@ -93,9 +93,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
     print(ctx, printer, &rows, format)?;
     if rows.is_empty() {
         return match format {
-            Format::Table if all.sessions.is_empty() => Err(super::empty(ctx, &all.found)),
-            Format::Table => Err(Failure::nothing("no projects match")
-                .hint("`backstory projects` without filters lists them all")),
+            Format::Table => Err(super::nothing(ctx, all, &args.filters, "no projects match")),
             _ => Ok(Exit::Nothing),
         };
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::search::Ask;
 use crate::context::Context;
-use crate::error::{Exit, Failure, Result};
+use crate::error::{Exit, Result};
 use crate::filters::Filters;
 use crate::library::{Library, cannot_open};
 use crate::output::number::{count, date, plural};
@@ -64,13 +64,13 @@ struct Row<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Result<Exit> {
     super::require_given(ctx)?;
-    let filter = args.filters.filter(ctx)?;
     let words = args
         .grep
         .as_deref()
         .map(|words| Ask::default().query(ctx, words, &Filters::default()))
         .transpose()?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
+    let filter = args.filters.filter(ctx, &library.all)?;
     let mut found = prompts(&library.archive, &library.all).map_err(cannot_open)?;
     library.warn_unread(printer);
     found.retain(|prompt| {
@@ -89,9 +89,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
         return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Fine });
     }
     if found.is_empty() {
-        let is_empty = library.all.sessions.is_empty();
-        let none = || Failure::nothing("no prompts match");
-        return Err(if is_empty { super::empty(ctx, &library.all.found) } else { none() });
+        return Err(super::nothing(ctx, &library.all, &args.filters, "no prompts match"));
     }
     if args.long {
         printer.table(&table(ctx, &library.all, found))?;

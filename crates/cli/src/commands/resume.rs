@@ -16,7 +16,7 @@ use crate::output::Printer;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory resume latest                continue where you left off, in any project
+  backstory resume                       continue where you left off in this folder
   backstory resume 3f2a --print          only print the command
   backstory resume 3f2a --project ~/new  the project was moved there";
 
@@ -27,7 +27,9 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Resume {
-    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name
+    /// The session: its id or a prefix of it, `latest` (in this folder's project if it has one), `@N`, its name, or
+    /// a file name
+    #[arg(default_value = "latest")]
     session: OsString,
 
     /// Print the command without running it

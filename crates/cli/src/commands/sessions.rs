@@ -93,7 +93,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
         None => None,
     };
     let all = &library.all;
-    let mut filter = args.filters.filter(ctx)?;
+    let mut filter = args.filters.filter(ctx, all)?;
     filter.kinds = args.kind.iter().map(|kind| SessionKind::from(*kind)).collect();
     filter.all = args.all;
     let mut sessions: Vec<&Session> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
@@ -111,7 +111,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     print(ctx, printer, &library, &sessions, format)?;
     if sessions.is_empty() {
         if format == Format::Table {
-            return Err(nothing(ctx, all));
+            return Err(nothing(ctx, all, &args.filters));
         }
         return Ok(Exit::Nothing);
     }
@@ -266,12 +266,12 @@ fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
 }
 
 /// Explains that nothing matches, and what would.
-fn nothing(ctx: &Context, all: &Collection) -> Failure {
-    if all.sessions.is_empty() {
-        return super::empty(ctx, &all.found);
+fn nothing(ctx: &Context, all: &Collection, filters: &Filters) -> Failure {
+    let failure = super::nothing(ctx, all, filters, "no sessions match");
+    if all.sessions.is_empty() || !failure.hints.is_empty() {
+        return failure;
     }
     let listed = all.listed();
-    let failure = Failure::nothing("no sessions match");
     let Some(newest) = listed.first() else {
         return failure.hint(format!(
             "`--all` also lists {} without a conversation",

@@ -71,7 +71,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
     super::require_given(ctx)?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let all = &library.all;
-    let filter = args.filters.filter(ctx)?;
+    let filter = args.filters.filter(ctx, all)?;
     let wanted = super::wanted_sessions(all, &filter, &args.kind);
     let ids = super::counted(all, wanted.as_ref(), &args.kind);
     let mut commands = query::Commands::new(filter.period, args.full);
@@ -90,11 +90,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
         }
         Format::Jsonl => printer.json_lines(rows.iter().map(RowOut::new))?,
         Format::Table if rows.is_empty() => {
-            return Err(if all.sessions.is_empty() {
-                super::empty(ctx, &all.found)
-            } else {
-                Failure::nothing("no shell commands match")
-            });
+            return Err(super::nothing(ctx, all, &args.filters, "no shell commands match"));
         }
         _ => printer.rows(&table(ctx, &rows, args.full, format == Format::Table), format)?,
     }

@@ -119,7 +119,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     super::require_given(ctx)?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let all = &library.all;
-    let filter = args.filters.filter(ctx)?;
+    let filter = args.filters.filter(ctx, all)?;
     let question = Question {
         group: match args.group {
             GroupArg::Tool => Group::Tool,
@@ -157,12 +157,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
         }
         Format::Jsonl => printer.json_lines(out())?,
         Format::Table if rows.is_empty() => {
-            return Err(if all.sessions.is_empty() {
-                super::empty(ctx, &all.found)
-            } else {
-                Failure::nothing("no tool calls match")
-                    .hint("`backstory tools` without filters counts them all")
-            });
+            return Err(super::nothing(ctx, all, &args.filters, "no tool calls match"));
         }
         Format::Table => {
             printer.rows(&table(&rows, args.group, true), format)?;

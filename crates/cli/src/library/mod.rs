@@ -67,7 +67,10 @@ impl Library {
         let found = ctx.discover();
         let archive = open_archive(ctx, printer)?;
         let library = Self::read(ctx, printer, archive, found, Vec::new())?;
-        let filter = query::Filter { projects: wanted.to_vec(), ..query::Filter::default() };
+        // The folder that the program runs in is always tried.
+        let wanted: Vec<String> =
+            wanted.iter().filter(|word| ctx.typed_folder(word).is_none()).cloned().collect();
+        let filter = query::Filter { projects: wanted.clone(), ..query::Filter::default() };
         let fits = library.all.sessions.iter().any(|s| filter.takes_project(&s.project));
         if wanted.is_empty() || fits {
             return Ok(library);
@@ -140,6 +143,7 @@ impl Library {
     }
 
     fn around(ctx: &Context, archive: Archive, all: Collection) -> Result<Self> {
+        let all = located(ctx, all);
         let prices = prices(ctx)?;
         let faults = archive.faults().map_err(cannot_open)?;
         Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
@@ -163,7 +167,7 @@ impl Library {
             progress,
         )?;
         self.faults = self.archive.faults()?;
-        self.all = Collection::new(&self.archive, found)?;
+        self.all = located(ctx, Collection::new(&self.archive, found)?);
         Ok(synced)
     }
 
@@ -236,6 +240,14 @@ impl Library {
             self.complete(assembled);
         }
         found.ok_or_else(|| Failure::nothing(format!("session `{id}` no longer exists")))
+    }
+}
+
+/// Makes `latest` prefer the project of the current folder.
+fn located(ctx: &Context, all: Collection) -> Collection {
+    match &ctx.cwd {
+        Some(cwd) => all.at(cwd),
+        None => all,
     }
 }
 

@@ -248,7 +248,8 @@ fn export() {
 
     Filters:
       -p, --project <NAME>
-              Only this project: its name, part of its path, or a prefix of its hash (repeatable)
+              Only this project: its name, part of its path, a prefix of its hash, or `.` for this
+              folder's (repeatable)
 
           --model <NAME>
               Only sessions that used this model; part of its name is enough (repeatable)
@@ -265,10 +266,14 @@ fn export() {
               Only sessions from this machine (repeatable)
 
           --since <WHEN>
-              Only activity since this time: 2026-08-01, 7d, 2w, yesterday, this-month, 2026-08
+              Only activity since this time: 2026-08-01, 30m, 7d, yesterday, monday, 'last week',
+              2026-08
 
           --until <WHEN>
               Only activity up to the end of this time
+
+          --on <WHEN>
+              Only activity in this day, week, month or year: yesterday, monday, 2026-08
 
           --format <FORMAT>
               The format to write

@@ -10,6 +10,7 @@ mod events;
 mod export;
 mod golden;
 mod help;
+mod here;
 mod honest;
 mod many;
 mod output;

@@ -398,7 +398,6 @@ fn options_that_would_do_nothing_are_refused() {
         &["--demo", "sessions", "-n", "0"],
         &["--demo", "prompts", "-n", "0"],
         &["--demo", "search", "tide", "-n", "0"],
-        &["--demo", "sessions", "--since", "30m"],
     ] {
         assert_eq!(env.run(args).code, Some(2), "{args:?}");
     }

@@ -8,6 +8,7 @@ use backstory_core::content::View;
 use backstory_core::export::events::{Choice, Told, write_new};
 use backstory_core::model::{EventType, Session, SessionKind, State};
 use backstory_core::query::Filter;
+use backstory_core::time::Period;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::redact::Censor;
@@ -79,7 +80,7 @@ fn types() -> impl TypedValueParser<Value = Types> {
 }
 
 impl Events {
-    fn choice(&self, filter: &Filter) -> Choice {
+    fn choice(&self, period: Period) -> Choice {
         let types: Vec<EventType> = self
             .types
             .iter()
@@ -89,7 +90,7 @@ impl Events {
             })
             .collect();
         let types = if types.is_empty() { Choice::default().types } else { types };
-        Choice { types, period: filter.period }
+        Choice { types, period }
     }
 }
 
@@ -97,7 +98,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     super::require_given(ctx)?;
     let rules = if args.no_redact { None } else { Some(super::redact::rules(ctx)?) };
     let censor = Censor::new(rules.as_ref());
-    let choice = args.choice(&args.filters.filter(ctx)?);
+    let choice = args.choice(args.filters.period(ctx)?);
     let events = Stream::open(ctx, printer, args.session.as_deref(), &args.filters, &args.kind)?;
     if args.follow {
         follow::run(ctx, printer, args.session.as_deref(), choice, events, &censor)?;
@@ -142,7 +143,7 @@ impl Stream {
             return Ok(Self { library, wanted: Wanted::One(assembled.session.id) });
         }
         let library = Library::open(ctx, printer, &filters.project)?;
-        let mut filter = filters.filter(ctx)?;
+        let mut filter = filters.filter(ctx, &library.all)?;
         // Saved chats repeat the content of a session.
         filter.kinds = match kinds {
             [] => vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background],

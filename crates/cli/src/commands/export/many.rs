@@ -32,7 +32,7 @@ pub(super) fn run(
             .hint("name the folder with `-o FOLDER`")
     })?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
-    let mut filter = args.filters.filter(ctx)?;
+    let mut filter = args.filters.filter(ctx, &library.all)?;
     // A checkpoint repeats the content of a session.
     filter.kinds = vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background];
     let sessions: Vec<&Session> =

@@ -167,7 +167,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
         (Format::Events, session) => {
             let events = Stream::open(ctx, printer, session, &args.filters, &[])?;
             events.require_some(ctx)?;
-            let period = args.filters.filter(ctx)?.period;
+            let period = args.filters.period(ctx)?;
             let choice = Choice { period, ..Choice::default() };
             target::put(ctx, printer, args, &censor, |out| {
                 events.write(&choice, &censor, out).map(|_| ())

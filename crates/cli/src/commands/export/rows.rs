@@ -27,17 +27,21 @@ pub(super) fn run(
     session: Option<&OsStr>,
     censor: &Censor<'_>,
 ) -> Result<Exit> {
-    let mut filter = args.filters.filter(ctx)?;
+    let (library, one) = if let Some(session) = session {
+        let (library, assembled) = open_session(ctx, printer, session)?;
+        (library, Some(assembled.session.id))
+    } else {
+        (Library::open(ctx, printer, &args.filters.project)?, None)
+    };
+    let mut filter = args.filters.filter(ctx, &library.all)?;
     // Sessions without any conversation may still have calls.
     filter.all = true;
-    let (library, ids) = if let Some(session) = session {
-        let (library, assembled) = open_session(ctx, printer, session)?;
-        (library, vec![assembled.session.id])
-    } else {
-        let library = Library::open(ctx, printer, &args.filters.project)?;
-        let wanted = wanted_sessions(&library.all, &filter, &[]);
-        let ids = counted(&library.all, wanted.as_ref(), &[]);
-        (library, ids)
+    let ids = match one {
+        Some(id) => vec![id],
+        None => {
+            let wanted = wanted_sessions(&library.all, &filter, &[]);
+            counted(&library.all, wanted.as_ref(), &[])
+        }
     };
     let sheet = Sheet {
         format: args.format,

@@ -46,23 +46,23 @@ impl Ask {
     pub(crate) fn query(&self, ctx: &Context, text: &str, filters: &Filters) -> Result<Query> {
         let now = ctx.now.to_zoned(ctx.zone.clone());
         let mut query = Query::parse(text, &now).map_err(|error| unclear(text, &error))?;
-        let filter = filters.filter(ctx)?;
+        let period = filters.period(ctx)?;
         for (key, values) in [
-            ("tool", &self.tool),
+            ("tool", self.tool.as_slice()),
             ("role", &self.role),
             ("kind", &self.kind),
             ("where", &self.field),
             ("session", &self.session),
             ("fate", &self.fate),
-            ("model", &filter.models),
+            ("model", filters.models()),
         ] {
             for value in values {
                 let bad = |what| Failure::new(format!("`--{key} {value}`")).because(what);
                 query.filters.add(key, value, false, &now).map_err(|what: String| bad(what))?;
             }
         }
-        query.filters.period.since = filter.period.since.or(query.filters.period.since);
-        query.filters.period.until = filter.period.until.or(query.filters.period.until);
+        query.filters.period.since = period.since.or(query.filters.period.since);
+        query.filters.period.until = period.until.or(query.filters.period.until);
         Ok(query)
     }
 }

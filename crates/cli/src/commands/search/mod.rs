@@ -9,6 +9,7 @@ use std::time::Instant;
 use backstory_core::archive::{Match, Order};
 use backstory_core::export::json::Time;
 use backstory_core::model::Session;
+use backstory_core::query::Filter;
 use backstory_core::search::Finder;
 use clap::ValueEnum;
 use serde::Serialize;
@@ -143,7 +144,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
             .hint("`--exact` searches for any characters"));
     }
     let finder = pattern.as_ref().map_or(Finder::Words(&query), Finder::Pattern);
-    let takes = ask::sessions(&library, &query, &args.filters.filter(ctx)?)?;
+    let takes = ask::sessions(&library, &query, &args.filters.filter(ctx, &library.all)?)?;
     let (finder, context, unread) = (&finder, args.context, Cell::new(0));
     let read = Read { library: &library, query: &query, finder, context, unread };
     let limit = args.limit.or((!ctx.json).then_some(20)).unwrap_or(usize::MAX);
@@ -193,7 +194,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
         return Ok(if total == 0 { Exit::Nothing } else { Exit::Fine });
     }
     if total == 0 {
-        return Err(ask::nothing(ctx, &library, &query, &text, pattern.is_some())?);
+        let unknown = crate::here::unknown(&library.all, &args.filters.project);
+        return Err(match unknown.filter(|_| !library.all.sessions.is_empty()) {
+            Some(unknown) => unknown,
+            None => ask::nothing(ctx, &library, &query, &text, pattern.is_some())?,
+        });
     }
     page::print(ctx, printer, &library.all, &hits, &more)?;
     page::tell(printer, &hits, total, args.offset, pattern.is_some());
@@ -209,7 +214,7 @@ pub(super) fn sessions_with(
 ) -> Result<HashSet<String>> {
     let query = Ask::default().query(ctx, words, &Filters::default())?;
     library.index(ctx, printer)?;
-    let takes = ask::sessions(library, &query, &Filters::default().filter(ctx)?)?;
+    let takes = ask::sessions(library, &query, &Filter::default())?;
     let found = library
         .archive
         .matches(&query, &library.all.sessions, Order::Date, &takes)

@@ -158,7 +158,7 @@ fn open(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Library> {
 }
 
 fn question(ctx: &Context, args: &Usage, all: &Collection) -> Result<Question> {
-    let filter = args.filters.filter(ctx)?;
+    let filter = args.filters.filter(ctx, all)?;
     Ok(Question {
         group: args.group,
         period: filter.period,
@@ -222,8 +222,8 @@ impl Page<'_> {
 /// Explains that nothing was counted, and what would be.
 fn nothing(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     let all = Library::open(ctx, printer, &[])?.all;
-    if all.sessions.is_empty() {
-        return Err(super::empty(ctx, &all.found));
+    if all.sessions.is_empty() || crate::here::unknown(&all, &args.filters.project).is_some() {
+        return Err(super::nothing(ctx, &all, &args.filters, "no model calls match"));
     }
     let counted = all.sessions.iter().filter(|s| s.kind != SessionKind::Checkpoint);
     let calls: usize = counted.map(|s| s.calls).sum();
