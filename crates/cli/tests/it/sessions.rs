@@ -71,13 +71,13 @@ fn nothing_fits() {
     error: no project is called `nowhere`
       hint: `backstory projects` lists them
     ");
-    insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @"
+    insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @r#"
     exit code 2
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: `--since`: `soon` is not a valid time
       hint: write a date (2026-08-01), a month (2026-08), a time (2026-08-01T14:30), an age (30m, 12h, 7d, 2w, 3mo, 1y, "3 days"), a weekday (monday), today, yesterday, or this or last week, month or year
-    ");
+    "#);
     let json = TestEnv::new().run(&["--demo", "sessions", "-p", "nowhere", "--json"]);
     assert_eq!(json.code, Some(1));
     assert!(json.stdout.contains("backstory.sessions/1"));
