@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::iter::Sum;
+use std::num::NonZeroU32;
 use std::ops::{Add, AddAssign, Mul};
 use std::str::FromStr;
 
@@ -157,6 +158,13 @@ impl Price {
     /// Returns the price in pico-dollars per token.
     pub const fn pico(self) -> i128 {
         self.0
+    }
+
+    /// Returns a fraction of the price, rounded half up.
+    #[must_use]
+    pub const fn times(self, numerator: u32, denominator: NonZeroU32) -> Self {
+        let denominator = denominator.get() as i128;
+        Self((self.0 * numerator as i128 + denominator / 2) / denominator)
     }
 
     /// Returns whether tokens are free.

@@ -97,21 +97,23 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Resul
         _ => {
             printer.rows(&table(&rows), format)?;
             if format == Format::Table {
-                notes(printer, &prices, &unpriced);
+                notes(printer, &prices, &rows, &unpriced);
             }
         }
     }
     Ok(Exit::Fine)
 }
 
-fn notes(printer: &mut Printer, prices: &Table, unpriced: &[String]) {
-    let source = prices.sources().first();
-    let source = source.map(|source| format!(" ({} {})", source.name, source.revision));
+fn notes(printer: &mut Printer, prices: &Table, rows: &[&Row], unpriced: &[String]) {
     printer.note(format!(
-        "US dollars per million tokens; list prices of {}{}.",
-        prices.date(),
-        source.unwrap_or_default()
+        "US dollars per million tokens; list prices of {}. `>272k` is the price of prompts longer than that.",
+        prices.date()
     ));
+    let is_used = |id: &str| rows.iter().any(|row| row.source.as_deref() == Some(id));
+    for source in prices.sources().iter().filter(|source| is_used(&source.id)) {
+        printer
+            .note(format!("{}: {} ({}, {})", source.id, source.name, source.revision, source.date));
+    }
     for own in prices.overrides() {
         printer.note(format!("With {} rows from `{}`.", own.rows, own.name));
     }
@@ -124,39 +126,60 @@ fn notes(printer: &mut Printer, prices: &Table, unpriced: &[String]) {
     ));
 }
 
+/// Returns a line for each set of prices: those of each class of service, below and above its limit.
 fn table(rows: &[&Row]) -> Rows {
     let mut out = Rows::new([
         Column::long("MODEL"),
+        Column::text("SERVICE").spare(1),
         Column::number("INPUT"),
         Column::number("OUTPUT"),
         Column::number("CACHED").spare(2),
-        Column::number("ABOVE").spare(3),
-        Column::number("INPUT").spare(3),
-        Column::number("OUTPUT").spare(3),
-        Column::number("CACHED").spare(3),
+        Column::number("WRITE 5M").spare(3),
+        Column::number("WRITE 1H").spare(3),
         Column::text("FROM").spare(4),
-        Column::text("").spare(1),
+        Column::text("ALSO").spare(4),
+        Column::text("SOURCE").spare(5),
     ]);
     let price = |price: Option<Price>, none: &str| {
         Cell::from(price.map_or_else(|| none.to_owned(), |price| price.to_string()))
     };
+    let dim = |text: &str| Cell::styled(style::DIM, text);
     for row in rows {
-        let tier = row.tier.as_ref();
-        let above = tier.map(|tier| format!("{}k", tier.above / 1000)).unwrap_or_default();
-        let own = if row.overridden { "yours" } else { "" };
+        let service = row.service.name();
         let from = row.from.map(|day| day.to_string()).unwrap_or_default();
+        let source = if row.overridden { "yours" } else { row.source.as_deref().unwrap_or("") };
         out.row([
             Cell::styled(style::NAME, &row.model),
+            service.into(),
             price(Some(row.input), ""),
             price(Some(row.output), ""),
             price(row.cache_read, "–"),
-            above.into(),
-            price(tier.map(|tier| tier.input), ""),
-            price(tier.map(|tier| tier.output), ""),
-            price(tier.and_then(|tier| tier.cache_read), ""),
-            Cell::styled(style::DIM, from),
-            Cell::styled(style::DIM, own),
+            price(row.cache_write_5m, ""),
+            price(row.cache_write_1h, ""),
+            dim(&from),
+            dim(&also(row)),
+            dim(source),
+        ]);
+        let Some(tier) = row.tier else { continue };
+        out.row([
+            Cell::styled(style::NAME, &row.model),
+            format!("{service} >{}k", tier.above / 1000).into(),
+            price(Some(tier.input), ""),
+            price(Some(tier.output), ""),
+            price(tier.cache_read, ""),
+            price(tier.cache_write_5m, ""),
+            price(tier.cache_write_1h, ""),
+            dim(&from),
+            dim(""),
+            dim(source),
         ]);
     }
     out
+}
+
+/// Formats what else changes the cost of a call.
+fn also(row: &Row) -> String {
+    let us = row.us_percent.map(|percent| format!("US {percent}%"));
+    let search = row.web_search.map(|fee| format!("search {fee}/1000"));
+    us.into_iter().chain(search).collect::<Vec<_>>().join(", ")
 }

@@ -331,7 +331,8 @@ fn prices_in_use() {
     assert_eq!(got["unpriced_models"], serde_json::json!([]));
     assert_eq!(env.run(&["--demo", "pricing", "no-such-model"]).code, Some(1));
     let notes = env.run(&["--demo", "pricing"]).stderr;
-    assert!(notes.contains("list prices of 2026-11-15 (litellm"), "{notes}");
+    assert!(notes.contains("list prices of 2026-11-15."), "{notes}");
+    assert!(notes.contains("litellm-1.108.4: litellm (PyPI)"), "{notes}");
     assert!(notes.contains("To refresh: save https://"), "{notes}");
 }
 
@@ -355,7 +356,7 @@ fn the_demo_verifies() {
         56ba4522-7693-4aba-aba2-9c1df48bdf20: session-2026-03-18T20-07-56ba4522.json
     ✓ undated     every call has a time
     ✓ unpriced    every call has a price
-    ✓ estimated   no call is priced by a similar name
+    ✓ estimated   no call is priced as a similar model or service
     ✓ upper_bound every cached token has a price of its own
     ✓ records     0 faults in what was read
     ");

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::calls::SessionCalls;
 use super::{Archive, ArchiveError, codec};
 use crate::model::usage::COLUMNS as BUCKETS;
-use crate::model::{Call, SessionKind, Usage};
+use crate::model::{Call, Service, ServiceClass, SessionKind, Usage};
 use crate::pricing::Calls;
 use crate::time::Period;
 
@@ -71,7 +71,8 @@ impl Archive {
         mut each: impl FnMut(&CallRow<'_>),
     ) -> Result<(), ArchiveError> {
         let mut find = self.db.prepare(&format!(
-            "SELECT session, at, model, prompt, calls, caching, undated, at_least, {BUCKETS} FROM rollup
+            "SELECT session, at, model, prompt, calls, caching, undated, at_least,
+                    service, us_only, elsewhere, searches, {BUCKETS} FROM rollup
              WHERE (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at < ?2)"
         ))?;
         let mut rows = find.query(params![bound(period.since), bound(period.until)])?;
@@ -137,13 +138,19 @@ fn bound(at: Option<Timestamp>) -> Option<i64> {
 fn sum<'a>(row: &'a Row<'_>) -> rusqlite::Result<CallRow<'a>> {
     let number =
         |n: usize| Ok::<u64, rusqlite::Error>(u64::try_from(row.get::<_, i64>(n)?).unwrap_or(0));
-    let mut column = 8..;
+    let mut column = 12..;
     Ok(CallRow {
         session: row.get(0)?,
         at: row.get::<_, Option<i64>>(1)?.and_then(|at| Timestamp::from_millisecond(at).ok()),
         model: row.get_ref(2)?.as_str_or_null()?,
         calls: Calls {
             usage: Usage::try_from_buckets(|_| column.next().map_or(Ok(0), number))?,
+            service: Service {
+                class: ServiceClass::named(row.get_ref(8)?.as_str()?),
+                us_only: row.get(9)?,
+                is_elsewhere: row.get(10)?,
+                searches: u32::try_from(number(11)?).unwrap_or(u32::MAX),
+            },
             prompt: number(3)?,
             count: number(4)?,
             caching: number(5)?,
@@ -163,7 +170,7 @@ fn single<'a>(session: i64, call: &Call, details: &'a SessionCalls) -> CallRow<'
         session,
         at: call.at,
         model: model.map(String::as_str),
-        calls: Calls { count, prompt: call.usage.prompt(), ..Calls::one(&call.usage) },
+        calls: Calls { count, ..Calls::one(&call.usage, call.service) },
         undated: u64::from(call.undated && !call.is_extra),
         at_least: call.at_least,
         prompt: prompt.map(|(id, text)| (id.as_str(), text.as_str())),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assemble::{MessageEntry, SessionFacts};
 use crate::facts::MessageFacts;
-use crate::model::{Call, MessageKind, Session, ToolUse};
+use crate::model::{Call, MessageKind, Service, Session, ToolUse};
 
 /// The length to which a stored prompt is cut, in characters.
 const PROMPT: usize = 500;
@@ -69,6 +69,7 @@ impl SessionCalls {
             undated: said.at.is_none(),
             model: said.model.as_deref().map(|model| self.model(model)),
             usage: facts.usage,
+            service: facts.service,
             at_least: placed.at_least || facts.at_least,
             current: placed.current.is_some(),
             is_extra: false,
@@ -76,6 +77,7 @@ impl SessionCalls {
         let extra = facts.lines().iter().map(|line| Call {
             model: line.model.as_deref().map(|model| self.model(model)),
             usage: line.usage,
+            service: Service { searches: 0, ..facts.service },
             is_extra: true,
             ..call.clone()
         });

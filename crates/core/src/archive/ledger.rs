@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::calls::SessionCalls;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::SessionFacts;
-use crate::model::Usage;
+use crate::model::{Service, Usage};
 use crate::pricing::Table;
 use crate::time::Period;
 
@@ -91,35 +91,42 @@ struct Sum {
     caching: i64,
     undated: i64,
     at_least: bool,
+    searches: i64,
     usage: Usage,
 }
 
 fn roll_up(db: &Connection, session: i64, detail: &SessionCalls) -> rusqlite::Result<()> {
-    let mut sums: HashMap<(Option<i64>, Option<u32>, usize), Sum> = HashMap::new();
+    let mut sums: HashMap<(Option<i64>, Option<u32>, Service, usize), Sum> = HashMap::new();
     for call in &detail.calls {
         let prompt = call.usage.prompt();
         let slot = call.at.map(|at| at.as_millisecond().div_euclid(SLOT) * SLOT);
         let class = LIMITS.iter().filter(|limit| prompt > **limit).count();
-        let sum = sums.entry((slot, call.model, class)).or_default();
+        let service = Service { searches: 0, ..call.service };
+        let sum = sums.entry((slot, call.model, service, class)).or_default();
         sum.prompt = sum.prompt.max(prompt);
         sum.calls += i64::from(!call.is_extra);
         sum.caching += i64::from(call.usage.cached > 0);
         sum.undated += i64::from(call.undated && !call.is_extra);
         sum.at_least |= call.at_least;
+        sum.searches += i64::from(call.service.searches);
         sum.usage += call.usage;
     }
     let mut insert = db.prepare_cached(
         "INSERT INTO rollup VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
     )?;
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|(key, _)| *key);
-    for ((at, model, _), sum) in sums {
+    for ((at, model, service, _), sum) in sums {
         let usage = &sum.usage;
         insert.execute(params![
             session,
             at,
             model.and_then(|model| detail.models.get(model as usize)),
+            service.class.name(),
+            service.us_only,
+            service.is_elsewhere,
+            sum.searches,
             whole(sum.prompt),
             sum.calls,
             sum.caching,

@@ -141,6 +141,7 @@ fn message(
         thoughts: Vec::new(),
         model: facts.model.as_deref().map(str::to_owned),
         usage: facts.call.as_ref().map(|call| call.usage),
+        service: facts.call.as_ref().map(|call| call.service).unwrap_or_default(),
         tool_calls: Vec::new(),
     };
     for place in &entry.places {

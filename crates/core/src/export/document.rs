@@ -94,7 +94,7 @@ impl Document<'_> {
     /// Formats the cost of a call, with `no price` if it has none.
     pub(super) fn cost_of(&self, message: &Message) -> Option<String> {
         let at = message.at.or(self.session.started);
-        self.prices.bill(message.model.as_deref(), at, message.usage.as_ref()?).short()
+        self.prices.bill_message(message, at).short()
     }
 
     /// Returns the agent that a call started, `depth` agents below this session.

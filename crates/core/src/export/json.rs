@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::write_line;
 pub use crate::model::UsageRow;
-use crate::model::{Attachment, Message, Part, Reference, Session, Thought, ToolCall};
+use crate::model::{Attachment, Message, Part, Reference, Service, Session, Thought, ToolCall};
 use crate::money::Usd;
 use crate::pricing::{Bill, Table};
 use crate::project::Project;
@@ -184,6 +184,8 @@ pub struct MessageRow<'a> {
     thoughts: Vec<ThoughtRow<'a>>,
     model: Option<&'a str>,
     usage: Option<UsageRow>,
+    #[serde(skip_serializing_if = "Service::is_default")]
+    service: Service,
     cost_usd: Option<Usd>,
     tool_calls: Vec<ToolCallRow<'a>>,
 }
@@ -191,7 +193,6 @@ pub struct MessageRow<'a> {
 impl<'a> MessageRow<'a> {
     /// Creates the row of a message.
     pub fn new(message: &'a Message, prices: &Table) -> Self {
-        let bill = |usage| prices.bill(message.model.as_deref(), message.at, usage);
         Self {
             id: &message.id,
             at: time(message.at),
@@ -206,7 +207,8 @@ impl<'a> MessageRow<'a> {
             thoughts: message.thoughts.iter().map(ThoughtRow::new).collect(),
             model: message.model.as_deref(),
             usage: message.usage.as_ref().map(UsageRow::new),
-            cost_usd: message.usage.as_ref().and_then(|usage| bill(usage).usd),
+            service: message.service,
+            cost_usd: prices.bill_message(message, message.at).usd,
             tool_calls: message.tool_calls.iter().map(ToolCallRow::new).collect(),
         }
     }

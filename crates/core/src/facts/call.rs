@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Usage;
+use crate::model::{Service, Usage};
 
 /// A model request and its billed usage. Its model is that of its message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallFacts {
     /// The billed tokens of the message's own model.
     pub usage: Usage,
+    /// The conditions under which it was served.
+    pub service: Service,
     /// Whether the usage is a lower bound, because the final numbers never reached the file.
     pub at_least: bool,
     /// Whether the file only repeats a call that another session made.
@@ -62,6 +64,13 @@ impl CallFacts {
         self.extra.as_ref().map_or(&[], |extra| &extra.problems)
     }
 
+    /// Sets the conditions under which it was served.
+    #[must_use]
+    pub fn with_service(mut self, service: Service) -> Self {
+        self.service = service;
+        self
+    }
+
     /// Adds further items to the bill.
     #[must_use]
     pub fn with_lines(mut self, lines: Vec<BilledLine>) -> Self {
@@ -84,6 +93,7 @@ impl CallFacts {
     /// largest of each is right; records that are copies of one another agree anyway.
     pub fn merge(&mut self, other: &Self) {
         self.usage = self.usage.max(other.usage);
+        self.service = self.service.max(other.service);
         self.at_least &= other.at_least;
         self.is_inherited &= other.is_inherited;
         if self.lines().len() < other.lines().len() {

@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::service::Service;
 use super::tool::ToolStatus;
 use super::usage::Usage;
 
@@ -25,6 +26,8 @@ pub struct Call {
     pub model: Option<u32>,
     /// The billed tokens.
     pub usage: Usage,
+    /// The conditions under which it was served.
+    pub service: Service,
     /// Whether it was only read from rewritten documents, which may have lost other calls.
     pub at_least: bool,
     /// Whether the agent would still load it.

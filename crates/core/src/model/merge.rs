@@ -24,6 +24,7 @@ impl Call {
         if tokens(other) > tokens(self) {
             self.usage = other.usage;
         }
+        self.service = self.service.max(other.service);
         self.model = self.model.max(other.model);
         if other.message < self.message {
             self.message.clone_from(&other.message);
@@ -67,6 +68,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::service::Service;
     use crate::model::usage::Usage;
 
     fn time() -> impl Strategy<Value = Option<Timestamp>> {
@@ -83,10 +85,13 @@ mod tests {
             tokens in prop::array::uniform4(0..3u64),
             at_least: bool,
             current: bool,
+            searches in 0..3u32,
         ) -> Call {
             let [input, cached, output, thoughts] = tokens;
             let usage = Usage { input, cached, output, thoughts, ..Usage::default() };
-            Call { message, prompt, at, undated, model, usage, at_least, current, is_extra: false }
+            let service = Service { searches, ..Service::default() };
+            let is_extra = false;
+            Call { message, prompt, at, undated, model, usage, service, at_least, current, is_extra }
         }
     }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::service::Service;
 use super::tool::ToolCall;
 use super::usage::Usage;
 
@@ -38,6 +39,8 @@ pub struct Message {
     pub model: Option<String>,
     /// The tokens of its call.
     pub usage: Option<Usage>,
+    /// The conditions under which the call was served.
+    pub service: Service,
     /// The tools it used.
     pub tool_calls: Vec<ToolCall>,
 }

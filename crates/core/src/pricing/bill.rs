@@ -9,10 +9,10 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::model::Usage;
+use crate::model::{Message, Service, Usage};
 use crate::money::Usd;
 
-use super::cost::cost_of_prompt;
+use super::cost::{Calls, cost};
 use super::table::Table;
 
 /// The cost of some calls at list price; serialized, these are the cost fields of every document.
@@ -24,7 +24,8 @@ pub struct Bill {
     /// The number of calls without a price, which the sum does not include.
     #[serde(rename = "unpriced_calls")]
     pub unpriced: u64,
-    /// The number of calls priced as the same model without the version at the end of its name.
+    /// The number of calls priced as the same model without the version at the end of its name, or
+    /// as another class of service.
     #[serde(rename = "estimated_calls")]
     pub estimated: u64,
     /// The number of calls whose cached tokens were priced as fresh ones.
@@ -138,43 +139,31 @@ impl FromStr for Bill {
     }
 }
 
-/// Several calls of one model that are on the same side of its tier's limit.
-#[derive(Debug, Clone, Copy)]
-pub struct Calls {
-    /// The sum of their tokens.
-    pub usage: Usage,
-    /// The number of calls.
-    pub count: u64,
-    /// The number of calls with cached tokens.
-    pub caching: u64,
-    /// The longest prompt among them, including cached tokens.
-    pub prompt: u64,
-}
-
-impl Calls {
-    /// Returns a single call.
-    pub fn one(usage: &Usage) -> Self {
-        Self {
-            usage: *usage,
-            count: 1,
-            caching: u64::from(usage.cached > 0),
-            prompt: usage.input.saturating_add(usage.cached),
-        }
-    }
-}
-
 impl Table {
     /// Prices one call; a call that does not name a model has no price.
-    pub fn bill(&self, model: Option<&str>, at: Option<Timestamp>, usage: &Usage) -> Bill {
-        self.bill_calls(model, at, &Calls::one(usage))
+    pub fn bill(
+        &self,
+        model: Option<&str>,
+        at: Option<Timestamp>,
+        usage: &Usage,
+        service: Service,
+    ) -> Bill {
+        self.bill_calls(model, at, &Calls::one(usage, service))
+    }
+
+    /// Prices the call of a message; a message without one costs nothing.
+    pub fn bill_message(&self, message: &Message, at: Option<Timestamp>) -> Bill {
+        let bill = |usage| self.bill(message.model.as_deref(), at, usage, message.service);
+        message.usage.as_ref().map(bill).unwrap_or_default()
     }
 
     /// Prices calls that share a row.
     pub fn bill_calls(&self, model: Option<&str>, at: Option<Timestamp>, calls: &Calls) -> Bill {
-        let Some(found) = model.and_then(|model| self.lookup(model, at)) else {
+        let Some(found) = model.and_then(|model| self.lookup_served(model, at, calls.service))
+        else {
             return Bill { unpriced: calls.count, ..Bill::default() };
         };
-        let cost = cost_of_prompt(found.row, &calls.usage, calls.prompt);
+        let cost = cost(found.row, calls);
         Bill {
             usd: Some(cost.usd),
             unpriced: 0,
@@ -215,10 +204,10 @@ mod tests {
     fn a_call_without_a_known_model_has_no_price() {
         let table = Table::embedded();
         let usage = Usage { input: 1_000_000, ..Usage::default() };
-        let priced = table.bill(Some("gemini-2.5-flash"), None, &usage);
+        let priced = table.bill(Some("gemini-2.5-flash"), None, &usage, Service::default());
         assert_eq!(priced.short().as_deref(), Some("$0.30"));
         for model in [None, Some("auto"), Some("no-such-model")] {
-            let bill = table.bill(model, None, &usage);
+            let bill = table.bill(model, None, &usage, Service::default());
             assert_eq!(bill, Bill { unpriced: 1, ..Bill::default() }, "{model:?}");
         }
     }

@@ -1,9 +1,13 @@
-//! Computes the cost of one call.
+//! Computes the cost of calls by a row of the table.
 
-use crate::model::Usage;
-use crate::money::Usd;
+use std::num::NonZeroU32;
+
+use crate::model::{Service, Usage};
+use crate::money::{Price, Usd};
 
 use super::row::Row;
+
+const HUNDRED: NonZeroU32 = NonZeroU32::new(100).expect("not zero");
 
 /// The cost of a call at list price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,32 +21,65 @@ pub struct Cost {
     pub tiered: bool,
 }
 
-/// Prices a call by a row.
+/// Several calls of one model that are of one class of price: served under the same conditions and on the
+/// same side of its tier's limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Calls {
+    /// The sum of their tokens.
+    pub usage: Usage,
+    /// The conditions under which each was served, with the sum of their searches.
+    pub service: Service,
+    /// The number of calls.
+    pub count: u64,
+    /// The number of calls with cached tokens.
+    pub caching: u64,
+    /// The longest prompt among them, including cached tokens.
+    pub prompt: u64,
+}
+
+impl Calls {
+    /// Returns a single call.
+    pub fn one(usage: &Usage, service: Service) -> Self {
+        Self {
+            usage: *usage,
+            service,
+            count: 1,
+            caching: u64::from(usage.cached > 0),
+            prompt: usage.prompt(),
+        }
+    }
+}
+
+/// Prices calls by a row.
 ///
 /// The tier is selected by the whole prompt, including cached tokens, and then applies to the whole
 /// request; it is not a bracket. Thoughts, and the excess of the agent's total over its parts, are
-/// priced as output; the prompts of tool use as input.
-pub fn cost(row: &Row, usage: &Usage) -> Cost {
-    cost_of_prompt(row, usage, usage.prompt())
-}
-
-/// Prices the sum of several calls, all of which are on the same side of the tier's limit as
-/// `prompt`.
-pub fn cost_of_prompt(row: &Row, usage: &Usage, prompt: u64) -> Cost {
-    let tier = row.tier.filter(|tier| prompt > tier.above);
+/// priced as output; the prompts of tool use as input. The surcharge for the United States applies to
+/// tokens, not to searches. It is rounded per price, so that the cost of a sum is the sum of the costs.
+pub fn cost(row: &Row, calls: &Calls) -> Cost {
+    let Calls { usage, service, prompt, .. } = calls;
+    let tier = row.tier.filter(|tier| *prompt > tier.above);
     let (input, output) = tier.map_or((row.input, row.output), |tier| (tier.input, tier.output));
     let cache = tier.and_then(|tier| tier.cache_read).or(row.cache_read);
     let write_5m = tier.and_then(|tier| tier.cache_write_5m).or(row.cache_write_5m);
     let write_1h = tier.and_then(|tier| tier.cache_write_1h).or(row.cache_write_1h);
+    let percent = row.us_percent.filter(|_| service.us_only);
+    let billed = |price: Price, tokens: u64| match percent {
+        Some(percent) => price.times(percent.into(), HUNDRED) * tokens,
+        None => price * tokens,
+    };
+    let usd = billed(input, usage.input)
+        + billed(input, usage.tool)
+        + billed(cache.unwrap_or(input), usage.cached)
+        + billed(write_5m.unwrap_or(input), usage.cache_write_5m)
+        + billed(write_1h.or(write_5m).unwrap_or(input), usage.cache_write_1h)
+        + billed(output, usage.output)
+        + billed(output, usage.thoughts)
+        + billed(output, usage.other);
+    // The fee is quoted for a thousand, a price of tokens for a million.
+    let searches = row.web_search.unwrap_or_default() * (u64::from(service.searches) * 1000);
     Cost {
-        usd: input * usage.input
-            + input * usage.tool
-            + cache.unwrap_or(input) * usage.cached
-            + write_5m.unwrap_or(input) * usage.cache_write_5m
-            + write_1h.or(write_5m).unwrap_or(input) * usage.cache_write_1h
-            + output * usage.output
-            + output * usage.thoughts
-            + output * usage.other,
+        usd: usd + searches,
         upper_bound: cache.is_none() && usage.cached > 0,
         tiered: tier.is_some(),
     }
@@ -60,8 +97,12 @@ mod tests {
         Table::embedded().with_file(&format!("[{rows}]"), "test.json").unwrap()
     }
 
+    fn of(row: &Row, usage: &Usage) -> Cost {
+        cost(row, &Calls::one(usage, Service::default()))
+    }
+
     fn price(table: &Table, model: &str, usage: Usage) -> Cost {
-        cost(table.lookup(model, None).unwrap().row, &usage)
+        of(table.lookup(model, None).unwrap().row, &usage)
     }
 
     fn usage(input: u64, cached: u64) -> Usage {
@@ -92,18 +133,17 @@ mod tests {
         let mut tiers = 0;
         for row in table.rows() {
             let Some(tier) = row.tier else {
-                assert!(!cost(row, &usage(10_000_000, 0)).tiered);
+                assert!(!of(row, &usage(10_000_000, 0)).tiered);
                 continue;
             };
             tiers += 1;
-            let (at, over) =
-                (cost(row, &usage(tier.above, 0)), cost(row, &usage(tier.above + 1, 0)));
+            let (at, over) = (of(row, &usage(tier.above, 0)), of(row, &usage(tier.above + 1, 0)));
             assert_eq!((at.usd, at.tiered), (row.input * tier.above, false), "{row:?}");
             assert_eq!((over.usd, over.tiered), (tier.input * (tier.above + 1), true), "{row:?}");
             // Cached tokens count towards the limit; those of tools and output do not.
-            assert!(cost(row, &usage(1, tier.above)).tiered, "{row:?}");
+            assert!(of(row, &usage(1, tier.above)).tiered, "{row:?}");
             let aside = Usage { output: 1 << 30, tool: 1 << 30, ..usage(tier.above, 0) };
-            assert!(!cost(row, &aside).tiered, "{row:?}");
+            assert!(!of(row, &aside).tiered, "{row:?}");
         }
         assert!(tiers > 26, "{tiers}");
     }

@@ -82,6 +82,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::ServiceClass;
     use crate::money::Price;
 
     fn day(n: i32) -> Date {
@@ -91,6 +92,7 @@ mod tests {
     fn row(name: &str, from: Option<i32>, to: Option<i32>) -> Row {
         Row {
             model: name.to_owned(),
+            service: ServiceClass::Standard,
             from: from.map(day),
             to: to.map(day),
             input: Price::default(),
@@ -99,6 +101,9 @@ mod tests {
             cache_write_5m: None,
             cache_write_1h: None,
             tier: None,
+            us_percent: None,
+            web_search: None,
+            source: None,
             overridden: false,
         }
     }

@@ -1,11 +1,14 @@
 //! Reads `LiteLLM`'s `model_prices_and_context_window.json`: USD per token, by provider and model.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use indexmap::IndexMap;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::money::Price;
+use crate::model::ServiceClass;
+use crate::money::{NotMoney, Price};
 
 use super::error::{PricingError, Unit};
 use super::file::{File, Object, price, shown};
@@ -16,6 +19,19 @@ const OUTPUT: &str = "output_cost_per_token";
 const CACHE: &str = "cache_read_input_token_cost";
 const WRITE_5M: &str = "cache_creation_input_token_cost";
 const WRITE_1H: &str = "cache_creation_input_token_cost_above_1hr";
+/// The factors of a vendor's own.
+const SPECIAL: &str = "provider_specific_entry";
+/// The fees of web searches, in USD per search, by size.
+const SEARCH: &str = "search_context_cost_per_query";
+/// The classes of service, and the endings of their fields.
+const CLASSES: [(ServiceClass, &str); 4] = [
+    (ServiceClass::Flex, "_flex"),
+    (ServiceClass::Batch, "_batches"),
+    (ServiceClass::Priority, "_priority"),
+    (ServiceClass::Ultrafast, "_ultrafast"),
+];
+const HUNDRED: NonZeroU32 = NonZeroU32::new(100).expect("not zero");
+const THOUSAND: NonZeroU32 = NonZeroU32::new(1000).expect("not zero");
 /// The entry that explains the fields; its prices are zeros.
 const SAMPLE: &str = "sample_spec";
 
@@ -30,43 +46,120 @@ pub(super) fn looks_like(file: &Object) -> bool {
 /// Reads every entry with token prices. `gemini/X`, the Gemini API, takes precedence over a bare
 /// `X`, which is often Vertex, and that over resellers; among equals, the first by name wins.
 pub(super) fn read(file: &Object, name: &str) -> Result<File, PricingError> {
-    let mut rows: IndexMap<&str, (u8, PriceRow)> = IndexMap::new();
+    let mut rows: IndexMap<&str, (u8, Vec<PriceRow>)> = IndexMap::new();
     let mut skipped = 0;
     for (key, entry) in file {
-        let entry = object(entry).filter(|_| key != SAMPLE);
-        let Some(row) = entry.map(|entry| row(key, &entry, name)).transpose()?.flatten() else {
+        let fields = object(entry).filter(|_| key != SAMPLE).unwrap_or_default();
+        let entry = Entry { key, fields: &fields, file: name }.rows()?;
+        if entry.is_empty() {
             skipped += usize::from(key != SAMPLE);
             continue;
-        };
+        }
         let (model, rank) = match key.rsplit_once('/') {
             Some(("gemini", model)) => (model, 0),
             None => (key.as_str(), 1),
             Some((_, model)) => (model, 2),
         };
-        let row = PriceRow { model: model.to_owned(), ..row };
+        let named = |row| PriceRow { model: model.to_owned(), ..row };
+        let entry = entry.into_iter().map(named).collect();
         match rows.get_mut(model) {
             Some(known) if known.0 <= rank => {}
-            Some(known) => *known = (rank, row),
+            Some(known) => *known = (rank, entry),
             None => {
-                rows.insert(model, (rank, row));
+                rows.insert(model, (rank, entry));
             }
         }
     }
-    Ok(File { rows: rows.into_values().map(|(_, row)| row).collect(), skipped })
+    Ok(File { rows: rows.into_values().flat_map(|(_, rows)| rows).collect(), skipped })
 }
 
 fn object(raw: &RawValue) -> Option<Object<'_>> {
     serde_json::from_str(raw.get()).ok()
 }
 
-/// Returns an entry's prices, or `None` if it has none for tokens.
-fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, PricingError> {
-    let read = |field: &str| {
-        let raw = entry.get(field).filter(|raw| raw.get() != "null");
+/// An entry of the file, with what error messages need.
+struct Entry<'a> {
+    key: &'a str,
+    fields: &'a Object<'a>,
+    file: &'a str,
+}
+
+impl Entry<'_> {
+    /// Returns the prices of each class of service, or nothing if the entry has none for tokens.
+    fn rows(&self) -> Result<Vec<PriceRow>, PricingError> {
+        let Some(mut standard) = self.row(ServiceClass::Standard, "")? else { return Ok(vec![]) };
+        let special: Option<Special> =
+            self.fields.get(SPECIAL).and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let special = special.unwrap_or_default();
+        standard.us_percent = percent(special.us);
+        standard.web_search = self.search_fee()?;
+        let fast = percent(special.fast).map(|percent| scaled(&standard, percent.into()));
+        let mut rows = vec![standard];
+        rows.extend(fast);
+        for (class, suffix) in CLASSES {
+            let row = self.row(class, suffix)?;
+            rows.extend(row.map(|row| PriceRow { us_percent: rows[0].us_percent, ..row }));
+        }
+        Ok(rows)
+    }
+
+    /// Returns the prices in the fields with a suffix.
+    fn row(&self, service: ServiceClass, suffix: &str) -> Result<Option<PriceRow>, PricingError> {
+        let read = |field: &str| self.price(&format!("{field}{suffix}"), Price::per_token);
+        let (Some(input), Some(output)) = (read(INPUT)?, read(OUTPUT)?) else { return Ok(None) };
+        let mut row = PriceRow {
+            model: self.key.to_owned(),
+            service,
+            input,
+            output,
+            cache_read: read(CACHE)?,
+            cache_write_5m: read(WRITE_5M)?,
+            cache_write_1h: read(WRITE_1H)?,
+            above: None,
+            tier_input: None,
+            tier_output: None,
+            tier_cache_read: None,
+            tier_cache_write_5m: None,
+            tier_cache_write_1h: None,
+            us_percent: None,
+            web_search: None,
+            source: None,
+            from: None,
+            to: None,
+        };
+        if let Some((thousands, digits)) = tiers(self.fields, suffix).first_key_value() {
+            let above = |field: &str| read(&format!("{field}_above_{digits}k_tokens"));
+            row.above = Some(thousands * 1000);
+            // `LiteLLM`'s own rule: prices that the tier omits are those below it.
+            row.tier_input = Some(above(INPUT)?.unwrap_or(input));
+            row.tier_output = Some(above(OUTPUT)?.unwrap_or(output));
+            row.tier_cache_read = above(CACHE)?;
+            row.tier_cache_write_5m = above(WRITE_5M)?;
+            row.tier_cache_write_1h = above(WRITE_1H)?;
+        }
+        Ok(Some(row))
+    }
+
+    /// Returns the fee of a thousand web searches. Only Claude Code records them.
+    fn search_fee(&self) -> Result<Option<Price>, PricingError> {
+        let provider = self.fields.get("litellm_provider").map(|raw| raw.get());
+        let sizes = self.fields.get(SEARCH).filter(|_| provider == Some("\"anthropic\""));
+        let sizes = sizes.and_then(|raw| object(raw)).unwrap_or_default();
+        let entry = Entry { key: self.key, fields: &sizes, file: self.file };
+        let read = |text: &str| Price::per_token(text).map(|fee| fee.times(1, THOUSAND));
+        entry.price("search_context_size_medium", read)
+    }
+
+    fn price(
+        &self,
+        field: &str,
+        read: impl Fn(&str) -> Result<Price, NotMoney>,
+    ) -> Result<Option<Price>, PricingError> {
+        let raw = self.fields.get(field).filter(|raw| raw.get() != "null");
         let read = |raw: &&RawValue| {
-            price(raw, Price::per_token).map_err(|why| PricingError::Price {
-                file: file.to_owned(),
-                model: key.to_owned(),
+            price(raw, &read).map_err(|why| PricingError::Price {
+                file: self.file.to_owned(),
+                model: self.key.to_owned(),
                 key: field.to_owned(),
                 got: shown(raw),
                 why,
@@ -74,44 +167,51 @@ fn row(key: &str, entry: &Object, file: &str) -> Result<Option<PriceRow>, Pricin
             })
         };
         raw.map(read).transpose()
-    };
-    let (Some(input), Some(output)) = (read(INPUT)?, read(OUTPUT)?) else { return Ok(None) };
-    let mut row = PriceRow {
-        model: key.to_owned(),
-        input,
-        output,
-        cache_read: read(CACHE)?,
-        cache_write_5m: read(WRITE_5M)?,
-        cache_write_1h: read(WRITE_1H)?,
-        above: None,
-        tier_input: None,
-        tier_output: None,
-        tier_cache_read: None,
-        tier_cache_write_5m: None,
-        tier_cache_write_1h: None,
-        from: None,
-        to: None,
-    };
-    if let Some((thousands, digits)) = tiers(entry).first_key_value() {
-        let above = |field: &str| read(&format!("{field}_above_{digits}k_tokens"));
-        row.above = Some(thousands * 1000);
-        // `LiteLLM`'s own rule: prices that the tier omits are those below it.
-        row.tier_input = Some(above(INPUT)?.unwrap_or(input));
-        row.tier_output = Some(above(OUTPUT)?.unwrap_or(output));
-        row.tier_cache_read = above(CACHE)?;
-        row.tier_cache_write_5m = above(WRITE_5M)?;
-        row.tier_cache_write_1h = above(WRITE_1H)?;
     }
-    Ok(Some(row))
+}
+
+/// Factors of a vendor's own.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Special {
+    us: Option<f64>,
+    fast: Option<f64>,
+}
+
+/// Returns a factor in percent; `None` for one that cannot be right.
+fn percent(factor: Option<f64>) -> Option<u16> {
+    let percent = (factor? * 100.0).round();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
+    (1.0..=f64::from(u16::MAX)).contains(&percent).then(|| percent as u16)
+}
+
+/// Returns the prices of the fast class.
+fn scaled(row: &PriceRow, percent: u32) -> PriceRow {
+    let times = |price: Price| price.times(percent, HUNDRED);
+    PriceRow {
+        service: ServiceClass::Fast,
+        input: times(row.input),
+        output: times(row.output),
+        cache_read: row.cache_read.map(times),
+        cache_write_5m: row.cache_write_5m.map(times),
+        cache_write_1h: row.cache_write_1h.map(times),
+        tier_input: row.tier_input.map(times),
+        tier_output: row.tier_output.map(times),
+        tier_cache_read: row.tier_cache_read.map(times),
+        tier_cache_write_5m: row.tier_cache_write_5m.map(times),
+        tier_cache_write_1h: row.tier_cache_write_1h.map(times),
+        ..row.clone()
+    }
 }
 
 /// Returns the limits in an entry's field names, in thousands. A row has room for one, and the
 /// lowest is used; in the file of release 1.108.4 no entry has two.
-fn tiers<'a>(entry: &'a Object) -> BTreeMap<u64, &'a str> {
+fn tiers<'a>(entry: &'a Object, suffix: &str) -> BTreeMap<u64, &'a str> {
     let limit = |field: &'a String| {
         let (base, rest) = field.split_once("_above_")?;
-        // Not those with a suffix: `…_above_200k_tokens_priority` is another service.
-        let digits = rest.strip_suffix("k_tokens").filter(|_| [INPUT, OUTPUT].contains(&base))?;
+        // The suffix must be the last: `…_above_200k_tokens_priority` is another service.
+        let rest = rest.strip_suffix(suffix)?.strip_suffix("k_tokens");
+        let digits = rest.filter(|_| [INPUT, OUTPUT].contains(&base))?;
         let thousands: u64 = digits.parse().ok().filter(|&n| n < 1_000_000)?;
         Some((thousands, digits))
     };

@@ -10,16 +10,19 @@ use jiff::civil::Date;
 use super::dates;
 use super::row::Row;
 use super::table::Table;
+use crate::model::{Service, ServiceClass};
 
 /// Longer prefixes come before those they contain.
-const PREFIXES: [&str; 4] = ["publishers/google/models/", "models/", "google/", "gemini/"];
+const PREFIXES: [&str; 6] =
+    ["publishers/google/models/", "models/", "google/", "gemini/", "anthropic/", "openai/"];
 
 /// A row, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found<'a> {
     /// The row.
     pub row: &'a Row,
-    /// Whether the price is that of the same model without the version at the end of its name.
+    /// Whether the price is that of the same model without the version at the end of its name, or of
+    /// another class of service.
     pub estimated: bool,
     /// The name under which it was found, if it is another one.
     pub via: Option<String>,
@@ -37,6 +40,33 @@ impl Table {
         let row = dates::at(rows, at)?;
         let via = (row.model != model).then(|| row.model.clone());
         Some(Found { row, estimated, via })
+    }
+
+    /// Returns the price of a model for calls that were served in a particular way.
+    ///
+    /// A class without prices has the standard ones, as an estimate. The user's own standard prices
+    /// take precedence over built-in prices of a class. The prices of other providers are unknown,
+    /// unless they are the user's own.
+    pub fn lookup_served(
+        &self,
+        model: &str,
+        at: Option<Timestamp>,
+        service: Service,
+    ) -> Option<Found<'_>> {
+        let standard = self.lookup(model, at)?;
+        let is_own = standard.row.overridden;
+        if service.is_elsewhere && !is_own {
+            return None;
+        }
+        if service.class == ServiceClass::Standard {
+            return Some(standard);
+        }
+        let rows = self.class(&standard.row.model, service.class);
+        let special = dates::at(rows, at).filter(|row| row.overridden || !is_own);
+        Some(match special {
+            Some(row) => Found { row, ..standard },
+            None => Found { estimated: true, ..standard },
+        })
     }
 
     /// Returns the rows of a name. Some aliases have rows of their own, which take precedence.
@@ -107,6 +137,8 @@ mod tests {
     #[test]
     fn names_aliases_and_prefixes() {
         sure("gemini-2.5-pro", "gemini-2.5-pro");
+        sure("anthropic/claude-sonnet-4-5", "claude-sonnet-4-5");
+        sure("openai/gpt-5.4", "gpt-5.4");
         sure("gemini-3-flash", "gemini-3.5-flash");
         // An alias with rows of its own.
         let tools = "gemini-3.1-pro-preview-customtools";

@@ -14,8 +14,8 @@ mod lookup;
 mod row;
 mod table;
 
-pub use bill::{Bill, Calls, NotABill};
-pub use cost::{Cost, cost, cost_of_prompt};
+pub use bill::{Bill, NotABill};
+pub use cost::{Calls, Cost, cost};
 pub use error::{PricingError, Unit};
 pub use lookup::Found;
 pub use row::{PriceRow, Row, Tier};

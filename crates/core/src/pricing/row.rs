@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::civil::Date;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::model::ServiceClass;
 use crate::money::Price;
 
 /// A row as written in the config file, in a price file and in the embedded table. Prices are in
@@ -16,6 +17,9 @@ use crate::money::Price;
 pub struct PriceRow<P = Price> {
     /// The name of the model.
     pub model: String,
+    /// The class of service that it prices.
+    #[serde(default)]
+    pub service: ServiceClass,
     /// The price of fresh input.
     pub input: P,
     /// The price of output.
@@ -38,6 +42,12 @@ pub struct PriceRow<P = Price> {
     pub tier_cache_write_5m: Option<P>,
     /// The price of input written to the cache for an hour in the tier.
     pub tier_cache_write_1h: Option<P>,
+    /// The percentage of its prices that a request costs if it must be served in the United States.
+    pub us_percent: Option<u16>,
+    /// The fee of 1,000 web searches.
+    pub web_search: Option<P>,
+    /// The source of the prices.
+    pub source: Option<String>,
     /// The first day, in UTC.
     #[serde(default, deserialize_with = "date")]
     pub from: Option<Date>,
@@ -51,6 +61,8 @@ pub struct PriceRow<P = Price> {
 pub struct Row {
     /// The name of the model.
     pub model: String,
+    /// The class of service that it prices.
+    pub service: ServiceClass,
     /// The first day, in UTC. The first row of a model also applies before it.
     pub from: Option<Date>,
     /// The first day of the following row.
@@ -67,6 +79,12 @@ pub struct Row {
     pub cache_write_1h: Option<Price>,
     /// The prices of long prompts.
     pub tier: Option<Tier>,
+    /// The percentage of its prices that a request costs if it must be served in the United States.
+    pub us_percent: Option<u16>,
+    /// The fee of 1,000 web searches.
+    pub web_search: Option<Price>,
+    /// The source of the prices: the id of one of the table's sources, or any text of the user's.
+    pub source: Option<String>,
     /// Whether it is the user's own.
     pub overridden: bool,
 }
@@ -111,6 +129,7 @@ impl PriceRow {
         };
         Ok(Row {
             model: self.model,
+            service: self.service,
             from: self.from,
             to: self.to,
             input: self.input,
@@ -119,6 +138,9 @@ impl PriceRow {
             cache_write_5m: self.cache_write_5m,
             cache_write_1h: self.cache_write_1h,
             tier,
+            us_percent: self.us_percent,
+            web_search: self.web_search,
+            source: self.source,
             overridden,
         })
     }
@@ -140,6 +162,7 @@ impl<P> PriceRow<P> {
         let tier_cache_read = maybe("tier_cache_read", self.tier_cache_read)?;
         let tier_cache_write_5m = maybe("tier_cache_write_5m", self.tier_cache_write_5m)?;
         let tier_cache_write_1h = maybe("tier_cache_write_1h", self.tier_cache_write_1h)?;
+        let web_search = maybe("web_search", self.web_search)?;
         Ok(PriceRow {
             input: read(&model, "input", self.input)?,
             output: read(&model, "output", self.output)?,
@@ -152,6 +175,10 @@ impl<P> PriceRow<P> {
             tier_cache_read,
             tier_cache_write_5m,
             tier_cache_write_1h,
+            us_percent: self.us_percent,
+            web_search,
+            source: self.source,
+            service: self.service,
             from: self.from,
             to: self.to,
             model,
@@ -199,13 +226,14 @@ mod tests {
         let row = row(
             r#"{"model": "m", "input": 1.25, "output": "10", "cache_read": 0.125, "cache_write_1h": 2,
             "above": 200000, "tier_cache_write_5m": 3, "tier_input": 2.5, "tier_output": 15, "tier_cache_read": "0.25",
-            "from": "2026-01-17", "to": null}"#,
+            "web_search": 10, "source": "a contract", "from": "2026-01-17", "to": null}"#,
         )
         .unwrap();
         let json = serde_json::to_value(&row).unwrap();
-        let want = serde_json::json!({"model": "m", "from": "2026-01-17", "to": null,
+        let want = serde_json::json!({"model": "m", "service": "standard", "from": "2026-01-17", "to": null,
             "input": "1.25", "output": "10.00", "cache_read": "0.125", "cache_write_5m": null,
-            "cache_write_1h": "2.00", "overridden": true,
+            "cache_write_1h": "2.00", "overridden": true, "us_percent": null, "web_search": "10.00",
+            "source": "a contract",
             "tier": {"above": 200_000, "input": "2.50", "output": "15.00", "cache_read": "0.25",
                 "cache_write_5m": "3.00", "cache_write_1h": null}});
         assert_eq!(json, want);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::PricingError;
 use super::row::{PriceRow, Row};
 use super::{dates, file};
+use crate::model::ServiceClass;
 
 /// Prices of models, by date.
 #[derive(Debug, Clone)]
@@ -18,14 +19,23 @@ pub struct Table {
     sources: Vec<Source>,
     aliases: BTreeMap<String, String>,
     routing: Vec<String>,
-    /// Rows by model, each list sorted by date and never empty.
-    models: IndexMap<String, Vec<Row>>,
+    models: IndexMap<String, Model>,
     overrides: Vec<Override>,
+}
+
+/// The rows of one model, each list sorted by date and not empty.
+#[derive(Debug, Clone, Default)]
+struct Model {
+    standard: Vec<Row>,
+    /// The rows of other classes of service.
+    classes: BTreeMap<ServiceClass, Vec<Row>>,
 }
 
 /// A source of the embedded prices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
+    /// The id by which rows refer to it.
+    pub id: String,
     /// The name of the source.
     pub name: String,
     /// The revision that was read.
@@ -91,9 +101,10 @@ impl Table {
         &self.sources
     }
 
-    /// Iterates over all rows, model by model and in the order of time.
+    /// Iterates over all rows, by model, class of service and time.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.models.values().flatten()
+        let models = self.models.values();
+        models.flat_map(|model| model.standard.iter().chain(model.classes.values().flatten()))
     }
 
     /// Iterates over other names of models: the name, and the model whose price applies.
@@ -114,8 +125,8 @@ impl Table {
 
     /// Lays a price file over the table, in our format or `LiteLLM`'s; `name` is for messages.
     ///
-    /// A row without dates replaces all rows of its model; one with dates applies on those days
-    /// only.
+    /// A row without dates replaces all rows of its model, or of its class of service if it names
+    /// one; one with dates applies on those days only.
     pub fn with_file(mut self, text: &str, name: &str) -> Result<Self, PricingError> {
         let file = file::read(text, name)?;
         let rows = file.rows.len();
@@ -149,27 +160,53 @@ impl Table {
             model: model.to_owned(),
             problem,
         };
-        let mut new: IndexMap<String, Vec<Row>> = IndexMap::new();
+        let mut new: IndexMap<String, BTreeMap<ServiceClass, Vec<Row>>> = IndexMap::new();
         for row in rows {
             let model = row.model.clone();
             let row = row.into_row(overridden).map_err(|problem| wrong(&model, problem))?;
-            new.entry(model).or_default().push(row);
+            new.entry(model).or_default().entry(row.service).or_default().push(row);
         }
-        for (model, rows) in new {
-            let old = self.models.get(&model).cloned().unwrap_or_default();
-            let rows = dates::lay_over(old, rows).map_err(|problem| wrong(&model, problem))?;
-            self.models.insert(model, rows);
+        for (name, classes) in new {
+            let model = self.models.entry(name.clone()).or_default();
+            model.lay_over(classes).map_err(|problem| wrong(&name, problem))?;
         }
         Ok(())
     }
 
-    /// Returns the rows of exactly this name.
+    /// Returns the rows of exactly this name for the standard service.
     pub(super) fn model(&self, id: &str) -> Option<&[Row]> {
-        self.models.get(id).map(Vec::as_slice)
+        self.models.get(id).map(|model| model.standard.as_slice())
+    }
+
+    /// Returns the rows of exactly this name for another class of service.
+    pub(super) fn class(&self, id: &str, class: ServiceClass) -> &[Row] {
+        self.models.get(id).and_then(|model| model.classes.get(&class)).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn alias(&self, id: &str) -> Option<&str> {
         self.aliases.get(id).map(String::as_str)
+    }
+}
+
+impl Model {
+    /// Lays new rows over the existing ones. The error is a description of the problem.
+    fn lay_over(&mut self, new: BTreeMap<ServiceClass, Vec<Row>>) -> Result<(), &'static str> {
+        // The standard class comes first: if all of its rows are replaced, the other classes are too.
+        for (class, rows) in new {
+            let lasts = |row: &Row| row.from.is_none() && row.to.is_none();
+            if class == ServiceClass::Standard && rows.iter().any(lasts) {
+                self.classes.clear();
+            }
+            let list = match class {
+                ServiceClass::Standard => &mut self.standard,
+                _ => self.classes.entry(class).or_default(),
+            };
+            *list = dates::lay_over(std::mem::take(list), rows)?;
+        }
+        if self.standard.is_empty() {
+            return Err("it has no row for the standard service");
+        }
+        Ok(())
     }
 }
 
@@ -184,7 +221,7 @@ mod tests {
     fn every_embedded_model_has_a_price() {
         let table = read_embedded(include_str!("table.json")).unwrap();
         assert_eq!(table.date().to_string(), "2026-11-15");
-        assert_eq!(table.sources().len(), 3);
+        assert_eq!(table.sources().len(), 6);
         assert!(table.models.len() > 190, "{}", table.models.len());
         let (mut free, mut odd) = (BTreeSet::new(), Vec::new());
         for row in table.rows() {

@@ -72,7 +72,7 @@ pub fn calls(
             continue;
         }
         let timestamp = at.map(|at| format!("{at:.3}"));
-        let bill = prices.bill(message.model.as_deref(), at, &usage);
+        let bill = prices.bill_message(message, at);
         let commands = message.tool_calls.iter().flat_map(simple_commands);
         sink(CallRow {
             dedup_key: dedup_key(session, message, timestamp.as_deref(), &usage),

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill};
 use crate::archive::{Archive, ArchiveError, CallRow, SessionKey, SessionKeys, sums_suffice};
-use crate::model::SessionKind;
+use crate::model::{Service, SessionKind};
 use crate::pricing::Table;
 
 /// Answers a question.
@@ -43,7 +43,8 @@ struct Tally<'a> {
     zone: &'a TimeZone,
     prices: &'a Table,
     sessions: &'a SessionKeys,
-    models: HashMap<String, Model>,
+    /// The models of calls, and of those that another provider answered.
+    models: [HashMap<String, Model>; 2],
     groups: BTreeMap<String, Calls>,
     total: Counted,
 }
@@ -85,7 +86,8 @@ impl<'a> Tally<'a> {
         prices: &'a Table,
         sessions: &'a SessionKeys,
     ) -> Self {
-        let (models, groups, total) = (HashMap::new(), BTreeMap::new(), Counted::default());
+        let (groups, total) = (BTreeMap::new(), Counted::default());
+        let models = [HashMap::new(), HashMap::new()];
         Self { question, zone, prices, sessions, models, groups, total }
     }
 
@@ -95,7 +97,7 @@ impl<'a> Tally<'a> {
             return;
         }
         let name = row.model.unwrap_or(UNKNOWN);
-        let model = self.model(name);
+        let model = self.model(name, row.calls.service);
         if !model.is_selected {
             return;
         }
@@ -133,16 +135,19 @@ impl<'a> Tally<'a> {
     }
 
     /// Returns the properties of a model, which are looked up once.
-    fn model(&mut self, name: &str) -> Model {
-        if let Some(model) = self.models.get(name) {
+    fn model(&mut self, name: &str, service: Service) -> Model {
+        let models = &mut self.models[usize::from(service.is_elsewhere)];
+        if let Some(model) = models.get(name) {
             return *model;
         }
+        let service = Service { is_elsewhere: service.is_elsewhere, ..Service::default() };
         let wanted = &self.question.models;
         let lower = name.to_ascii_lowercase();
         let is_selected = wanted.is_empty()
             || wanted.iter().any(|wanted| lower.contains(&wanted.to_ascii_lowercase()));
-        let model = Model { is_selected, has_price: self.prices.lookup(name, None).is_some() };
-        self.models.insert(name.to_owned(), model);
+        let has_price = self.prices.lookup_served(name, None, service).is_some();
+        let model = Model { is_selected, has_price };
+        models.insert(name.to_owned(), model);
         model
     }
 
@@ -151,9 +156,11 @@ impl<'a> Tally<'a> {
         if !self.question.group.is_time() {
             rows.sort_by_key(|row| (Reverse(row.sum.usage.total()), row.key.clone()));
         }
-        let unpriced = self.models.into_iter().filter(|(_, m)| m.is_selected && !m.has_price);
+        let models = self.models.into_iter().flatten();
+        let unpriced = models.filter(|(_, model)| model.is_selected && !model.has_price);
         let mut unpriced_models: Vec<String> = unpriced.map(|(name, _)| name).collect();
         unpriced_models.sort();
+        unpriced_models.dedup();
         Answer { rows, total: self.total.finish(), unpriced_models }
     }
 }

@@ -127,14 +127,15 @@ fn copies(assembled: &SessionFacts) -> Option<String> {
 impl Cases {
     /// Records the reason if a call has no exact cost.
     fn price(&mut self, prices: &Table, session: &str, call: &Call, model: Option<&str>) {
-        let bill = prices.bill(model, call.at, &call.usage);
+        let bill = prices.bill(model, call.at, &call.usage, call.service);
         let name = model.unwrap_or("unknown");
         let case = format!("{session} {}: {name}", call.message);
         if bill.unpriced > 0 {
             self.unpriced.push(case);
         } else if bill.estimated > 0 {
             let like = model.and_then(|model| prices.lookup(model, call.at)?.via);
-            self.estimated.push(format!("{case} as {}", like.unwrap_or_default()));
+            let like = like.unwrap_or_else(|| format!("{name}, standard service"));
+            self.estimated.push(format!("{case} as {like}"));
         }
         if bill.upper_bound > 0 {
             let cached = count(call.usage.cached);
@@ -253,8 +254,8 @@ impl Cases {
                 "estimated",
                 false,
                 self.estimated,
-                "no call is priced by a similar name",
-                ["call", "calls", "priced by a similar name"],
+                "no call is priced as a similar model or service",
+                ["call", "calls", "priced as a similar model or service"],
             ),
             check(
                 "upper_bound",

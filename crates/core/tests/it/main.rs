@@ -15,6 +15,7 @@ mod events;
 mod expected;
 mod merge;
 mod paths;
+mod prices;
 mod projects;
 mod properties;
 mod rebuild;

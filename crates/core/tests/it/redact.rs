@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use backstory_core::model::AgentId;
 use backstory_core::model::{
-    Fate, Message, MessageKind, Reference, Session, Thought, ToolCall, ToolName, ToolStatus,
+    Fate, Message, MessageKind, Reference, Service, Session, Thought, ToolCall, ToolName,
+    ToolStatus,
 };
 use backstory_core::project::{Project, Proof};
 use backstory_core::redact::{Choice, Redactor, Rules, UserRule};
@@ -387,6 +388,7 @@ fn a_message_and_its_session() {
         thoughts: vec![Thought { subject: token.clone(), description: token.clone(), at: None }],
         model: some(),
         usage: None,
+        service: Service::default(),
         tool_calls: vec![ToolCall {
             id: "c1".into(),
             name: ToolName {

@@ -39,10 +39,16 @@ impl Page<'_> {
             doubts.push("≥ marks a lower bound".to_owned());
         }
         if bill.unpriced > 0 {
+            // A model with a price was served by a provider that has none.
+            let prices = &self.library.prices;
+            let models = self.answer.unpriced_models.iter().map(|model| {
+                let is_priced = prices.lookup(model, None).is_some();
+                if is_priced { format!("{model} of another provider") } else { model.clone() }
+            });
             doubts.push(format!(
                 "{} no price ({})",
                 plural(bill.unpriced, "call has", "calls have"),
-                self.answer.unpriced_models.join(", ")
+                models.collect::<Vec<_>>().join(", ")
             ));
         }
         if bill.at_least {
@@ -50,7 +56,7 @@ impl Page<'_> {
         }
         if bill.estimated > 0 {
             let calls = plural(bill.estimated, "call", "calls");
-            doubts.push(format!("{calls} priced by a similar name"));
+            doubts.push(format!("{calls} priced as a similar model or service"));
         }
         if bill.upper_bound > 0 {
             let calls = plural(bill.upper_bound, "call", "calls");

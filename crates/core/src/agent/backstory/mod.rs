@@ -20,8 +20,8 @@ use crate::facts::{
 use crate::fault::{FaultKind, Faults};
 use crate::id::is_uuid;
 use crate::model::{
-    AgentId, Attachment, Fate, Message, MessageKind, Reference, SessionKind, State, Thought,
-    ToolCall, ToolStatus, Usage,
+    AgentId, Attachment, Fate, Message, MessageKind, Reference, Service, SessionKind, State,
+    Thought, ToolCall, ToolStatus, Usage,
 };
 use crate::project::{Project, Proof};
 use crate::read::{decode, json};
@@ -218,6 +218,8 @@ struct Row {
     model: Option<String>,
     usage: Option<Usage>,
     #[serde(default)]
+    service: Service,
+    #[serde(default)]
     tool_calls: Vec<ToolCallIn>,
 }
 
@@ -317,7 +319,7 @@ impl Row {
             key: if is_uuid(&self.id) { CallKey::Message } else { CallKey::Local },
             typed_is_sure: typed.is_some(),
             typed,
-            call: self.usage.map(CallFacts::new),
+            call: self.usage.map(|usage| CallFacts::new(usage).with_service(self.service)),
             model: self.model.as_deref().map(Arc::from),
             tools: recorded.map(ToolCallIn::facts).collect(),
             fate: named(&Fate::ALL, Fate::name, &self.fate).unwrap_or(Fate::Kept),
@@ -333,6 +335,7 @@ pub(crate) fn fill(message: &mut Message, text: &str) -> bool {
     message.text = row.text;
     message.typed = row.typed;
     message.usage = row.usage;
+    message.service = row.service;
     message.references =
         row.references.into_iter().map(|r| Reference { path: r.path, bytes: r.bytes }).collect();
     let attachment = |a: AttachmentIn| Attachment {

@@ -120,12 +120,20 @@ CREATE TABLE details (
     body    BLOB NOT NULL
 );
 
--- Calls by session, quarter of an hour, model and prompt size, which is enough for most reports.
+-- Calls by session, quarter of an hour, model, service and prompt size, which is enough for most
+-- reports.
 CREATE TABLE rollup (
     session  INTEGER NOT NULL,
     -- Milliseconds since 1970, UTC; null when not even the file has a time.
     at       INTEGER,
     model    TEXT,
+    -- The class of service, whether it had to be in the United States, and whether a provider other
+    -- than the model's vendor served it.
+    service  TEXT NOT NULL,
+    us_only  INTEGER NOT NULL,
+    elsewhere INTEGER NOT NULL,
+    -- The number of web searches.
+    searches INTEGER NOT NULL,
     -- The largest prompt among them; all are of one class of price.
     prompt   INTEGER NOT NULL,
     calls    INTEGER NOT NULL,

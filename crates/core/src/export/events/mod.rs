@@ -183,7 +183,7 @@ impl<'a> Stream<'a> {
         }
         if let Some(usage) = &said.usage {
             let at = said.at.or(self.session.started);
-            let cost_usd = self.prices.bill(model, at, usage).usd.map(|usd| usd.to_string());
+            let cost_usd = self.prices.bill_message(said, at).usd.map(|usd| usd.to_string());
             let usage = UsageRow::new(usage);
             self.push(said.at, Happening::ModelCall { message, model, usage, cost_usd });
         }

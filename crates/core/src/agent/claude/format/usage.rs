@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Usage;
+use crate::model::{Service, ServiceClass, Usage};
 use crate::read::json;
 use crate::read::scanner::{Invalid, Scanner};
 
@@ -20,6 +20,7 @@ pub(in crate::agent::claude) struct Tokens {
     /// All output tokens, including thinking.
     output: u64,
     thinking: u64,
+    service: Service,
 }
 
 impl Tokens {
@@ -38,6 +39,19 @@ impl Tokens {
                 }
                 b"output_tokens_details" if is_object => {
                     tokens.thinking = part(scanner, b"thinking_tokens")?;
+                }
+                b"server_tool_use" if is_object => {
+                    let searches = part(scanner, b"web_search_requests")?;
+                    tokens.service.searches = u32::try_from(searches).unwrap_or(u32::MAX);
+                }
+                // `speed` is that of the model, `service_tier` that of the queue.
+                b"speed" | b"service_tier" => {
+                    let class = json::string(scanner.value()?).unwrap_or_default();
+                    tokens.service.class = tokens.service.class.max(ServiceClass::named(&class));
+                }
+                b"inference_geo" => {
+                    let geo = json::string(scanner.value()?);
+                    tokens.service.us_only = geo.as_deref() == Some("us");
                 }
                 _ => scanner.pass()?,
             }
@@ -59,7 +73,13 @@ impl Tokens {
             written_1h,
             output,
             thinking,
+            service: self.service.max(other.service),
         }
+    }
+
+    /// Returns the conditions under which the call was served.
+    pub(in crate::agent::claude) fn service(self) -> Service {
+        self.service
     }
 
     /// Returns the counts in disjoint buckets. Cache writes that the split by duration does not cover count
@@ -141,10 +161,34 @@ mod tests {
         assert_eq!((odd.output, odd.input, odd.cached), (0, 0, 1_000_000_000_000));
     }
 
+    #[test]
+    fn the_conditions_of_a_call() {
+        let service = |text: &str| tokens(text).service();
+        let plain = r#"{"speed":"standard","service_tier":"standard","inference_geo":"not_available",
+            "server_tool_use":{"web_search_requests":0,"web_fetch_requests":2}}"#;
+        for text in [plain, "{}", r#"{"speed":null,"inference_geo":7,"server_tool_use":null}"#] {
+            assert_eq!(service(text), Service::default(), "{text}");
+        }
+        let special = r#"{"inference_geo":"us","speed":"fast","service_tier":"standard",
+            "server_tool_use":{"web_search_requests":3}}"#;
+        let want =
+            Service { class: ServiceClass::Fast, us_only: true, searches: 3, is_elsewhere: false };
+        assert_eq!(service(special), want);
+        assert_eq!(tokens(special).max(tokens(plain)).service(), want);
+        assert_eq!(service(r#"{"service_tier":"priority"}"#).class, ServiceClass::Priority);
+    }
+
     prop_compose! {
-        fn any_tokens()(counts in prop::array::uniform6(0..4u64)) -> Tokens {
+        fn any_tokens()(
+            counts in prop::array::uniform6(0..4u64),
+            class in 0..ServiceClass::ALL.len(),
+            us_only: bool,
+            searches in 0..3u32,
+        ) -> Tokens {
             let [input, cached, written, written_1h, output, thinking] = counts;
-            Tokens { input, cached, written, written_1h, output, thinking }
+            let class = ServiceClass::ALL[class];
+            let service = Service { class, us_only, searches, is_elsewhere: false };
+            Tokens { input, cached, written, written_1h, output, thinking, service }
         }
     }
 

@@ -162,7 +162,7 @@ impl Draft {
         session: &Arc<str>,
     ) {
         if let Some(tokens) = self.tokens {
-            let mut call = CallFacts::new(tokens.usage());
+            let mut call = CallFacts::new(tokens.usage()).with_service(tokens.service());
             // A request is never empty: some versions lost the input count of a finished call.
             let is_lost = call.usage.prompt() == 0;
             call.at_least = !self.has_stopped || self.is_aborted || is_lost;

@@ -25,6 +25,8 @@ pub(crate) struct Meta {
     pub(crate) base: Option<BranchPoint>,
     /// The first position that is not copied from the parent.
     pub(crate) own_from: Option<u64>,
+    /// Whether a provider other than OpenAI serves it.
+    pub(crate) is_elsewhere: bool,
 }
 
 impl Meta {
@@ -46,8 +48,14 @@ impl Meta {
             forked_from: body.owned("forked_from_id"),
             base: base.map(|(file, end)| BranchPoint { file, end }),
             own_from: body.number("subagent_history_start_ordinal"),
+            is_elsewhere: is_elsewhere(body, "model_provider"),
         }
     }
+}
+
+/// Returns whether a field names a provider other than OpenAI.
+pub(crate) fn is_elsewhere(object: &Object<'_>, field: &str) -> bool {
+    object.text(field).is_some_and(|provider| !matches!(&*provider, "" | "openai"))
 }
 
 /// The names of threads that the program starts by itself.

@@ -11,7 +11,7 @@ mod titles;
 mod tokens;
 
 pub(crate) use injected::{Said, classify, typed};
-pub(crate) use meta::Meta;
+pub(crate) use meta::{Meta, is_elsewhere};
 pub(crate) use name::RolloutName;
 pub(crate) use object::{Object, parts};
 pub(crate) use record::{Kind, Record};

@@ -32,6 +32,7 @@ impl Thread {
                 self.end_turn(Fate::Interrupted);
                 self.reply = None;
             }
+            "thread_settings_applied" => self.settings(&event.object("thread_settings")),
             "thread_rolled_back" => self.roll_back(event.number("num_turns").unwrap_or(0)),
             "entered_review_mode" => self.in_review = true,
             "exited_review_mode" => self.in_review = false,

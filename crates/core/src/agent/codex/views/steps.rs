@@ -29,7 +29,7 @@ impl Thread {
         let tokens = Tokens::read(&body.object("usage"));
         let is_inherited = body.text("thread_id").is_some_and(|thread| self.is_other(&thread));
         let began = time_in_id(&turn).filter(|_| is_inherited);
-        let mut call = CallFacts::new(tokens.usage());
+        let mut call = CallFacts::new(tokens.usage()).with_service(self.service);
         call.is_inherited = is_inherited;
         self.made(Step {
             call,
@@ -61,7 +61,7 @@ impl Thread {
             _ => format!("total:{}:{}:{}", self.root(), self.counts.restarts, total.key()),
         };
         let is_inherited = self.is_inherited();
-        let mut call = CallFacts::new(tokens.usage());
+        let mut call = CallFacts::new(tokens.usage()).with_service(self.service);
         call.is_inherited = is_inherited;
         let at = self.time(is_inherited);
         self.made(Step { call, key, model: self.model.clone(), at, origin: Origin::Count(turn) });

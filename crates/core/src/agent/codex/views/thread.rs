@@ -8,10 +8,10 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use super::counts::Counts;
 use super::draft::Draft;
 use super::steps::Step;
-use crate::agent::codex::format::{Kind, Meta, Object, Record, RolloutName};
+use crate::agent::codex::format::{Kind, Meta, Object, Record, RolloutName, is_elsewhere};
 use crate::facts::{Base, CallKey, Form, Lineage, ListChange, MessageFacts, PartFacts, SessionRef};
 use crate::id::is_uuid;
-use crate::model::{Fate, MessageKind, ToolStatus};
+use crate::model::{Fate, MessageKind, Service, ServiceClass, ToolStatus};
 
 /// The pause that ends a copy: the lines that a fork copies are written at once.
 const PAUSE: SignedDuration = SignedDuration::from_millis(250);
@@ -46,6 +46,8 @@ pub(crate) struct Thread {
     pub(super) turn_start: usize,
     /// The model of the current turn.
     pub(super) model: Option<Arc<str>>,
+    /// The conditions under which the next call is served.
+    pub(super) service: Service,
     /// The running total of the token counts.
     pub(super) counts: Counts,
     /// The turns whose calls are recorded individually.
@@ -128,6 +130,7 @@ impl Thread {
 
     fn header(&mut self, meta: Meta) {
         if self.meta.is_none() {
+            self.service.is_elsewhere = meta.is_elsewhere;
             self.meta = Some(meta);
             return;
         }
@@ -145,6 +148,16 @@ impl Thread {
         {
             self.model = Some(model.as_ref().into());
         }
+    }
+
+    /// Applies the settings of the thread. A class that they do not name is the standard one.
+    pub(super) fn settings(&mut self, settings: &Object<'_>) {
+        let class = settings.text("service_tier").unwrap_or_default();
+        // The program's own name for the priority service.
+        let is_fast = &*class == "fast";
+        self.service.class =
+            if is_fast { ServiceClass::Priority } else { ServiceClass::named(&class) };
+        self.service.is_elsewhere = is_elsewhere(settings, "model_provider_id");
     }
 
     /// Returns the id of the thread.
