@@ -22,7 +22,7 @@ pub(crate) struct Filters {
     model: Vec<String>,
 
     /// Only this agent
-    #[arg(long, value_name = "AGENT", value_parser = ["gemini"])]
+    #[arg(long, value_name = "AGENT", value_parser = AGENTS)]
     agent: Vec<String>,
 
     /// Only sessions with this tag (repeatable)
@@ -45,6 +45,9 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "WHEN", conflicts_with_all = ["since", "until"])]
     on: Option<String>,
 }
+
+/// The ids of all agents.
+const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
 
 /// Parses the number of rows to show.
 pub(crate) fn limit(text: &str) -> std::result::Result<usize, String> {
@@ -136,5 +139,17 @@ fn when(
         Some(stretch) => Ok(Some(stretch)),
         None => Err(Failure::new(format!("`{flag}`: `{word}` is not a valid time"))
             .hint(format!("write {}", time::FORMS))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use backstory_core::agent::Agents;
+
+    #[test]
+    fn every_agent_can_be_selected() {
+        let agents: Vec<_> = Agents::default().iter().map(|agent| agent.id()).collect();
+        let ids: Vec<&str> = agents.iter().map(|id| id.as_str()).collect();
+        assert_eq!(ids, super::AGENTS);
     }
 }

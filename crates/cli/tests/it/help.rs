@@ -257,7 +257,7 @@ fn export() {
           --agent <AGENT>
               Only this agent
 
-              [possible values: gemini]
+              [possible values: claude, codex, gemini]
 
           --tag <TAG>
               Only sessions with this tag (repeatable)

@@ -48,8 +48,8 @@ fn by_model() {
 fn every_group_adds_up() {
     let total = usage(&[])["total"].clone();
     for group in [
-        "daily", "weekly", "monthly", "hourly", "session", "prompt", "project", "model", "kind",
-        "agent", "machine",
+        "daily", "weekly", "monthly", "hourly", "blocks", "session", "prompt", "project", "model",
+        "kind", "agent", "machine",
     ] {
         for zone in ["UTC", "Asia/Tokyo", "America/St_Johns"] {
             let got = usage(&[group, "--tz", zone]);

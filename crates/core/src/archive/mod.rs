@@ -8,6 +8,7 @@ mod affected;
 mod annotations;
 mod batch;
 mod beside;
+mod blocks;
 mod call_rows;
 mod calls;
 mod capture;
@@ -43,6 +44,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
+pub(crate) use blocks::Windows;
+pub use blocks::WINDOW;
 pub(crate) use call_rows::{CallRow, SessionKey, SessionKeys};
 pub use calls::{SessionCalls, TokenProblem, token_problems};
 pub use capture::Captured;

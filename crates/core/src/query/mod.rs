@@ -1,5 +1,6 @@
 //! Answers questions with plain data, one question per file.
 
+pub mod blocks;
 pub mod calls;
 pub mod commands;
 pub mod failures;
@@ -14,6 +15,7 @@ pub mod tools;
 pub mod usage;
 pub mod verify;
 
+pub use blocks::{Block, Pace};
 pub use commands::Commands;
 pub use filter::Filter;
 pub use reports::Reports;

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use rustc_hash::FxHashSet;
 
 use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill};
-use crate::archive::{Archive, ArchiveError, CallRow, SessionKey, SessionKeys, sums_suffice};
+use crate::archive::{Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, sums_suffice};
 use crate::model::{Service, SessionKind};
 use crate::pricing::Table;
 
@@ -21,6 +21,9 @@ pub(super) fn usage(
 ) -> Result<Answer, ArchiveError> {
     let sessions = archive.session_keys()?;
     let mut tally = Tally::new(question, zone, prices, &sessions);
+    if question.group == Group::Blocks {
+        tally.windows = archive.windows()?;
+    }
     // Most questions need only sums. Prompts and the current view need single calls.
     let needs_calls = question.group == Group::Prompt || question.current;
     if needs_calls || !sums_suffice(&question.period, prices) {
@@ -43,6 +46,8 @@ struct Tally<'a> {
     zone: &'a TimeZone,
     prices: &'a Table,
     sessions: &'a SessionKeys,
+    /// The windows of plans, if calls are grouped by them.
+    windows: Windows,
     /// The models of calls, and of those that another provider answered.
     models: [HashMap<String, Model>; 2],
     groups: BTreeMap<String, Calls>,
@@ -86,9 +91,10 @@ impl<'a> Tally<'a> {
         prices: &'a Table,
         sessions: &'a SessionKeys,
     ) -> Self {
-        let (groups, total) = (BTreeMap::new(), Counted::default());
+        let (windows, groups) = (Windows::default(), BTreeMap::new());
         let models = [HashMap::new(), HashMap::new()];
-        Self { question, zone, prices, sessions, models, groups, total }
+        let total = Counted::default();
+        Self { question, zone, prices, sessions, windows, models, groups, total }
     }
 
     fn add(&mut self, row: &CallRow<'_>) {
@@ -104,7 +110,7 @@ impl<'a> Tally<'a> {
         // An unpriced routing name is looked up only once.
         let bill =
             bill(&CallRow { model: row.model.filter(|_| model.has_price), ..*row }, self.prices);
-        let key = key(self.question, self.zone, row, session);
+        let key = self.key(row, session);
         let group = match self.groups.get_mut(key.as_ref()) {
             Some(group) => group,
             None => self.groups.entry(key.into_owned()).or_default(),
@@ -126,6 +132,34 @@ impl<'a> Tally<'a> {
             counted.sum.add(row, &bill);
             counted.sessions.insert(row.session);
         }
+    }
+
+    /// Returns the key of the group that calls belong to.
+    fn key<'r>(&self, row: &CallRow<'r>, session: &'r SessionKey) -> Cow<'r, str> {
+        let time = |pattern: &str| match row.at.map(|at| at.to_zoned(self.zone.clone())) {
+            // Days are requested most often.
+            Some(at) if pattern == DAY => Cow::Owned(at.date().to_string()),
+            Some(at) => Cow::Owned(at.strftime(pattern).to_string()),
+            None => Cow::Borrowed("undated"),
+        };
+        Cow::Borrowed(match self.question.group {
+            Group::Daily => return time(DAY),
+            Group::Weekly => return time("%G-W%V"),
+            Group::Monthly => return time("%Y-%m"),
+            Group::Hourly => return time("%Y-%m-%dT%H"),
+            Group::Blocks => {
+                let start = row.at.and_then(|at| self.windows.start(&session.agent, at));
+                return start.map_or(Cow::Borrowed("undated"), |start| start.to_string().into());
+            }
+            Group::Session if self.question.rollup => session.parent.as_deref().unwrap_or(&session.id),
+            Group::Session => &session.id,
+            Group::Prompt => row.prompt.map_or("none", |(id, _)| id),
+            Group::Project => &session.project,
+            Group::Model => row.model.unwrap_or(UNKNOWN),
+            Group::Kind => session.kind.name(),
+            Group::Agent => &session.agent,
+            Group::Machine => &session.machine,
+        })
     }
 
     fn selects(&self, session: &SessionKey) -> bool {
@@ -179,32 +213,3 @@ fn row((key, calls): (String, Calls)) -> Row {
 
 /// The format of a day.
 const DAY: &str = "%Y-%m-%d";
-
-/// Returns the key of the group that calls belong to.
-fn key<'a>(
-    question: &Question,
-    zone: &TimeZone,
-    row: &CallRow<'a>,
-    session: &'a SessionKey,
-) -> Cow<'a, str> {
-    let time = |pattern: &str| match row.at.map(|at| at.to_zoned(zone.clone())) {
-        // Days are requested most often.
-        Some(at) if pattern == DAY => Cow::Owned(at.date().to_string()),
-        Some(at) => Cow::Owned(at.strftime(pattern).to_string()),
-        None => Cow::Borrowed("undated"),
-    };
-    Cow::Borrowed(match question.group {
-        Group::Daily => return time(DAY),
-        Group::Weekly => return time("%G-W%V"),
-        Group::Monthly => return time("%Y-%m"),
-        Group::Hourly => return time("%Y-%m-%dT%H"),
-        Group::Session if question.rollup => session.parent.as_deref().unwrap_or(&session.id),
-        Group::Session => &session.id,
-        Group::Prompt => row.prompt.map_or("none", |(id, _)| id),
-        Group::Project => &session.project,
-        Group::Model => row.model.unwrap_or(UNKNOWN),
-        Group::Kind => session.kind.name(),
-        Group::Agent => &session.agent,
-        Group::Machine => &session.machine,
-    })
-}

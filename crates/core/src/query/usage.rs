@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use jiff::Timestamp;
+
 use crate::archive::{Archive, ArchiveError, CallRow};
 use crate::model::Usage;
 use crate::pricing::{Bill, Table};
@@ -21,6 +23,8 @@ pub enum Group {
     Monthly,
     /// By hour.
     Hourly,
+    /// By window of five hours, as plans limit usage.
+    Blocks,
     /// By session.
     Session,
     /// By the prompt that led to the call.
@@ -39,11 +43,12 @@ pub enum Group {
 
 impl Group {
     /// All groupings.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Daily,
         Self::Weekly,
         Self::Monthly,
         Self::Hourly,
+        Self::Blocks,
         Self::Session,
         Self::Prompt,
         Self::Project,
@@ -60,6 +65,7 @@ impl Group {
             Self::Weekly => "weekly",
             Self::Monthly => "monthly",
             Self::Hourly => "hourly",
+            Self::Blocks => "blocks",
             Self::Session => "session",
             Self::Prompt => "prompt",
             Self::Project => "project",
@@ -77,7 +83,7 @@ impl Group {
 
     /// Returns whether its keys are periods of time.
     pub fn is_time(self) -> bool {
-        matches!(self, Self::Daily | Self::Weekly | Self::Monthly | Self::Hourly)
+        matches!(self, Self::Daily | Self::Weekly | Self::Monthly | Self::Hourly | Self::Blocks)
     }
 }
 
@@ -131,6 +137,8 @@ pub struct Sum {
     pub bill: Bill,
     /// The calls without a time of their own.
     pub undated: u64,
+    /// The time of the first call, or the beginning of its quarter of an hour if sums were enough.
+    pub first: Option<Timestamp>,
 }
 
 impl Sum {
@@ -140,6 +148,7 @@ impl Sum {
         self.usage += row.calls.usage;
         self.bill.add(bill);
         self.undated += row.undated;
+        self.first = self.first.into_iter().chain(row.at).min();
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod agents;
 mod archive;
+mod blocks;
 mod claude;
 mod claude_count;
 mod claude_resume;

@@ -7,6 +7,7 @@ use backstory_core::query::usage::{Row, Sum};
 use serde::Serialize;
 
 use super::Page;
+use super::blocks::BlockOut;
 use crate::commands::budget::Standing;
 use crate::commands::show::ViewArg;
 use crate::output::rows::Rows;
@@ -34,16 +35,19 @@ pub(super) struct RowOut<'a> {
     text: Option<&'a str>,
     #[serde(flatten)]
     sum: SumOut,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<BlockOut>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     models: Vec<RowOut<'a>>,
 }
 
 impl<'a> RowOut<'a> {
-    pub(super) fn new(row: &'a Row) -> Self {
+    fn new(row: &'a Row) -> Self {
         Self {
             key: &row.key,
             text: row.text.as_deref(),
             sum: SumOut::new(&row.sum),
+            block: None,
             models: row.models.iter().map(RowOut::new).collect(),
         }
     }
@@ -85,13 +89,19 @@ struct Pricing<'a> {
 }
 
 impl Page<'_> {
+    /// Returns the rows for programs.
+    pub(super) fn rows_out(&self) -> impl Iterator<Item = RowOut<'_>> {
+        let rows = self.answer.rows.iter().enumerate();
+        rows.map(|(at, row)| RowOut { block: self.block_out(at), ..RowOut::new(row) })
+    }
+
     pub(super) fn document(&self) -> Document<'_> {
         Document {
             schema: "backstory.usage/1",
             group: self.args.group.name(),
             tz: self.ctx.zone_name(),
             view: if self.args.view == ViewArg::Current { "current" } else { "full" },
-            rows: self.answer.rows.iter().map(RowOut::new).collect(),
+            rows: self.rows_out().collect(),
             total: SumOut::new(&self.answer.total),
             faults: self.faults(),
             pricing: Pricing {

@@ -1,3 +1,4 @@
+mod blocks;
 mod document;
 mod footer;
 mod table;
@@ -8,7 +9,6 @@ use backstory_core::query::usage::{Answer, Group, Question, Row};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use self::document::RowOut;
 use super::budget::{Budget, Standing};
 use super::show::ViewArg;
 use crate::context::Context;
@@ -26,6 +26,7 @@ Examples:
   backstory usage session --sort cost -n 5  the five most expensive sessions
   backstory usage project --breakdown       by project, split by model
   backstory usage prompt -p harbor          the cost of each prompt
+  backstory usage blocks --since 2d         the five-hour windows of Claude plans, with a forecast
   backstory usage --budget 200/month        exit with 1 if more than that was spent
   backstory usage monthly --json | jq -r '.rows[] | [.key, .cost_usd] | @tsv'
 
@@ -122,7 +123,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         Page { ctx, args, library: &library, answer: &answer, left, budget: budget.as_ref() };
     match format {
         Format::Json => printer.json(&page.document())?,
-        Format::Jsonl => printer.json_lines(answer.rows.iter().map(RowOut::new))?,
+        Format::Jsonl => printer.json_lines(page.rows_out())?,
         Format::Csv | Format::Md => printer.rows(&page.plain(), format)?,
         Format::Table => page.print(printer)?,
     }
@@ -142,8 +143,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
 
 /// Opens only as much of the library as the question needs.
 fn open(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Library> {
-    let needs_sessions =
-        !args.filters.is_empty() || !args.kind.is_empty() || args.group == Group::Session;
+    let needs_sessions = !args.filters.is_empty()
+        || !args.kind.is_empty()
+        || matches!(args.group, Group::Session | Group::Blocks);
     if needs_sessions {
         return Library::open(ctx, printer, &args.filters.project);
     }
@@ -158,7 +160,10 @@ fn open(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Library> {
 }
 
 fn question(ctx: &Context, args: &Usage, all: &Collection) -> Result<Question> {
-    let filter = args.filters.filter(ctx, all)?;
+    let mut filter = args.filters.filter(ctx, all)?;
+    if args.group == Group::Blocks {
+        blocks::choose_agent(&mut filter, all);
+    }
     Ok(Question {
         group: args.group,
         period: filter.period,
@@ -212,7 +217,7 @@ impl Page<'_> {
             let rows = plural(self.left as u64, "more row", "more rows");
             printer.note(format!("{rows}; the total includes them."));
         }
-        for line in self.footer() {
+        for line in self.running_lines().into_iter().chain(self.footer()) {
             printer.note(line);
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use backstory_core::query::usage::{Group, Row, Sum};
 
 use super::Page;
+use super::blocks::{hours, shown};
 use crate::output::chart::bar;
 use crate::output::clean::one_line;
 use crate::output::number::count;
@@ -41,7 +42,10 @@ impl Page<'_> {
         // A chart is shown only if it fits beside the numbers.
         let chart = width.filter(|width| *width >= 110).map_or(0, |width| (width - 95).min(24));
         let titles = self.titles();
-        for row in &self.answer.rows {
+        for (at, row) in self.answer.rows.iter().enumerate() {
+            if let Some(idle) = self.idle_before(at).filter(|idle| !idle.is_zero()) {
+                rows.row([Cell::styled(style::DIM, format!("  {} without calls", hours(idle)))]);
+            }
             let shown = self.shown(row, &titles);
             let line = bar(row.sum.usage.total(), most, chart);
             rows.row(cells(Cell::styled(style::NAME, shown), &row.sum, &line));
@@ -76,7 +80,10 @@ impl Page<'_> {
                 if line.is_empty() { "(no text)".to_owned() } else { line }
             }
             Group::Project => self.ctx.show(std::path::Path::new(&row.key)),
-            _ => row.key.clone(),
+            _ => match self.block(row) {
+                Some(block) => shown(&block, &self.ctx.zone),
+                None => row.key.clone(),
+            },
         }
     }
 }
@@ -106,6 +113,7 @@ fn heading(group: Group) -> &'static str {
         Group::Weekly => "WEEK",
         Group::Monthly => "MONTH",
         Group::Hourly => "HOUR",
+        Group::Blocks => "BLOCK",
         Group::Session => "SESSION",
         Group::Prompt => "PROMPT",
         Group::Project => "PROJECT",
