@@ -44,8 +44,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-pub(crate) use blocks::Windows;
 pub use blocks::WINDOW;
+pub(crate) use blocks::Windows;
 pub(crate) use call_rows::{CallRow, SessionKey, SessionKeys};
 pub use calls::{SessionCalls, TokenProblem, token_problems};
 pub use capture::Captured;

@@ -8,7 +8,9 @@ use jiff::tz::TimeZone;
 use rustc_hash::FxHashSet;
 
 use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill};
-use crate::archive::{Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, sums_suffice};
+use crate::archive::{
+    Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, sums_suffice,
+};
 use crate::model::{Service, SessionKind};
 use crate::pricing::Table;
 
@@ -151,7 +153,9 @@ impl<'a> Tally<'a> {
                 let start = row.at.and_then(|at| self.windows.start(&session.agent, at));
                 return start.map_or(Cow::Borrowed("undated"), |start| start.to_string().into());
             }
-            Group::Session if self.question.rollup => session.parent.as_deref().unwrap_or(&session.id),
+            Group::Session if self.question.rollup => {
+                session.parent.as_deref().unwrap_or(&session.id)
+            }
             Group::Session => &session.id,
             Group::Prompt => row.prompt.map_or("none", |(id, _)| id),
             Group::Project => &session.project,

@@ -42,7 +42,7 @@ fn plant(home: &std::path::Path, minutes: &[i64]) {
 
 fn ask(archive: &Archive, group: Group, period: Period) -> Answer {
     let prices = Table::embedded();
-    let reports = Reports::new(archive, &TimeZone::UTC, &prices).unwrap();
+    let reports = Reports::new(archive, &TimeZone::UTC, &prices);
     reports.usage(&Question { period, ..Question::new(group) }).unwrap()
 }
 
