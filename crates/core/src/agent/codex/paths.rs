@@ -1,15 +1,14 @@
 //! Finds the files of Codex CLI, and classifies each by its path and content.
 
-use std::fs::{self, DirEntry, FileType};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::Codex;
 use super::format::{RolloutName, is_prompt_log, is_session};
 use crate::agent::Agent as _;
-use crate::discover::{Discovery, Problem, SearchedPlace, Skipped, Source, SourceKind};
+use crate::agent::finder::{Entry, Finder};
+use crate::discover::{Discovery, SearchedPlace, SourceKind};
 use crate::env::Env;
-use crate::metadata;
 use crate::read::bytes::open_regular;
 use crate::read::packed::unpacked;
 
@@ -37,9 +36,10 @@ pub(super) fn discover(env: &Env) -> Discovery {
     let exists = path.is_dir();
     found.looked.push(SearchedPlace { path: path.clone(), why: why.to_owned(), exists });
     if exists && why == "CODEX_SESSIONS_DIR" {
-        Finder { found: &mut found }.folder(&path, DEPTH);
+        let mut finder = Finder::new(Codex.id(), &mut found, &[&path]);
+        sessions(&mut finder, &path, DEPTH, false);
     } else if exists {
-        Finder { found: &mut found }.root(&path);
+        root(&path, &mut found);
     }
     found.settle();
     found
@@ -48,146 +48,95 @@ pub(super) fn discover(env: &Env) -> Discovery {
 /// Searches a path that the user named: a file, or any folder at, above or below a `.codex` folder.
 pub(super) fn discover_at(path: &Path) -> Discovery {
     let mut found = Discovery::default();
+    if path.is_dir() {
+        anything(&mut found, path, DEPTH);
+    } else if path.exists() {
+        let mut finder = Finder::new(Codex.id(), &mut found, &[]);
+        file(&mut finder, path, false);
+    }
+    // Other files and problems in a folder that is not Codex CLI's are not reported.
+    let Discovery { roots, skipped, problems, .. } = &mut found;
+    let is_own = |path: &Path| roots.iter().any(|root| path.starts_with(root));
+    skipped.retain(|skipped| is_own(&skipped.path));
+    problems.retain(|problem| is_own(&problem.path));
     let why = "given".to_owned();
     found.looked.push(SearchedPlace { path: path.to_owned(), why, exists: path.exists() });
-    let mut finder = Finder { found: &mut found };
-    if path.is_dir() {
-        finder.anything(path, DEPTH);
-    } else if path.exists() {
-        finder.file(path);
-    }
     found.settle();
     found
 }
 
-struct Finder<'a> {
-    found: &'a mut Discovery,
-}
-
-impl Finder<'_> {
-    /// Collects the files of a `.codex` folder.
-    fn root(&mut self, path: &Path) {
-        self.found.roots.push(path.to_owned());
-        for folder in FOLDERS.map(|name| path.join(name)) {
-            if folder.is_dir() {
-                self.folder(&folder, DEPTH);
-            }
-        }
-        let others = [
-            ("history.jsonl", SourceKind::PromptLog),
-            ("history.json", SourceKind::PromptLog),
-            ("session_index.jsonl", SourceKind::Titles),
-        ];
-        for (name, kind) in others {
-            let path = path.join(name);
-            if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
-                self.push(&path, kind);
-            }
-        }
+/// Collects the files of a `.codex` folder.
+fn root(path: &Path, found: &mut Discovery) {
+    found.roots.push(path.to_owned());
+    let folders = FOLDERS.map(|name| path.join(name));
+    // Links that lead elsewhere are not followed, not even within the folder: it contains a secret.
+    let mut finder = Finder::new(Codex.id(), found, &folders.each_ref().map(PathBuf::as_path));
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        sessions(&mut finder, folder, DEPTH, false);
     }
-
-    /// Collects the files of a folder of sessions.
-    fn folder(&mut self, path: &Path, depth: usize) {
-        for (path, is_dir) in self.entries(path) {
-            if is_dir && depth > 0 {
-                self.folder(&path, depth - 1);
-            } else if is_dir {
-                self.skip(path, "a folder too deep to look into");
-            } else if RolloutName::of(&path).is_none() {
-                self.skip(path, "not named like a session");
-            } else if is_unpacked_too(&path) {
-                self.skip(path, "compressed; the file itself is there too");
-            } else {
-                self.push(&path, SourceKind::Conversation);
-            }
+    let others = [
+        ("history.jsonl", SourceKind::PromptLog),
+        ("history.json", SourceKind::PromptLog),
+        ("session_index.jsonl", SourceKind::Titles),
+    ];
+    for (name, kind) in others {
+        let path = path.join(name);
+        if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
+            finder.push(&path, kind, None, false);
         }
-    }
-
-    /// Collects the sessions in a folder that the user named, and in its subfolders, judging each by its
-    /// content.
-    fn anything(&mut self, path: &Path, depth: usize) {
-        if is_root(&path.join(".codex")) {
-            return self.root(&path.join(".codex"));
-        }
-        if is_root(path) {
-            return self.root(path);
-        }
-        // Other files in a folder that is not Codex CLI's are not reported.
-        for (path, kind) in list(path).unwrap_or_default() {
-            let is_session = kind.is_file() && RolloutName::of(&path).is_some();
-            if kind.is_dir() && depth > 0 {
-                self.anything(&path, depth - 1);
-            } else if is_session && !is_unpacked_too(&path) {
-                self.file(&path);
-            }
-        }
-    }
-
-    /// Adds a single file if its content is that of a session or a prompt log.
-    fn file(&mut self, path: &Path) {
-        let Some(head) = head(path) else { return };
-        let is_rollout = RolloutName::of(path).is_some();
-        if is_session(&head) || (is_rollout && head.trim_ascii().is_empty()) {
-            self.push(path, SourceKind::Conversation);
-        } else if is_prompt_log(&head) {
-            self.push(path, SourceKind::PromptLog);
-        }
-    }
-
-    fn push(&mut self, path: &Path, kind: SourceKind) {
-        let about = match fs::metadata(path) {
-            Ok(about) => about,
-            Err(error) => return self.problem(path, &error),
-        };
-        self.found.sources.push(Source {
-            agent: Codex.id(),
-            path: path.to_owned(),
-            kind,
-            folder: None,
-            size: about.len(),
-            modified: about.modified().ok(),
-            changed: metadata::changed(&about),
-            inode: metadata::inode(&about),
-            archived: None,
-        });
-    }
-
-    fn skip(&mut self, path: PathBuf, why: &'static str) {
-        self.found.skipped.push(Skipped { path, why });
-    }
-
-    fn problem(&mut self, path: &Path, error: &dyn std::fmt::Display) {
-        self.found.problems.push(Problem { path: path.to_owned(), what: error.to_string() });
-    }
-
-    /// Lists the folders and regular files in a folder of sessions. Links are not followed, because Codex CLI
-    /// never writes any.
-    fn entries(&mut self, folder: &Path) -> Vec<(PathBuf, bool)> {
-        let all = match list(folder) {
-            Ok(all) => all,
-            Err(error) => {
-                self.problem(folder, &error);
-                return Vec::new();
-            }
-        };
-        let mut out = Vec::new();
-        for (path, kind) in all {
-            if kind.is_dir() || kind.is_file() {
-                out.push((path, kind.is_dir()));
-            } else {
-                self.skip(path, if kind.is_symlink() { "a link" } else { "not a regular file" });
-            }
-        }
-        out
     }
 }
 
-/// Lists a folder, sorted by name.
-fn list(folder: &Path) -> io::Result<Vec<(PathBuf, FileType)>> {
-    let entry = |entry: io::Result<DirEntry>| entry.and_then(|e| Ok((e.path(), e.file_type()?)));
-    let mut all = fs::read_dir(folder)?.map(entry).collect::<io::Result<Vec<_>>>()?;
-    all.sort_by(|(a, _), (b, _)| a.cmp(b));
-    Ok(all)
+/// Collects the files of a folder of sessions.
+fn sessions(finder: &mut Finder<'_>, folder: &Path, depth: usize, linked: bool) {
+    for entry in finder.entries(folder, linked) {
+        if entry.is_dir && depth > 0 {
+            sessions(finder, &entry.path, depth - 1, entry.linked);
+        } else if entry.is_dir {
+            finder.skip(entry.path, "a folder too deep to look into");
+        } else if RolloutName::of(&entry.path).is_none() {
+            finder.skip(entry.path, "not named like a session");
+        } else if is_unpacked_too(&entry.path) {
+            finder.skip(entry.path, "compressed; the file itself is there too");
+        } else {
+            finder.push_entry(entry, SourceKind::Conversation, None);
+        }
+    }
+}
+
+/// Collects the sessions in a folder that the user named, and in its subfolders, judging each by its content.
+fn anything(found: &mut Discovery, path: &Path, depth: usize) {
+    let inside = path.join(".codex");
+    if is_root(&inside) {
+        return root(&inside, found);
+    }
+    if is_root(path) {
+        return root(path, found);
+    }
+    let mut finder = Finder::new(Codex.id(), found, &[path]);
+    let mut folders = Vec::new();
+    for Entry { path, is_dir, linked, .. } in finder.entries(path, false) {
+        let is_session = !is_dir && RolloutName::of(&path).is_some();
+        if is_dir && depth > 0 && !linked {
+            folders.push(path);
+        } else if is_session && !is_unpacked_too(&path) {
+            file(&mut finder, &path, linked);
+        }
+    }
+    for folder in folders {
+        anything(found, &folder, depth - 1);
+    }
+}
+
+/// Adds a single file if its content is that of a session or a prompt log.
+fn file(finder: &mut Finder<'_>, path: &Path, linked: bool) {
+    let Some(head) = head(path) else { return };
+    let is_rollout = RolloutName::of(path).is_some();
+    if is_session(&head) || (is_rollout && head.trim_ascii().is_empty()) {
+        finder.push(path, SourceKind::Conversation, None, linked);
+    } else if is_prompt_log(&head) {
+        finder.push(path, SourceKind::PromptLog, None, linked);
+    }
 }
 
 /// Returns whether a folder is Codex CLI's, or a home that has it.
@@ -202,12 +151,15 @@ fn is_root(path: &Path) -> bool {
 
 /// Returns whether a folder or one of its subfolders contains a session.
 fn has_session(folder: &Path, depth: usize) -> bool {
-    let all = list(folder).unwrap_or_default();
+    let mut ignored = Discovery::default();
+    let entries = Finder::new(Codex.id(), &mut ignored, &[folder]).entries(folder, false);
     let is_ours = |path: &Path| {
         RolloutName::of(path).is_some() && head(path).is_some_and(|head| is_session(&head))
     };
-    all.iter().any(|(path, kind)| kind.is_file() && is_ours(path))
-        || all.iter().any(|(path, kind)| kind.is_dir() && depth > 0 && has_session(path, depth - 1))
+    entries.iter().any(|entry| !entry.is_dir && is_ours(&entry.path))
+        || entries.iter().any(|entry| {
+            entry.is_dir && !entry.linked && depth > 0 && has_session(&entry.path, depth - 1)
+        })
 }
 
 /// Returns whether the original of a compressed file still exists.
