@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
 
@@ -23,8 +23,8 @@ Examples:
 /// Report searched places, files found, damage, and upcoming deletions
 ///
 /// Lists every place that was searched and why, the files by kind, files that were skipped on purpose,
-/// every record that could not be used, the disk space of each project, how long the agent keeps sessions
-/// according to its settings, which sessions it will delete next, and whether the archive has them.
+/// every record that could not be used, the disk space of each project, how long each agent keeps
+/// sessions according to its settings, which sessions it will delete next, and whether the archive has them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}
@@ -217,37 +217,43 @@ impl Page<'_> {
     }
 
     fn retention(&mut self) -> io::Result<()> {
-        self.heading("How long Gemini CLI keeps sessions", None)?;
-        let mut rules: Vec<(String, Vec<&str>)> = Vec::new();
+        self.heading("How long agents keep sessions", None)?;
+        let mut rules: Vec<(&str, String, Vec<&str>)> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         for retention in &self.report.retention {
             let rule = self.rule(retention);
             let place = *places.entry(rule.clone()).or_insert(rules.len());
             if place == rules.len() {
-                rules.push((rule, Vec::new()));
+                rules.push((retention.agent_name, rule, Vec::new()));
             }
-            rules[place].1.push(&retention.project);
+            rules[place].2.push(&retention.project);
         }
-        if rules.is_empty() {
+        if rules.is_empty() && self.report.removals.is_empty() {
             return self.none("no project, so nothing to decide");
         }
-        let alone = rules.len() == 1;
-        for (rule, projects) in rules {
-            self.printer.prose(Style::new(), &rule)?;
-            if !alone || self.printer.is_verbose() {
+        for (agent, rule, projects) in &rules {
+            self.printer.prose(Style::new(), rule)?;
+            let is_alone = rules.iter().filter(|(other, ..)| other == agent).count() == 1;
+            if !is_alone || self.printer.is_verbose() {
                 for project in projects {
                     let line = format!("    {}", self.path(project));
                     self.printer.line(Line::new().styled(style::DIM, line))?;
                 }
             }
         }
+        for (agent, how) in &self.report.removals {
+            self.printer.prose(Style::new(), &format!("{agent} {how}"))?;
+        }
         Ok(())
     }
 
     fn rule(&self, retention: &Retention) -> String {
+        let agent = retention.agent_name;
         let rule = match (&retention.invalid, retention.enabled) {
-            (_, false) => "It deletes nothing: the clean-up is switched off".to_owned(),
-            (Some(why), _) => format!("It deletes nothing, because its setting is wrong: {why}"),
+            (_, false) => format!("{agent} deletes nothing: the clean-up is switched off"),
+            (Some(why), _) => {
+                format!("{agent} deletes nothing, because its setting is wrong: {why}")
+            }
             (None, true) => {
                 let age = retention
                     .max_age
@@ -255,7 +261,7 @@ impl Page<'_> {
                     .map(|age| format!("{} after their last use", in_words(age)));
                 let number = retention.max_count.map(|count| format!("all but the {count} newest"));
                 let both: Vec<String> = age.into_iter().chain(number).collect();
-                format!("It deletes sessions: {}", both.join(", and "))
+                format!("{agent} deletes sessions: {}", both.join(", and "))
             }
         };
         match &retention.decided_by {
@@ -265,19 +271,27 @@ impl Page<'_> {
     }
 
     fn deletions(&mut self) -> io::Result<()> {
-        let deletions = &self.report.deletions;
-        self.heading("What it will delete", Some(deletions.len() as u64))?;
-        if deletions.is_empty() {
+        let verbose = self.printer.is_verbose();
+        let all = &self.report.deletions;
+        // What belongs to a session is deleted with it, or not long before.
+        let is_listed = |d: &&Deletion| verbose || (d.kind.is_session() && d.why != "session");
+        let deletions: Vec<&Deletion> = all.iter().filter(is_listed).collect();
+        self.heading("Upcoming deletions", Some(deletions.len() as u64))?;
+        if all.is_empty() {
             return Ok(());
         }
-        let verbose = self.printer.is_verbose();
-        let mut table = Table::new([
+        let agents: BTreeSet<&str> = all.iter().map(|deletion| deletion.agent_name).collect();
+        let mut columns = vec![
             Column::text("WHEN"),
             Column::text("").spare(2),
             Column::long("PROJECT").spare(1),
             Column::text(if verbose { "FILE" } else { "SESSION" }),
             Column::long("WHY"),
-        ]);
+        ];
+        if agents.len() > 1 {
+            columns.insert(2, Column::text("AGENT"));
+        }
+        let mut table = Table::new(columns);
         let shown = self.limit(deletions.len());
         for deletion in &deletions[..shown] {
             let (when, how_soon) = self.when(deletion);
@@ -286,29 +300,45 @@ impl Page<'_> {
                 ("age", _) => "its age".into(),
                 ("count", _) => "too many newer ones".into(),
                 ("nothing_to_resume", _) => "it cannot be resumed".into(),
+                ("session", _) => "its session is deleted".into(),
                 _ => "shares its id with another file".into(),
             };
             let file = name(&deletion.file);
             let what = match &deletion.session {
                 _ if verbose => file.into(),
-                Some(id) if is_uuid(id) => id.chars().take(8).collect::<String>().into(),
-                Some(id) => id.as_str().into(),
+                Some(id) => short(id).into(),
                 // No command accepts the id in its file name.
                 None => Cell::styled(style::DIM, "no session"),
             };
-            table.row([
+            let mut row = vec![
                 when.into(),
                 Cell::styled(style::DIM, how_soon),
                 Cell::styled(style::NAME, name(&deletion.project)),
                 what,
                 why,
-            ]);
+            ];
+            if agents.len() > 1 {
+                row.insert(2, deletion.agent_name.into());
+            }
+            table.row(row);
         }
         self.printer.table(&table)?;
         self.cut(shown as u64, deletions.len() as u64)?;
-        let text = "Gemini CLI cleans up when it is started in the project after that time.";
-        self.printer.prose(style::DIM, text)?;
-        self.kept(deletions)
+        let with_them = (all.len() - deletions.len()) as u64;
+        if with_them > 0 {
+            let files = plural(with_them, "file", "files");
+            let text = format!("With them, {files} of subagents and tools will be deleted.");
+            self.printer.prose(style::DIM, &text)?;
+        }
+        let of_deletions = |r: &&Retention| agents.contains(r.agent_name);
+        let occasions: BTreeMap<&str, &str> = (self.report.retention.iter().filter(of_deletions))
+            .map(|retention| (retention.agent_name, retention.occasion))
+            .collect();
+        for (agent, occasion) in occasions {
+            let text = format!("{agent} cleans up {occasion} after that time.");
+            self.printer.prose(style::DIM, &text)?;
+        }
+        self.kept(all)
     }
 
     /// Reports whether the deletions would lose anything.
@@ -331,6 +361,7 @@ impl Page<'_> {
 
     fn at_risk(&mut self) -> io::Result<()> {
         let at_risk = &self.report.at_risk;
+        let Some(first) = at_risk.first() else { return Ok(()) };
         self.heading("At risk from the resume bug", Some(at_risk.len() as u64))?;
         let shown = self.limit(at_risk.len());
         for deletion in &at_risk[..shown] {
@@ -345,9 +376,6 @@ impl Page<'_> {
             self.printer.line(Line::new().styled(style::DIM, text))?;
         }
         self.cut(shown as u64, at_risk.len() as u64)?;
-        if at_risk.is_empty() {
-            return Ok(());
-        }
         let help = match self.report.archive {
             Some(_) if at_risk.iter().all(|d| d.kept) => "The archive has them.",
             Some(_) => "`backstory sync` archives them.",
@@ -356,8 +384,9 @@ impl Page<'_> {
         self.printer.prose(
             Style::new(),
             &format!(
-                "Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for \
-                 damage and deletes every file with the same id, the session included. {help}"
+                "Resuming a session leaves a second file with nothing in it. {} takes that for \
+                 damage and deletes every file with the same id, the session included. {help}",
+                first.agent_name
             ),
         )
     }
@@ -373,20 +402,20 @@ impl Page<'_> {
         ))?;
         if archive.gone > 0 {
             let gone = plural(archive.gone, "session is", "sessions are");
-            self.printer
-                .line(format!("  {gone} kept although Gemini CLI has deleted the files"))?;
+            self.printer.line(format!("  {gone} kept although the files have been deleted"))?;
         }
         let fresh = match (archive.watched, archive.hook) {
             (true, _) => "`backstory watch` is running",
-            (false, true) => "Gemini CLI syncs it at the end of each session",
+            (false, true) => "the agents sync it at the end of each session",
             (false, false) => "it is only updated when you run a command",
         };
         self.printer.line(format!("  {fresh}"))?;
         let Some(advice) = &archive.advice else { return Ok(()) };
+        let agent = advice.agent;
         self.printer.prose(
             style::WARNING,
             &format!(
-                "Gemini CLI will delete sessions. Let `{}` run, or have Gemini CLI sync when a session \
+                "{agent} will delete sessions. Let `{}` run, or have {agent} sync when a session \
                  ends. For that, add this to {} yourself:",
                 advice.command,
                 self.path(&advice.settings_file)
@@ -441,6 +470,15 @@ fn in_words(period: &str) -> String {
         .iter()
         .find_map(|(unit, name)| Some(format!("{} {name}", period.strip_suffix(*unit)?)));
     words.unwrap_or_else(|| period.to_owned())
+}
+
+/// Returns an id that commands accept, without all characters of a UUID.
+fn short(id: &str) -> String {
+    match id.split_once('/') {
+        Some((session, rest)) if is_uuid(session) => format!("{}/{rest}", &session[..8]),
+        None if is_uuid(id) => id[..8].to_owned(),
+        _ => id.to_owned(),
+    }
 }
 
 /// Returns the last part of a path.

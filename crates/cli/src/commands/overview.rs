@@ -1,5 +1,6 @@
 //! The output of `backstory` without a command: recent activity, imminent deletions, and next steps.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use backstory_core::archive::Sizes;
@@ -13,7 +14,6 @@ use backstory_core::query::overview::Overview;
 use backstory_core::query::projects::{ProjectAnswer, projects};
 use backstory_core::query::usage::{Costs, Sum};
 use jiff::SignedDuration;
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::projects::Row as ProjectRow;
@@ -286,27 +286,31 @@ impl Page<'_> {
     ) -> Result<()> {
         let is_soon =
             |d: &&&Deletion| d.at.is_none_or(|at| at.duration_since(self.ctx.now) <= SOON);
-        let doomed: FxHashSet<(&str, bool, bool)> = at_risk
+        // Subagents are deleted with their sessions, whose ids theirs begin with.
+        let doomed: BTreeSet<(&str, bool, bool, &str)> = at_risk
             .iter()
             .filter(is_soon)
-            .filter_map(|d| Some((d.session.as_deref()?, d.early, d.kept)))
+            .filter_map(|d| {
+                let session = d.session.as_deref()?.split('/').next()?;
+                Some((d.agent_name, d.kept, d.early && !d.kept, session))
+            })
             .collect();
-        let lost = |early: bool| {
-            let lost = doomed.iter().filter(|(_, is_early, kept)| *is_early == early && !kept);
-            lost.count() as u64
-        };
-        let (bug, age) = (lost(true), lost(false));
-        let kept = doomed.iter().filter(|(_, _, kept)| *kept).count() as u64;
-        let mut lines = Vec::new();
-        if bug > 0 {
-            lines.push(format!(
-                "{} will be lost at the next start of Gemini CLI, through its resume bug",
-                plural(bug, "session", "sessions")
-            ));
+        let mut counts: BTreeMap<(&str, bool, bool), u64> = BTreeMap::new();
+        for (agent, kept, early, _) in doomed {
+            *counts.entry((agent, kept, early)).or_default() += 1;
         }
-        if age > 0 {
-            let sessions = plural(age, "session", "sessions");
-            lines.push(format!("{sessions} will be deleted by Gemini CLI within 7 days"));
+        let (mut lines, mut kept) = (Vec::new(), Vec::new());
+        for ((agent, is_kept, is_early), number) in counts.into_iter().rev() {
+            let sessions = plural(number, "session", "sessions");
+            if is_kept {
+                kept.push(format!("{agent} will soon delete {sessions} that the archive keeps."));
+            } else if is_early {
+                lines.push(format!(
+                    "{sessions} will be lost at the next start of {agent}, through its resume bug"
+                ));
+            } else {
+                lines.push(format!("{sessions} will be deleted by {agent} within 7 days"));
+            }
         }
         if faults.records > 0 {
             lines.push(format!(
@@ -322,16 +326,14 @@ impl Page<'_> {
             }
             several => lines.push(format!("{} files or folders cannot be read", several.len())),
         }
-        if !lines.is_empty() || kept > 0 {
+        if !lines.is_empty() || !kept.is_empty() {
             self.printer.blank()?;
         }
         for line in lines {
             let line = Line::new().styled(style::WARNING, "! ").text(line);
             self.printer.line(line.styled(style::DIM, " (`backstory doctor`)"))?;
         }
-        if kept > 0 {
-            let sessions = plural(kept, "session", "sessions");
-            let line = format!("Gemini CLI will soon delete {sessions} that the archive keeps.");
+        for line in kept {
             self.printer.line(Line::new().styled(style::DIM, line))?;
         }
         Ok(())

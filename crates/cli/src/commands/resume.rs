@@ -22,8 +22,8 @@ Examples:
 
 /// Continue a session in its agent
 ///
-/// Changes to the project's folder and runs the agent there, as in `gemini --resume`. Files that the agent
-/// has deleted are restored first.
+/// Changes to the project's folder and runs the agent there: `claude --resume`, `codex resume` or
+/// `gemini --resume`. Files that have been deleted are restored first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Resume {

@@ -40,10 +40,11 @@ fn small_tree() {
       shop            2      5  1.3 kB  /code/shop
       tools           1      1   473 B  not known
 
-    How long Gemini CLI keeps sessions
-      It deletes sessions: 30 days after their last use (its own default; no settings file changes it)
+    How long agents keep sessions
+      Gemini CLI deletes sessions: 30 days after their last use (its own default; no settings file
+      changes it)
 
-    What it will delete: 5
+    Upcoming deletions: 5
       WHEN                           PROJECT  SESSION     WHY
       at the next start              shop     no session  it cannot be resumed
       at the next start              shop     22222222    the resume bug
@@ -104,12 +105,10 @@ fn nothing_there() {
 
     Projects: none
 
-    How long Gemini CLI keeps sessions
+    How long agents keep sessions
       no project, so nothing to decide
 
-    What it will delete: none
-
-    At risk from the resume bug: none
+    Upcoming deletions: none
 
     Archive
       ~/.local/share/backstory/archive.db: 0 of 0 files captured

@@ -12,6 +12,7 @@ mod golden;
 mod help;
 mod here;
 mod honest;
+mod lifecycle;
 mod many;
 mod output;
 mod overview;

@@ -11,7 +11,7 @@ const CHATS: &str = ".gemini/tmp/shop/chats";
 const FILE: &str = "session-2026-08-10T09-00-22222222.jsonl";
 
 /// Every file below a folder, by its path from there.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(next) = open.pop() {
@@ -28,7 +28,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     out
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     for file in files(from) {
         fs::create_dir_all(to.join(&file).parent().unwrap()).unwrap();
         fs::copy(from.join(&file), to.join(&file)).unwrap();
@@ -36,7 +36,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// A path that a run named.
-fn real(env: &TestEnv, path: &Value) -> PathBuf {
+pub(crate) fn real(env: &TestEnv, path: &Value) -> PathBuf {
     let temporary = env.home().parent().unwrap().to_str().unwrap().to_owned();
     path.as_str().unwrap().replace("[TEMP]", &temporary).into()
 }
@@ -215,7 +215,7 @@ fn too_old_to_stay_without_a_new_line() {
     let run = env.run(&["restore", "1111"]);
     insta::assert_snapshot!(run.stderr, @"
     The project's folder `/code/shop` does not exist; `--project DIR` names its new location.
-    warning: Gemini CLI will delete it again at its next start in that project, because of its age: `--fresh` prevents that
+    warning: Gemini CLI will delete it again when it is started in the project, because of its age: `--fresh` prevents that
     ");
     let path = env.home().join(&name);
     assert_eq!(fs::read_to_string(&path).unwrap(), log);
@@ -348,7 +348,7 @@ fn a_stub_that_is_still_there_is_named() {
       written  registry  ~/.gemini/projects.json
     --- stderr
     The project's folder `/code/shop` does not exist; `--project DIR` names its new location.
-    warning: Gemini CLI will delete it again at its next start in that project, because of `~/.gemini/tmp/shop/chats/session-2026-08-12T09-30-22222222.jsonl`: remove that file first
+    warning: Gemini CLI will delete it again when it is started in the project, because of `~/.gemini/tmp/shop/chats/session-2026-08-12T09-30-22222222.jsonl`: remove that file first
     ");
 }
 
@@ -410,7 +410,7 @@ fn resume_runs_the_agent() {
 }
 
 /// Changes the archive as somebody could who hands it on.
-fn tamper(env: &TestEnv, statement: &str) {
+pub(crate) fn tamper(env: &TestEnv, statement: &str) {
     let path = env.home().join(".local/share/backstory/archive.db");
     let archive = backstory_pages::open(&path, rusqlite::OpenFlags::default()).unwrap();
     assert!(archive.execute(statement, []).unwrap() > 0, "{statement}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 
@@ -13,13 +14,21 @@ use crate::facts::{Contents, SessionFile, SourceSummary};
 use crate::file::resolve;
 use crate::projects::Projects;
 
-/// The lifecycle of an agent's files.
+/// The lifecycle of an agent's files. Only the methods that every agent needs are required.
 pub trait Lifecycle: Sync {
     /// Decides which files of one project's folder the agent will delete, and by which policy.
-    fn cleanup(&self, folder: &CleanupFolder<'_>, env: &Env, now: Timestamp) -> Cleanup;
+    /// Returns `None` if the agent deletes nothing by itself.
+    fn cleanup(&self, _folder: &CleanupFolder<'_>, _env: &Env, _now: Timestamp) -> Option<Cleanup> {
+        None
+    }
 
-    /// Returns the settings that make the agent sync the archive by itself. `root` is the agent's
-    /// own folder.
+    /// Describes how sessions of an agent that deletes none by itself can disappear all the same.
+    fn removal(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns the settings that make the agent sync the archive by itself. `root` is a folder of
+    /// any agent.
     fn sync_hook(&self, _root: &Path, _env: &Env) -> Option<SyncHook> {
         None
     }
@@ -27,46 +36,57 @@ pub trait Lifecycle: Sync {
     /// Returns the agent's folder for new sessions.
     fn usual_root(&self, env: &Env) -> Option<PathBuf>;
 
-    /// Returns the folders in which the agent keeps one folder per project: the usual ones, and
-    /// those below `roots`.
-    fn project_parents(&self, env: &Env, roots: &[PathBuf]) -> Vec<PathBuf>;
+    /// Returns the folders that contain the agent's session files, or its folders of projects: the
+    /// usual ones, and those at or below `roots`.
+    fn session_parents(&self, env: &Env, roots: &[PathBuf]) -> Vec<PathBuf>;
 
-    /// Plans the files to write so that the agent lists and resumes the session. `files` are all
-    /// known files, whatever their state.
+    /// Plans the files to write so that the agent lists and resumes the session.
     fn plan_restore(
         &self,
-        session: &SessionFacts,
-        files: &[(&Source, &SourceSummary)],
+        session: &ArchivedSession<'_>,
         target: &RestoreTarget<'_>,
     ) -> Result<RestorePlan, Refusal>;
 
     /// Adds the project to the agent's own list if the plan requires it. Returns the path of that
     /// list.
-    fn register(&self, plan: &RestorePlan) -> Option<(PathBuf, io::Result<()>)>;
+    fn register(&self, _plan: &RestorePlan) -> Option<(PathBuf, io::Result<()>)> {
+        None
+    }
 
     /// Returns the file that [`Self::register`] would change.
-    fn registry(&self, plan: &RestorePlan) -> Option<PathBuf>;
+    fn registry(&self, _plan: &RestorePlan) -> Option<PathBuf> {
+        None
+    }
 
-    /// Returns the line that updates a restored session to `now`, or `None` if its file does not
-    /// accept one.
-    fn fresh_line(&self, session: &SessionFacts, source: &Source, now: Timestamp)
-    -> Option<String>;
+    /// Returns how a session is updated to `now`, so that it is not deleted for its age; `None` if
+    /// the agent does not delete sessions for their age. An error is the reason why it cannot be
+    /// updated.
+    fn freshen(
+        &self,
+        _session: &SessionFacts,
+        _source: &Source,
+        _now: Timestamp,
+    ) -> Result<Option<Freshening>, &'static str> {
+        Ok(None)
+    }
 
     /// Returns the command that continues a session whose files are in place.
     fn resume(&self, id: &str, plan: &RestorePlan, env: &Env) -> Result<ResumeCommand, String>;
 
     /// Returns advice for a restored session that the agent would delete again.
-    fn advice(&self, why: &DeletionReason) -> String;
+    fn advice(&self, _why: &DeletionReason) -> String {
+        String::new()
+    }
 }
 
-/// One project's folder, and the session files in it.
+/// One project's folder, and the files in it.
 #[derive(Debug, Clone)]
 pub struct CleanupFolder<'a> {
     /// The agent's folder for the project.
     pub folder: &'a Path,
     /// The path of the project, if it is known.
     pub project: Option<&'a Path>,
-    /// The session files in the folder.
+    /// The files in the folder.
     pub files: Vec<CleanupFile<'a>>,
 }
 
@@ -77,18 +97,21 @@ pub struct CleanupFile<'a> {
     pub path: &'a Path,
     /// None if it does not contain a session.
     pub session: Option<&'a SessionFile>,
+    /// The time of the last change of the file, according to the file system.
+    pub modified: Option<Timestamp>,
     /// Whether its session counts as updated just now.
     pub is_fresh: bool,
 }
 
 impl<'a> CleanupFile<'a> {
     /// Returns a file with these contents.
-    pub fn new(path: &'a Path, contents: &'a Contents) -> Self {
+    pub fn new(path: &'a Path, contents: &'a Contents, modified: Option<SystemTime>) -> Self {
         let session = match contents {
             Contents::Session(session) => Some(session),
             _ => None,
         };
-        Self { path, session, is_fresh: false }
+        let modified = modified.and_then(|at| Timestamp::try_from(at).ok());
+        Self { path, session, modified, is_fresh: false }
     }
 }
 
@@ -113,7 +136,7 @@ pub struct Policy {
     /// The number of sessions to keep.
     pub max_count: Option<i64>,
     /// The shortest time for which sessions are kept, as written in the settings.
-    pub min_retention: String,
+    pub min_retention: Option<String>,
     /// The settings file that decided; none for the agent's own defaults.
     pub decided_by: Option<String>,
     /// The reason why the agent deletes nothing although the clean-up is enabled.
@@ -124,6 +147,8 @@ pub struct Policy {
     pub unusable: Vec<(String, String)>,
     /// Whether the settings make the agent sync the archive at the end of a session.
     pub has_hook: bool,
+    /// The occasion on which the agent cleans up, such as `when it is started in the project`.
+    pub occasion: &'static str,
 }
 
 /// One file that will be deleted.
@@ -151,6 +176,8 @@ pub enum DeletionReason {
     Empty,
     /// Another file with the same id is deleted.
     SharesId(PathBuf),
+    /// The session that it belongs to is deleted, whose file this is.
+    Session(PathBuf),
 }
 
 /// The time at which a file would have been deleted by itself.
@@ -169,6 +196,36 @@ pub struct SyncHook {
     pub settings: &'static str,
 }
 
+/// The way to make a restored session recent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Freshening {
+    /// A line to append to its file.
+    Line(String),
+    /// The present time as the time of the last change of its files.
+    Time,
+}
+
+/// A session to restore.
+#[derive(Debug)]
+pub struct ArchivedSession<'a> {
+    /// The session.
+    pub facts: &'a SessionFacts,
+    /// All known files, whatever their state.
+    pub files: &'a [(&'a Source, &'a SourceSummary)],
+    /// The files that belong to the session besides its own ([`attached`](super::attached)).
+    pub attached: &'a [&'a Source],
+}
+
+impl ArchivedSession<'_> {
+    /// Returns whether the agent would offer a file for resuming.
+    pub fn is_offered(&self, source: &Source) -> bool {
+        self.files.iter().any(|(known, about)| {
+            *known == source
+                && matches!(&about.contents, Contents::Session(file) if file.is_offered)
+        })
+    }
+}
+
 /// The target of a restore.
 #[derive(Debug, Clone)]
 pub struct RestoreTarget<'a> {
@@ -176,8 +233,8 @@ pub struct RestoreTarget<'a> {
     pub machine: &'a str,
     /// The agent's usual folder on this machine.
     pub root: Option<PathBuf>,
-    /// The project folders on this machine, and the folders that contain them. A session that was
-    /// recorded anywhere else is treated like one of another machine.
+    /// The agent's folders of projects on this machine, and the folders that contain them or session
+    /// files. A session that was recorded anywhere else is treated like one of another machine.
     pub places: BTreeSet<PathBuf>,
     /// A project folder to use instead of the recorded one.
     pub project: Option<String>,
@@ -186,11 +243,21 @@ pub struct RestoreTarget<'a> {
 }
 
 impl RestoreTarget<'_> {
+    /// Returns whether this folder is one of the agent's places on this machine.
+    pub fn is_place(&self, folder: &Path) -> bool {
+        let Ok(folder) = resolve(folder) else { return false };
+        self.places.iter().flat_map(|place| resolve(place)).any(|place| place == folder)
+    }
+
     /// Returns whether this folder is one of a project on this machine.
     pub fn has(&self, folder: &Path) -> bool {
         let Ok(folder) = resolve(folder) else { return false };
-        let is_it = |place: PathBuf| place == folder || folder.parent() == Some(&place);
-        self.places.iter().flat_map(|place| resolve(place)).any(is_it)
+        self.is_place(&folder) || folder.parent().is_some_and(|parent| self.is_place(parent))
+    }
+
+    /// Returns whether a source was recorded on this machine.
+    pub fn is_own(&self, source: &Source) -> bool {
+        source.archived.as_ref().is_none_or(|archived| *archived.machine == *self.machine)
     }
 }
 
@@ -209,6 +276,9 @@ pub struct RestorePlan {
     pub listed_as: Option<String>,
     /// The files that are not written.
     pub left: Vec<LeftFile>,
+    /// Whether files get the recorded time of their last change. An agent that deletes files by that
+    /// time gets them with the present one.
+    pub keeps_times: bool,
 }
 
 /// A file to write.
@@ -312,12 +382,21 @@ pub enum Refusal {
     Empty,
     /// The file is not in a folder of a project.
     #[error("its file is not in the folder of a project")]
-    NoFolder,
+    NoFolder {
+        /// Another way to continue the session.
+        hint: &'static str,
+    },
+    /// The project's path is unknown, which determines the folder of its sessions.
+    #[error("the folder of its project is not known")]
+    NoProject,
     /// The folder of the agent is unknown.
     #[error("the agent's own folder is not known")]
-    NoRoot,
-    /// A file would be written outside the project's folder.
-    #[error("`{}` is not a path below its project's folder", .0.display())]
+    NoRoot {
+        /// The environment variable that names it.
+        variable: &'static str,
+    },
+    /// A file would be written outside the agent's folder for it.
+    #[error("`{}` is not a path below the agent's folder for it", .0.display())]
     Outside(PathBuf),
     /// The agent's list of projects cannot be read.
     #[error("the agent's list of projects cannot be read")]

@@ -13,6 +13,8 @@ pub mod gemini;
 pub mod lifecycle;
 pub mod native;
 mod registry;
+mod settings;
+mod versions;
 
 use std::fmt::Debug;
 use std::io;

@@ -55,7 +55,7 @@ pub use ledger::sums_suffice;
 pub use machine::{MachineId, named as machine_named};
 pub use maintenance::{Checked, Info};
 pub use rebuild::{Rebuild, Rebuilt};
-pub use sessions::{FaultCount, FileRow, FolderSessions, Sizes};
+pub use sessions::{ExistingFile, FaultCount, FileRow, FolderSessions, Sizes};
 pub use sync::{Exclude, Machine, Setup, SyncStats};
 pub use text_index::IndexStats;
 pub use text_search::{Hit, Match, Order, TextRow};

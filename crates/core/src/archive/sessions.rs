@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use rusqlite::OptionalExtension;
 
 use super::affected::Affected;
 use super::capture::UNCAPTURED;
+use super::fingerprint;
 use super::sources;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::{ScannedSource, SessionFacts, from_prompts};
@@ -29,8 +31,19 @@ pub struct FileRow {
 /// Sizes of files by path, of all versions together.
 pub type Sizes = HashMap<PathBuf, u64>;
 
-/// Session files and their contents, by the agent and its folder for their project.
-pub type FolderSessions = BTreeMap<(AgentId, PathBuf), Vec<(PathBuf, Contents)>>;
+/// Session files, by the agent and its folder for their project.
+pub type FolderSessions = BTreeMap<(AgentId, PathBuf), Vec<ExistingFile>>;
+
+/// A session file that exists.
+#[derive(Debug, Clone)]
+pub struct ExistingFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// The type of its content.
+    pub contents: Contents,
+    /// The time of its last change.
+    pub modified: Option<SystemTime>,
+}
 
 /// Counts of data that could not be read or cannot be right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -143,7 +156,7 @@ impl Archive {
     /// completely.
     pub fn uncaptured_sessions(&self) -> Result<FolderSessions, ArchiveError> {
         let mut statement = self.db.prepare(&format!(
-            "SELECT folder, path, about, agent FROM sources WHERE state = 'live' AND kind = ?1
+            "SELECT folder, path, about, agent, modified FROM sources WHERE state = 'live' AND kind = ?1
              AND folder IN (SELECT folder FROM sources WHERE {UNCAPTURED})"
         ))?;
         let mut rows = statement.query([SourceKind::Conversation.key()])?;
@@ -154,7 +167,12 @@ impl Archive {
             let about: SourceSummary =
                 postcard::from_bytes(about).map_err(|_| ArchiveError::Stored(path.clone()))?;
             let agent = AgentId::new(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?);
-            out.entry((agent, folder.into())).or_default().push((path.into(), about.contents));
+            let modified: Option<i64> = row.get(4)?;
+            out.entry((agent, folder.into())).or_default().push(ExistingFile {
+                path: path.into(),
+                contents: about.contents,
+                modified: modified.map(fingerprint::time),
+            });
         }
         Ok(out)
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::agent::Agents;
+use crate::agent::{Agent, Agents};
 use crate::archive::Info;
 use crate::env::Env;
 use serde::Serialize;
@@ -35,6 +35,9 @@ pub struct ArchiveReport {
 /// The ways to keep the archive up to date.
 #[derive(Debug, Serialize)]
 pub struct Advice {
+    /// The name of the agent whose settings to change.
+    #[serde(skip)]
+    pub agent: &'static str,
     /// A command to run.
     pub command: &'static str,
     /// The settings file to change.
@@ -59,12 +62,23 @@ impl Report {
         let hook = !self.retention.is_empty() && self.retention.iter().all(|project| project.hook);
         let is_whole = info.captured_files == info.files;
         let is_safe = self.deletions.is_empty() || (is_whole && (watched || hook));
-        let hook_of = |root: &String| {
-            let root = Path::new(root);
-            agents.iter().find_map(|agent| agent.lifecycle()?.sync_hook(root, env))
+        let deletes = |agent: &&dyn Agent| {
+            self.deletions.iter().any(|deletion| deletion.agent == agent.id().as_str())
         };
-        let needed = self.roots.iter().filter(|_| !is_safe).find_map(hook_of);
-        let advice = needed.map(|hook| Advice {
+        let mut deleting: Vec<&dyn Agent> = agents.iter().filter(deletes).collect();
+        // An agent without a hook comes first.
+        deleting.sort_by_key(|agent| {
+            let mut own = self.retention.iter().filter(|known| known.agent == agent.id().as_str());
+            own.all(|known| known.hook)
+        });
+        let hook_of = |agent: &dyn Agent| {
+            let lifecycle = agent.lifecycle()?;
+            let mut roots = self.roots.iter().map(Path::new);
+            Some((agent.name(), roots.find_map(|root| lifecycle.sync_hook(root, env))?))
+        };
+        let needed = deleting.into_iter().filter(|_| !is_safe).find_map(hook_of);
+        let advice = needed.map(|(agent, hook)| Advice {
+            agent,
             command: "backstory watch",
             settings_file: hook.file.display().to_string(),
             settings: serde_json::from_str(hook.settings).ok(),

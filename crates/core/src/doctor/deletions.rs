@@ -6,14 +6,17 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::file::FileRead;
-use crate::agent::Agents;
 use crate::agent::lifecycle::{Cleanup, CleanupFile, CleanupFolder, DeletionReason, Early, Policy};
+use crate::agent::{Agent, Agents};
 use crate::archive::{Archive, ArchiveError};
+use crate::discover::SourceKind;
 use crate::env::Env;
 use crate::projects::ProjectHints;
 
 /// One file that will be deleted.
 pub(super) struct Doomed {
+    pub(super) agent: &'static dyn Agent,
+    pub(super) kind: SourceKind,
     pub(super) path: PathBuf,
     pub(super) session: Option<String>,
     /// The moment after which the next start in the project deletes it; none for the next start.
@@ -36,7 +39,7 @@ pub(super) struct Folders<'a> {
 impl<'a> Folders<'a> {
     pub(super) fn of(agents: Agents, files: &'a [FileRead]) -> Self {
         let mut by_folder: HashMap<&Path, Vec<&FileRead>> = HashMap::default();
-        for file in files.iter().filter(|file| file.source.kind.is_session()) {
+        for file in files {
             if let Some(folder) = file.source.folder() {
                 by_folder.entry(folder).or_default().push(file);
             }
@@ -52,23 +55,28 @@ impl<'a> Folders<'a> {
         project: Option<&Path>,
         env: &Env,
         now: Timestamp,
-    ) -> Option<(Policy, Vec<Doomed>)> {
-        let files = self.files.get(folder)?;
+    ) -> Option<(&'static dyn Agent, Policy, Vec<Doomed>)> {
+        let has_session =
+            |files: &&Vec<&FileRead>| files.iter().any(|file| file.source.kind.is_session());
+        let files = self.files.get(folder).filter(has_session)?;
         let agent = self.agents.get(&files.first()?.source.agent)?;
         let as_seen = |file: &&'a FileRead| CleanupFile {
             path: &file.source.path,
             session: file.session(),
+            modified: file.source.modified.and_then(|at| Timestamp::try_from(at).ok()),
             is_fresh: false,
         };
         let files_seen = files.iter().map(as_seen).collect();
         let seen = CleanupFolder { folder, project, files: files_seen };
-        let Cleanup { policy, deletions } = agent.lifecycle()?.cleanup(&seen, env, now);
+        let Cleanup { policy, deletions } = agent.lifecycle()?.cleanup(&seen, env, now)?;
         let by_path: HashMap<&Path, &FileRead> =
             files.iter().map(|file| (file.source.path.as_path(), *file)).collect();
         let doomed = deletions.into_iter().filter_map(|deletion| {
             let file = by_path.get(deletion.path.as_path())?;
             Some(Doomed {
-                session: file.session_id().map(str::to_owned),
+                agent,
+                kind: file.source.kind,
+                session: file.session_id().or(agent.owner(&file.source)).map(str::to_owned),
                 is_resumable: file.session().is_some_and(|session| session.is_resumable),
                 is_kept: file.is_kept,
                 path: deletion.path,
@@ -77,7 +85,7 @@ impl<'a> Folders<'a> {
                 early: deletion.early,
             })
         });
-        Some((policy, doomed.collect()))
+        Some((agent, policy, doomed.collect()))
     }
 }
 
@@ -93,12 +101,13 @@ pub fn soonest_deletions(
     for ((agent, folder), files) in archive.uncaptured_sessions()? {
         let agent = archive.agents().get(&agent);
         let Some(lifecycle) = agent.and_then(|agent| agent.lifecycle()) else { continue };
-        let files = files.iter().map(|(path, contents)| CleanupFile::new(path, contents));
+        let files =
+            files.iter().map(|file| CleanupFile::new(&file.path, &file.contents, file.modified));
         let project = projects.resolve(Some(&folder), None);
         let project = project.path.as_deref().map(Path::new);
         let seen = CleanupFolder { folder: &folder, project, files: files.collect() };
-        let deletions = lifecycle.cleanup(&seen, env, now).deletions;
-        out.extend(deletions.into_iter().map(|d| (d.at.is_some(), d.at, d.path)));
+        let deletions = lifecycle.cleanup(&seen, env, now).map(|cleanup| cleanup.deletions);
+        out.extend(deletions.into_iter().flatten().map(|d| (d.at.is_some(), d.at, d.path)));
     }
     out.sort();
     Ok(out.into_iter().map(|(_, _, path)| path).collect())

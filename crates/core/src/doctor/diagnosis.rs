@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use crate::agent::Agent;
 use crate::agent::lifecycle::{DeletionReason, Policy};
 use crate::env::Env;
 use jiff::Timestamp;
@@ -38,6 +39,7 @@ impl Report {
             faults: survey.files.iter().flat_map(faults).collect(),
             projects: survey.projects.iter().map(Project::new).collect(),
             retention: Vec::new(),
+            removals: removals(survey),
             deletions: Vec::new(),
             at_risk: Vec::new(),
             checks: Vec::new(),
@@ -90,27 +92,36 @@ struct Judge<'a> {
 impl<'a> Judge<'a> {
     fn project(&mut self, project: &'a ProjectFiles, report: &mut Report) {
         let path = project.project.path.as_deref().map(Path::new);
-        let mut policies: Vec<Policy> = Vec::new();
+        let mut policies: Vec<(&dyn Agent, Policy)> = Vec::new();
         for folder in &project.folders {
             let cleanup = self.folders.cleanup(folder, path, self.env, self.now);
-            let Some((policy, doomed)) = cleanup else { continue };
+            let Some((agent, policy, doomed)) = cleanup else { continue };
             if self.seen.insert(folder) {
                 report.deletions.extend(doomed.into_iter().map(|d| Deletion::new(project, d)));
             }
-            if !policies.contains(&policy) {
-                policies.push(policy);
+            if !policies.iter().any(|(of, known)| (of.id(), known) == (agent.id(), &policy)) {
+                policies.push((agent, policy));
             }
         }
-        for policy in policies {
+        for (agent, policy) in policies {
             for (path, what) in &policy.unusable {
                 let problem = Problem { path: path.clone(), what: what.clone() };
                 if self.problems.insert(problem.clone()) {
                     report.problems.push(problem);
                 }
             }
-            report.retention.push(Retention::new(project, policy));
+            report.retention.push(Retention::new(agent, project, policy));
         }
     }
+}
+
+/// Returns how sessions of the agents that delete none by themselves can disappear.
+fn removals(survey: &Survey) -> Vec<(&'static str, &'static str)> {
+    let has_files = |agent: &&'static dyn Agent| {
+        survey.files.iter().any(|file| file.source.agent == agent.id())
+    };
+    let removal = |agent: &'static dyn Agent| Some((agent.name(), agent.lifecycle()?.removal()?));
+    survey.agents.iter().filter(has_files).filter_map(removal).collect()
 }
 
 fn count(number: usize, what: &str) -> String {
@@ -192,8 +203,11 @@ impl Project {
 }
 
 impl Retention {
-    fn new(project: &ProjectFiles, policy: Policy) -> Self {
+    fn new(agent: &dyn Agent, project: &ProjectFiles, policy: Policy) -> Self {
         Self {
+            agent: agent.id().to_string(),
+            agent_name: agent.name(),
+            occasion: policy.occasion,
             project: project.label().to_owned(),
             active: policy.is_active,
             enabled: policy.is_enabled,
@@ -210,16 +224,20 @@ impl Retention {
 
 impl Deletion {
     fn new(project: &ProjectFiles, doomed: Doomed) -> Self {
+        let name =
+            |path: &Path| Some(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let (why, with) = match doomed.why {
             DeletionReason::Age => ("age", None),
             DeletionReason::Count => ("count", None),
             DeletionReason::Empty => ("nothing_to_resume", None),
-            DeletionReason::SharesId(other) => {
-                let name = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                ("shares_id", Some(name))
-            }
+            DeletionReason::SharesId(other) => ("shares_id", name(&other)),
+            DeletionReason::Session(main) => ("session", name(&main)),
         };
         Self {
+            agent: doomed.agent.id().to_string(),
+            agent_name: doomed.agent.name(),
+            kind: doomed.kind,
+            what: doomed.kind.label(),
             session: doomed.session,
             project: project.label().to_owned(),
             file: text(&doomed.path),

@@ -54,7 +54,8 @@ impl<'a> Survey<'a> {
             .filter(is_there)
             .map(|row| {
                 let owner = owners.get(row.source.path.as_os_str()).copied();
-                let is_kept = owner.is_some_and(|session| session.captured);
+                let is_whole = row.captured == row.source.size;
+                let is_kept = owner.map_or(is_whole, |session| session.captured);
                 FileRead { is_kept, ..FileRead::new(row, owner.map(|s| s.id.as_str())) }
             })
             .collect();

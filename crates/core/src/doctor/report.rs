@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 
 use super::archive::ArchiveReport;
+use crate::discover::SourceKind;
 use crate::time::Time;
 
 /// The report.
@@ -33,6 +34,9 @@ pub struct Report {
     pub projects: Vec<Project>,
     /// The retention settings of each project.
     pub retention: Vec<Retention>,
+    /// The names of the agents that delete nothing by themselves, and how their sessions can disappear.
+    #[serde(skip)]
+    pub removals: Vec<(&'static str, &'static str)>,
     /// The files that will be deleted.
     pub deletions: Vec<Deletion>,
     /// The deletions that come too early because of the resume bug.
@@ -137,6 +141,14 @@ pub struct Project {
 /// The retention settings of one project.
 #[derive(Debug, Serialize)]
 pub struct Retention {
+    /// The id of the agent.
+    pub agent: String,
+    /// The name of the agent.
+    #[serde(skip)]
+    pub agent_name: &'static str,
+    /// The occasion on which the agent cleans up.
+    #[serde(skip)]
+    pub occasion: &'static str,
     /// The path or name of the project.
     pub project: String,
     /// Whether anything will be deleted.
@@ -148,7 +160,7 @@ pub struct Retention {
     /// The number of sessions to keep.
     pub max_count: Option<i64>,
     /// The shortest time for which sessions are kept.
-    pub min_retention: String,
+    pub min_retention: Option<String>,
     /// The settings file that decided; null for the agent's own defaults.
     pub decided_by: Option<String>,
     /// The reason why the agent deletes nothing although the clean-up is enabled.
@@ -162,6 +174,16 @@ pub struct Retention {
 /// A file that will be deleted.
 #[derive(Debug, Clone, Serialize)]
 pub struct Deletion {
+    /// The id of the agent.
+    pub agent: String,
+    /// The name of the agent.
+    #[serde(skip)]
+    pub agent_name: &'static str,
+    /// The kind of the file.
+    #[serde(skip)]
+    pub kind: SourceKind,
+    /// The name of the file's kind.
+    pub what: &'static str,
     /// The id of its session.
     pub session: Option<String>,
     /// The path or name of its project.

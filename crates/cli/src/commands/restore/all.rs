@@ -41,7 +41,9 @@ pub(super) fn run(
         Some(assembled) => {
             let files: Vec<_> = rows.iter().map(|row| (&row.source, &row.about)).collect();
             let agent = library.archive.agents().get(&assembled.session.agent);
-            let beside = agent.map(|agent| attached(agent, &assembled.session.id, &files));
+            let sessions = &library.all.sessions;
+            let beside =
+                agent.map(|agent| attached(agent, &assembled.session.id, &files, sessions));
             let beside = beside.unwrap_or_default();
             assembled.files.iter().chain(beside).collect()
         }
@@ -56,10 +58,11 @@ pub(super) fn run(
         files: writes(to, &chosen, &folder_names(&library.archive)?),
         listed_as: None,
         left: Vec::new(),
+        keeps_times: true,
     };
     let archive = &library.archive;
     let captured = &captured_bytes(&rows);
-    let writer = Writer { ctx, archive, captured, line: None, dry_run, only_whole: false };
+    let writer = Writer { ctx, archive, captured, fresh: None, dry_run, only_whole: false };
     let done = writer.write_all(&plan)?;
     if ctx.json {
         printer.json(&Document {

@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use backstory_core::agent::lifecycle::{
-    CleanupFile, CleanupFolder, Content, Deletion, DeletionReason, FileRole, LeftReason, Refusal,
-    RestorePlan, RestoreTarget,
+    ArchivedSession, Cleanup, CleanupFile, CleanupFolder, Content, Deletion, DeletionReason,
+    FileRole, Freshening, LeftReason, Refusal, RestorePlan, RestoreTarget,
 };
-use backstory_core::agent::{Agent, Lifecycle};
+use backstory_core::agent::{Agent, Lifecycle, attached};
 use backstory_core::archive::FileRow;
 use backstory_core::assemble::SessionFacts;
 use backstory_core::discover::{Discovery, Source};
@@ -46,7 +46,10 @@ pub(crate) struct Restore {
     #[arg(long)]
     dry_run: bool,
 
-    /// Add one line that makes the session recent, so that it is not deleted for its age
+    /// Make the session recent, so that it is not deleted for its age
+    ///
+    /// For Gemini CLI this adds one line to the session. For Claude Code it sets the time of the last change,
+    /// which files that are written get anyway. Codex CLI deletes no sessions for their age.
     #[arg(long)]
     fresh: bool,
 
@@ -102,10 +105,13 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
     };
     let (library, assembled) = super::open_session(ctx, printer, session)?;
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
-    if args.fresh && prepared.fresh_line(ctx).is_none() {
-        return Err(Failure::new("`--fresh` cannot add a line to this session")
-            .because("it is a document from Gemini CLI before 0.39, not a log")
-            .hint("raise `general.sessionRetention.maxAge` in Gemini CLI's settings instead"));
+    if args.fresh {
+        prepared.freshening(ctx).map_err(|why| {
+            let advice = prepared.lifecycle.advice(&DeletionReason::Age);
+            Failure::new("`--fresh` cannot make this session recent")
+                .because(why)
+                .hint(format!("{advice} instead"))
+        })?;
     }
     let done = prepared.write(ctx, printer, args.fresh, args.dry_run)?;
     prepared.report(ctx, printer, &done, args)?;
@@ -139,18 +145,22 @@ impl Prepared {
         let target = RestoreTarget {
             machine: library.archive.machine().unwrap_or_default(),
             root: lifecycle.usual_root(&ctx.env),
-            places: places(ctx, lifecycle, &library.all.found),
-            project: project.map(|path| project_path(ctx, path)).transpose()?,
+            places: places(ctx, agent, lifecycle, &library.all.found),
+            project: project.map(|path| project_path(ctx, agent, path)).transpose()?,
             projects: &projects,
         };
-        let plan = lifecycle.plan_restore(&assembled, &files, &target).map_err(|refusal| {
+        let sessions = &library.all.sessions;
+        let attached = attached(agent, &assembled.session.id, &files, sessions);
+        let archived = ArchivedSession { facts: &assembled, files: &files, attached: &attached };
+        let plan = lifecycle.plan_restore(&archived, &target).map_err(|refusal| {
             let hint = match &refusal {
-                Refusal::NoFolder => {
-                    Some("`gemini --session-file FILE` imports a file by itself".to_owned())
+                Refusal::NoFolder { hint } => Some((*hint).to_owned()),
+                Refusal::NoRoot { variable } => Some(format!("set `HOME` or `{variable}`")),
+                Refusal::NoProject => Some("name the folder with `--project DIR`".to_owned()),
+                Refusal::Subagent(parent) if sessions.iter().any(|s| s.id == *parent) => {
+                    Some(format!("`backstory restore {parent}`"))
                 }
-                Refusal::NoRoot => Some("set `HOME` or `GEMINI_CLI_HOME`".to_owned()),
-                Refusal::Subagent(parent) => Some(format!("`backstory restore {parent}`")),
-                Refusal::Empty | Refusal::LogOnly => {
+                Refusal::Empty | Refusal::LogOnly | Refusal::Subagent(_) => {
                     Some("`--to DIR --all-files` restores every captured file elsewhere".to_owned())
                 }
                 Refusal::Registry(_) | Refusal::Outside(_) => None,
@@ -213,23 +223,29 @@ impl Prepared {
         for left in self.plan.left.iter().filter(|left| left.why.loses_messages()) {
             let why = match left.why {
                 LeftReason::Version => "a newer version of it is written",
-                _ => "Gemini CLI would consider it corrupt and delete the session",
+                _ => &format!(
+                    "{} would consider it corrupt and delete the session",
+                    self.agent.name()
+                ),
             };
             printer.warn(format!("`{}` is left out: {why}", ctx.show(&left.source.path)));
         }
         if self.plan.project.is_none() {
-            printer.warn("its project is not known, so Gemini CLI may not find it: name the folder with `--project DIR`");
+            printer.warn(format!(
+                "its project is not known, so {} may not find it: name the folder with `--project DIR`",
+                self.agent.name()
+            ));
         }
         Ok(done)
     }
 
     fn writer<'a>(&'a self, ctx: &'a Context, fresh: bool, dry_run: bool) -> Writer<'a> {
-        let line = fresh.then(|| self.fresh_line(ctx)).flatten();
+        let fresh = if fresh { self.freshening(ctx).ok().flatten() } else { None };
         Writer {
             ctx,
             archive: &self.library.archive,
             captured: &self.captured,
-            line,
+            fresh,
             dry_run,
             only_whole: true,
         }
@@ -242,9 +258,10 @@ impl Prepared {
         })
     }
 
-    /// Returns the line that makes the session recent, if its file format allows one.
-    fn fresh_line(&self, ctx: &Context) -> Option<String> {
-        self.lifecycle.fresh_line(&self.assembled, self.main()?, ctx.now)
+    /// Returns the way to make the session recent, if its agent deletes sessions for their age.
+    fn freshening(&self, ctx: &Context) -> std::result::Result<Option<Freshening>, &'static str> {
+        let Some(main) = self.main() else { return Ok(None) };
+        self.lifecycle.freshen(&self.assembled, main, ctx.now)
     }
 
     fn require_captured(&self, ctx: &Context) -> Result<()> {
@@ -301,7 +318,7 @@ impl Prepared {
                         why: left.why.name(),
                     })
                     .collect(),
-                deleted_again: again.as_ref().map(|again| reason(&again.why)),
+                deleted_again: again.as_ref().map(|(_, again)| reason(&again.why)),
             })?;
         } else {
             print(ctx, printer, done)?;
@@ -313,17 +330,26 @@ impl Prepared {
                 "The project's folder `{project}` does not exist; `--project DIR` names its new location."
             ));
         }
-        if args.fresh && !args.dry_run {
-            printer.note("One line was added to make it recent.");
+        match self.freshening(ctx) {
+            Ok(Some(Freshening::Line(_))) if args.fresh && !args.dry_run => {
+                printer.note("One line was added to make it recent.");
+            }
+            Ok(None) if args.fresh => {
+                let agent = self.agent.name();
+                printer.note(format!(
+                    "{agent} deletes no sessions for their age: `--fresh` changes nothing."
+                ));
+            }
+            _ => {}
         }
-        if let Some(again) = again {
-            self.warn_again(ctx, printer, &again);
+        if let Some((occasion, again)) = again {
+            self.warn_again(ctx, printer, occasion, &again);
         }
         Ok(())
     }
 
-    /// Returns the deletion that the agent would perform at its next start in the project.
-    fn deleted_again(&self, ctx: &Context, fresh: bool) -> Option<Deletion> {
+    /// Returns the deletion that the agent would perform at once, and the occasion.
+    fn deleted_again(&self, ctx: &Context, fresh: bool) -> Option<(&'static str, Deletion)> {
         let main = self.main()?;
         let number = |source: &Source| source.archived.as_ref().map(|archived| archived.number);
         let rows: HashMap<Option<i64>, &FileRow> =
@@ -333,12 +359,15 @@ impl Prepared {
             let Content::Source(source) = &file.content else { continue };
             let Some(row) = rows.get(&number(source)) else { continue };
             let is_fresh = fresh && file.role == FileRole::Session;
-            let seen =
-                CleanupFile { is_fresh, ..CleanupFile::new(&file.path, &row.about.contents) };
-            files.entry(&file.path).or_insert(seen);
+            let is_new = !(source.is_live() && source.path == file.path);
+            let is_now = fresh || (is_new && !self.plan.keeps_times);
+            let modified = if is_now { Some(ctx.now.into()) } else { source.modified };
+            let seen = CleanupFile::new(&file.path, &row.about.contents, modified);
+            files.entry(&file.path).or_insert(CleanupFile { is_fresh, ..seen });
         }
         for row in self.rows.iter().filter(|row| row.source.is_live()) {
-            let seen = CleanupFile::new(&row.source.path, &row.about.contents);
+            let source = &row.source;
+            let seen = CleanupFile::new(&source.path, &row.about.contents, source.modified);
             files.entry(&row.source.path).or_insert(seen);
         }
         let folder = CleanupFolder {
@@ -351,23 +380,23 @@ impl Prepared {
             .files
             .iter()
             .find(|file| matches!(&file.content, Content::Source(source) if source == main))?;
-        let deletions = self.lifecycle.cleanup(&folder, &ctx.env, ctx.now).deletions;
-        deletions.into_iter().find(|d| d.path == planned.path && d.at.is_none())
+        let Cleanup { policy, deletions } = self.lifecycle.cleanup(&folder, &ctx.env, ctx.now)?;
+        let again = deletions.into_iter().find(|d| d.path == planned.path && d.at.is_none())?;
+        Some((policy.occasion, again))
     }
 
-    fn warn_again(&self, ctx: &Context, printer: &mut Printer, again: &Deletion) {
-        let agent = self.agent.name();
-        let what = format!("{agent} will delete it again at its next start in that project");
+    fn warn_again(&self, ctx: &Context, printer: &mut Printer, occasion: &str, again: &Deletion) {
+        let what = format!("{} will delete it again {occasion}", self.agent.name());
         let advice = self.lifecycle.advice(&again.why);
         match &again.why {
-            DeletionReason::Age if self.fresh_line(ctx).is_some() => {
+            DeletionReason::Age if matches!(self.freshening(ctx), Ok(Some(_))) => {
                 printer.warn(format!("{what}, because of its age: `--fresh` prevents that"));
             }
             DeletionReason::Age => printer.warn(format!("{what}, because of its age: {advice}")),
             DeletionReason::Count => {
                 printer.warn(format!("{what}, because there are newer ones: {advice}"));
             }
-            DeletionReason::SharesId(other) => {
+            DeletionReason::SharesId(other) | DeletionReason::Session(other) => {
                 printer.warn(format!("{what}, because of `{}`: {advice}", ctx.show(other)));
             }
             DeletionReason::Empty => printer.warn(format!("{what}: {advice}")),
@@ -401,19 +430,26 @@ fn reason(why: &DeletionReason) -> &'static str {
         DeletionReason::Count => "count",
         DeletionReason::Empty => "corrupt",
         DeletionReason::SharesId(_) => "shares_id",
+        DeletionReason::Session(_) => "session",
     }
 }
 
 /// Returns the folders in which the agent keeps projects on this machine: the usual places, configured
 /// roots, and wherever its files were found.
-fn places(ctx: &Context, lifecycle: &dyn Lifecycle, found: &Discovery) -> BTreeSet<PathBuf> {
+fn places(
+    ctx: &Context,
+    agent: &dyn Agent,
+    lifecycle: &dyn Lifecycle,
+    found: &Discovery,
+) -> BTreeSet<PathBuf> {
     let roots: Vec<PathBuf> = found.roots.iter().chain(&ctx.roots).cloned().collect();
-    let folders = found.sources.iter().filter_map(|source| source.folder().map(Path::to_owned));
-    lifecycle.project_parents(&ctx.env, &roots).into_iter().chain(folders).collect()
+    let own = found.sources.iter().filter(|source| source.agent == agent.id());
+    let folders = own.filter_map(|source| source.folder().map(Path::to_owned));
+    lifecycle.session_parents(&ctx.env, &roots).into_iter().chain(folders).collect()
 }
 
 /// Returns a folder as the agent sees it when started there.
-fn project_path(ctx: &Context, path: &Path) -> Result<String> {
+fn project_path(ctx: &Context, agent: &dyn Agent, path: &Path) -> Result<String> {
     let found = if cfg!(unix) { path.canonicalize() } else { std::path::absolute(path) };
     let found = found.ok().filter(|path| path.is_dir()).ok_or_else(|| {
         Failure::new(format!("`{}` is not a folder", ctx.show(path)))
@@ -421,7 +457,7 @@ fn project_path(ctx: &Context, path: &Path) -> Result<String> {
     })?;
     found.into_os_string().into_string().map_err(|_| {
         Failure::new(format!("`{}` is not UTF-8", ctx.show(path)))
-            .because("Gemini CLI would mistake it for another folder")
+            .because(format!("{} would mistake it for another folder", agent.name()))
     })
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use backstory_core::agent::lifecycle::{Content, FileRole, PlannedFile, RestorePlan};
+use backstory_core::agent::lifecycle::{Content, FileRole, Freshening, PlannedFile, RestorePlan};
 use backstory_core::archive::{Archive, FileRow};
 use backstory_core::discover::Source;
 use backstory_core::file::{self, Existing, Occupant, folder_of};
@@ -101,8 +101,8 @@ pub(super) struct Writer<'a> {
     pub(super) ctx: &'a Context,
     pub(super) archive: &'a Archive,
     pub(super) captured: &'a CapturedBytes,
-    /// The line to append to the session's own file.
-    pub(super) line: Option<String>,
+    /// The way to make the session recent, if it is to be.
+    pub(super) fresh: Option<Freshening>,
     pub(super) dry_run: bool,
     /// Whether files that were captured only in part are left out.
     pub(super) only_whole: bool,
@@ -112,7 +112,7 @@ impl Writer<'_> {
     pub(super) fn write_all(&self, plan: &RestorePlan) -> Result<Vec<Done>> {
         let root = plan.root.as_deref().unwrap_or(&plan.folder);
         let mut batch = Batch::default();
-        let mut write = |write| match self.write(write, root, &mut batch) {
+        let mut write = |write| match self.write(write, plan, root, &mut batch) {
             // A damaged file does not affect the others.
             Err(failure) if !self.only_whole => Ok(Done::failed(write, &failure)),
             other => other,
@@ -124,11 +124,23 @@ impl Writer<'_> {
         }
     }
 
-    fn write(&self, planned: &PlannedFile, root: &Path, batch: &mut Batch) -> Result<Done> {
+    fn write(
+        &self,
+        planned: &PlannedFile,
+        plan: &RestorePlan,
+        root: &Path,
+        batch: &mut Batch,
+    ) -> Result<Done> {
         let PlannedFile { path, content, role } = planned;
-        let line = self.line.as_deref().filter(|_| *role == FileRole::Session);
+        let line = match &self.fresh {
+            Some(Freshening::Line(line)) if *role == FileRole::Session => Some(line.as_str()),
+            _ => None,
+        };
+        let is_touched = self.fresh == Some(Freshening::Time);
+        let now: SystemTime = self.ctx.now.into();
         let (bytes, modified) = match content {
-            Content::Source(source) => (source.size, source.modified),
+            Content::Source(source) if plan.keeps_times => (source.size, source.modified),
+            Content::Source(source) => (source.size, Some(now)),
             Content::Text(text) => (text.len() as u64, None),
         };
         let done = |how| Done {
@@ -146,16 +158,22 @@ impl Writer<'_> {
         let cannot = |error| cannot_write(self.ctx, path, error);
         let found = self.look(path, content)?;
         // A file that exists may be reached through a link, but nothing is written through one.
-        if matches!(found, Found::Nothing) || line.is_some() {
+        if matches!(found, Found::Nothing) || line.is_some() || is_touched {
             file::check_below(root, path).map_err(cannot)?;
         }
         let how = match found {
             Found::Differs => How::Differs,
-            Found::Same => match line {
-                None => How::There,
-                Some(_) if self.dry_run => How::WouldFreshen,
-                Some(line) => append(path, line).map(|()| How::Freshened).map_err(cannot)?,
-            },
+            Found::Same if line.is_none() && !is_touched => How::There,
+            Found::Same if self.dry_run => How::WouldFreshen,
+            Found::Same => {
+                let freshened = match line {
+                    Some(line) => append(path, line),
+                    None => {
+                        File::options().append(true).open(path).and_then(|f| f.set_modified(now))
+                    }
+                };
+                freshened.map(|()| How::Freshened).map_err(cannot)?
+            }
             Found::Nothing if self.dry_run => How::WouldWrite,
             Found::Nothing => {
                 file::create_folders(folder_of(path)).map_err(cannot)?;

@@ -1,6 +1,7 @@
 //! Reads the sessions of Claude Code, and determines the messages that its own resume would load.
 
 mod format;
+mod lifecycle;
 mod paths;
 mod text;
 mod views;
@@ -8,7 +9,7 @@ mod views;
 use std::io;
 use std::path::Path;
 
-use super::{Agent, Detail, Scan};
+use super::{Agent, Detail, Lifecycle, Scan};
 use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
@@ -80,5 +81,9 @@ impl Agent for Claude {
 
     fn mark_copies(&self, session: &mut SessionFacts) {
         views::collapse(session);
+    }
+
+    fn lifecycle(&self) -> Option<&dyn Lifecycle> {
+        Some(self)
     }
 }

@@ -23,6 +23,21 @@ const NAMED_DEPTH: usize = 6;
 /// The maximum depth of transcripts below `projects`, including those of agents.
 const SESSION_DEPTH: usize = 3;
 
+/// The folder of Claude Code's folder that contains one folder per project.
+pub(super) const PROJECTS: &str = "projects";
+
+/// Returns Claude Code's folder for new sessions.
+pub(super) fn usual_root(env: &Env) -> Option<PathBuf> {
+    let config = env.var("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    config.or_else(|| Some(env.home.as_ref()?.join(".claude")))
+}
+
+/// Returns the folders in which Claude Code keeps one folder per project.
+pub(super) fn project_parents(env: &Env) -> Vec<PathBuf> {
+    let parent = |root: Root| if root.is_projects { root.path } else { root.path.join(PROJECTS) };
+    roots(env).into_iter().map(parent).collect()
+}
+
 /// Searches every place where Claude Code may have left sessions.
 pub(super) fn discover(env: &Env) -> Discovery {
     let mut found = Discovery::default();

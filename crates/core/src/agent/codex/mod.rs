@@ -1,6 +1,7 @@
 //! Reads the sessions of Codex CLI, and determines the messages that it would load again.
 
 mod format;
+mod lifecycle;
 mod paths;
 mod text;
 mod views;
@@ -8,7 +9,7 @@ mod views;
 use std::io;
 use std::path::Path;
 
-use super::{Agent, Detail, Scan};
+use super::{Agent, Detail, Lifecycle, Scan};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
 use crate::facts::MessageFacts;
@@ -53,5 +54,9 @@ impl Agent for Codex {
 
     fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {
         text::fill(message, facts, record);
+    }
+
+    fn lifecycle(&self) -> Option<&dyn Lifecycle> {
+        Some(self)
     }
 }

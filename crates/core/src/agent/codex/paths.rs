@@ -18,8 +18,20 @@ const DEPTH: usize = 8;
 /// The number of bytes at the beginning of a file that determine whose it is.
 const HEAD: u64 = 64 * 1024;
 
+/// The folder of a `.codex` folder that contains sessions.
+pub(super) const SESSIONS: &str = "sessions";
+
+/// The folder of a `.codex` folder that contains archived sessions.
+pub(super) const ARCHIVED: &str = "archived_sessions";
+
 /// The folders of a `.codex` folder that contain sessions.
-const FOLDERS: [&str; 2] = ["sessions", "archived_sessions"];
+pub(super) const FOLDERS: [&str; 2] = [SESSIONS, ARCHIVED];
+
+/// Returns Codex CLI's folder for new sessions.
+pub(super) fn usual_root(env: &Env) -> Option<PathBuf> {
+    let root = env.var("CODEX_HOME").map(PathBuf::from);
+    root.or_else(|| Some(env.home.as_ref()?.join(".codex")))
+}
 
 /// Searches the places where Codex CLI stores sessions.
 pub(super) fn discover(env: &Env) -> Discovery {

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::retention::{Settings, strip_comments};
+use crate::agent::settings::session_end_hooks;
 
 /// Returns whether the file configures a wanted command for the end of a session.
 pub(super) fn at_session_end(file: &Settings, is_wanted: impl Fn(&str) -> bool) -> bool {
@@ -14,13 +15,10 @@ pub(super) fn at_session_end(file: &Settings, is_wanted: impl Fn(&str) -> bool) 
     if config["enabled"] == false {
         return false;
     }
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let disabled = list(&config["disabled"]);
-    let groups = list(&value["hooks"]["SessionEnd"]);
-    groups.iter().flat_map(|group| list(&group["hooks"])).any(|hook| {
-        let command = hook["command"].as_str().unwrap_or_default();
+    let disabled = config["disabled"].as_array().map_or(&[][..], Vec::as_slice);
+    session_end_hooks(&value).any(|(command, hook)| {
         let name = hook["name"].as_str().unwrap_or(command);
-        hook["type"] == "command" && is_wanted(command) && !disabled.iter().any(|off| off == name)
+        is_wanted(command) && !disabled.iter().any(|off| off == name)
     })
 }
 

@@ -15,25 +15,22 @@ use self::retention::{ChatFile, Why};
 use super::projects::enter_project;
 use super::{Gemini, paths};
 use crate::agent::lifecycle::{
-    Cleanup, CleanupFile, CleanupFolder, Deletion, DeletionReason, Lifecycle, Refusal, RestorePlan,
-    RestoreTarget, ResumeCommand, SyncHook,
+    ArchivedSession, Cleanup, CleanupFile, CleanupFolder, Deletion, DeletionReason, Freshening,
+    Lifecycle, Refusal, RestorePlan, RestoreTarget, ResumeCommand, SyncHook,
 };
 use crate::assemble::SessionFacts;
 use crate::discover::Source;
 use crate::env::Env;
-use crate::facts::SourceSummary;
 use crate::projects::is_hash_folder;
 
 impl Lifecycle for Gemini {
-    fn cleanup(&self, folder: &CleanupFolder<'_>, env: &Env, now: Timestamp) -> Cleanup {
-        let Some(root) = folder.folder.parent().and_then(Path::parent) else {
-            return Cleanup::default();
-        };
+    fn cleanup(&self, folder: &CleanupFolder<'_>, env: &Env, now: Timestamp) -> Option<Cleanup> {
+        let root = folder.folder.parent().and_then(Path::parent)?;
         let (retention, policy) = settings::decide(env, root, folder.project);
         // Only slug folders are ever cleaned up: Gemini CLI copies a hash folder to a slug folder
         // once and never touches the old one again.
         if is_hash_folder(folder.folder) {
-            return Cleanup { policy, deletions: Vec::new() };
+            return Some(Cleanup { policy, deletions: Vec::new() });
         }
         let chats = folder.folder.join("chats");
         let mut files: BTreeMap<String, ChatFile> = BTreeMap::new();
@@ -55,7 +52,7 @@ impl Lifecycle for Gemini {
             let path = chats.join(deletion.name);
             Deletion { path, at: deletion.at, why, early: deletion.early }
         });
-        Cleanup { policy, deletions: deletions.collect() }
+        Some(Cleanup { policy, deletions: deletions.collect() })
     }
 
     fn sync_hook(&self, root: &Path, env: &Env) -> Option<SyncHook> {
@@ -69,18 +66,17 @@ impl Lifecycle for Gemini {
         paths::usual_root(env)
     }
 
-    fn project_parents(&self, env: &Env, roots: &[PathBuf]) -> Vec<PathBuf> {
+    fn session_parents(&self, env: &Env, roots: &[PathBuf]) -> Vec<PathBuf> {
         let below = roots.iter().flat_map(|root| [root.join("tmp"), root.join(".gemini/tmp")]);
         paths::project_parents(env).into_iter().chain(below).collect()
     }
 
     fn plan_restore(
         &self,
-        session: &SessionFacts,
-        files: &[(&Source, &SourceSummary)],
+        session: &ArchivedSession<'_>,
         target: &RestoreTarget<'_>,
     ) -> Result<RestorePlan, Refusal> {
-        restore::plan(session, files, target)
+        restore::plan(session, target)
     }
 
     fn register(&self, plan: &RestorePlan) -> Option<(PathBuf, io::Result<()>)> {
@@ -96,13 +92,17 @@ impl Lifecycle for Gemini {
         plan.root.as_ref().filter(|_| is_needed).map(|root| root.join("projects.json"))
     }
 
-    fn fresh_line(
+    fn freshen(
         &self,
         session: &SessionFacts,
         source: &Source,
         now: Timestamp,
-    ) -> Option<String> {
-        restore::takes_line(session, source).then(|| restore::fresh_line(now))
+    ) -> Result<Option<Freshening>, &'static str> {
+        if restore::takes_line(session, source) {
+            Ok(Some(Freshening::Line(restore::fresh_line(now))))
+        } else {
+            Err("it is a document from Gemini CLI before 0.39, not a log")
+        }
     }
 
     fn resume(&self, id: &str, plan: &RestorePlan, env: &Env) -> Result<ResumeCommand, String> {
@@ -128,7 +128,9 @@ impl Lifecycle for Gemini {
             DeletionReason::Count => {
                 "raise `general.sessionRetention.maxCount` in its settings".to_owned()
             }
-            DeletionReason::SharesId(_) => "remove that file first".to_owned(),
+            DeletionReason::SharesId(_) | DeletionReason::Session(_) => {
+                "remove that file first".to_owned()
+            }
             DeletionReason::Empty => "there is nothing to resume in it".to_owned(),
         }
     }

@@ -10,16 +10,14 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::agent::attached;
-use crate::agent::gemini::Gemini;
 use crate::agent::gemini::projects::marker;
 use crate::agent::gemini::projects::registry::{self, claim};
 use crate::agent::lifecycle::{
-    Content, FileRole, LeftFile, LeftReason, PlannedFile, Refusal, RestorePlan, RestoreTarget,
+    ArchivedSession, Content, FileRole, LeftFile, LeftReason, PlannedFile, Refusal, RestorePlan,
+    RestoreTarget,
 };
 use crate::assemble::SessionFacts;
 use crate::discover::{Source, SourceKind};
-use crate::facts::{Contents, SourceSummary};
 use crate::file::is_below;
 use crate::id::is_uuid;
 use crate::model::{MessageKind, PartWhy, SessionKind, State};
@@ -28,10 +26,10 @@ use crate::projects::{hash_of, is_hash};
 
 /// Plans the files to write.
 pub(crate) fn plan(
-    assembled: &SessionFacts,
-    files: &[(&Source, &SourceSummary)],
+    archived: &ArchivedSession<'_>,
     target: &RestoreTarget<'_>,
 ) -> Result<RestorePlan, Refusal> {
+    let assembled = archived.facts;
     let session = &assembled.session;
     if session.state == State::LogOnly {
         return Err(Refusal::LogOnly);
@@ -39,16 +37,8 @@ pub(crate) fn plan(
     if session.kind == SessionKind::Subagent {
         return Err(Refusal::Subagent(session.parent.clone().unwrap_or_default()));
     }
-    let number = |source: &Source| source.archived.as_ref().map(|archived| archived.number);
-    let offered: HashSet<(Option<i64>, &Path)> = files
-        .iter()
-        .filter(|(_, about)| matches!(&about.contents, Contents::Session(file) if file.is_offered))
-        .map(|(source, _)| (number(source), source.path.as_path()))
-        .collect();
-    let is_offered = |at: usize| {
-        let file = &assembled.files[at];
-        session.kind != SessionKind::Main || offered.contains(&(number(file), &file.path))
-    };
+    let is_offered =
+        |at: usize| session.kind != SessionKind::Main || archived.is_offered(&assembled.files[at]);
     let main = main_file(assembled, target).filter(|at| is_offered(*at)).ok_or(Refusal::Empty)?;
     let source = &assembled.files[main];
     let mut out = place(assembled, source, target)?;
@@ -75,7 +65,7 @@ pub(crate) fn plan(
         put(&assembled.files[part], FileRole::Part)?;
     }
     if session.kind == SessionKind::Main && is_uuid(&session.id) {
-        for source in attached(&Gemini, &session.id, files) {
+        for source in archived.attached {
             put(source, FileRole::Attachment(source.kind))?;
         }
     }
@@ -128,14 +118,19 @@ fn place(
     let of_folder = from.map(|folder| target.projects.of_folder(folder));
     let project = target.project.clone().or_else(|| of_folder.as_ref().and_then(proved));
     let project = project.or_else(|| proved(&assembled.session.project));
-    let is_here = source.archived.as_ref().is_none_or(|it| *it.machine == *target.machine)
-        && from.is_none_or(|folder| target.has(folder));
+    let is_here = target.is_own(source) && from.is_none_or(|folder| target.has(folder));
     let in_tmp = |folder: &Path| folder.parent().is_some_and(|tmp| tmp.ends_with("tmp"));
     let root = match from {
         Some(folder) if is_here && in_tmp(folder) => folder.ancestors().nth(2).map(Path::to_owned),
         Some(_) if is_here && target.project.is_none() => None,
-        Some(_) => Some(target.root.clone().ok_or(Refusal::NoRoot)?),
-        None => return Err(Refusal::NoFolder),
+        Some(_) => {
+            let variable = "GEMINI_CLI_HOME";
+            Some(target.root.clone().ok_or(Refusal::NoRoot { variable })?)
+        }
+        None => {
+            let hint = "`gemini --session-file FILE` imports a file by itself";
+            return Err(Refusal::NoFolder { hint });
+        }
     };
     let mut out = RestorePlan {
         folder: from.map(Path::to_owned).unwrap_or_default(),
@@ -144,6 +139,7 @@ fn place(
         files: Vec::new(),
         listed_as: None,
         left: Vec::new(),
+        keeps_times: true,
     };
     // Existing files stay where they are, unless another folder is requested or Gemini CLI looks
     // elsewhere.

@@ -1,13 +1,12 @@
 //! Reads the settings files of Gemini CLI that control how long it keeps sessions.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::hooks;
 use super::retention::{Retention, Settings};
 use crate::agent::lifecycle::Policy;
+use crate::agent::settings::{self, SettingsFiles};
 use crate::env::Env;
-use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 
 /// The settings that make Gemini CLI sync by itself.
 pub(super) const HOOK: &str = r#"{
@@ -24,18 +23,11 @@ pub(super) const HOOK: &str = r#"{
 
 /// Reads the files that Gemini CLI would read if started in the project.
 pub(super) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> (Retention, Policy) {
-    let (mut texts, mut files, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
-    for file in candidates(env, root, project) {
-        let name = file.display().to_string();
-        match read_regular(&file, SETTINGS_LIMIT) {
-            Ok(bytes) => {
-                texts.push(Settings { name, text: String::from_utf8_lossy(&bytes).into_owned() });
-                files.push(file);
-            }
-            Err(error) if is_absent(&error) => {}
-            Err(error) => unusable.push((name, error.to_string())),
-        }
-    }
+    let SettingsFiles { texts, mut unusable } = settings::read(candidates(env, root, project));
+    let files = texts.iter().map(|(path, _)| path.clone()).collect();
+    let named =
+        |(path, text): (PathBuf, String)| Settings { name: path.display().to_string(), text };
+    let texts: Vec<Settings> = texts.into_iter().map(named).collect();
     let (retention, broken) = Retention::decide(&texts);
     for what in broken {
         // The text names the file; here it has a separate field.
@@ -45,25 +37,21 @@ pub(super) fn decide(env: &Env, root: &Path, project: Option<&Path>) -> (Retenti
         });
         unusable.push(named.unwrap_or((String::new(), what)));
     }
-    let syncs = |command: &str| command.contains("backstory") && command.contains("sync");
-    let has_hook = texts.iter().any(|file| hooks::at_session_end(file, syncs));
+    let has_hook = texts.iter().any(|file| hooks::at_session_end(file, settings::syncs));
     let policy = Policy {
         is_active: retention.is_active(),
         is_enabled: retention.enabled,
         max_age: retention.max_age.clone(),
         max_count: retention.max_count,
-        min_retention: retention.min_retention.clone(),
+        min_retention: Some(retention.min_retention.clone()),
         decided_by: retention.from.clone(),
         invalid: retention.invalid.clone(),
         settings: files,
         unusable,
         has_hook,
+        occasion: "when it is started in the project",
     };
     (retention, policy)
-}
-
-fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Returns the files in ascending order of precedence: system defaults, user, project, system.
