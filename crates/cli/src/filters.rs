@@ -144,12 +144,13 @@ fn when(
 
 #[cfg(test)]
 mod tests {
-    use backstory_core::agent::Agents;
+    use backstory_core::agent::{Agent, Agents};
+    use backstory_core::model::AgentId;
 
     #[test]
     fn every_agent_can_be_selected() {
-        let agents: Vec<_> = Agents::default().iter().map(|agent| agent.id()).collect();
-        let ids: Vec<&str> = agents.iter().map(|id| id.as_str()).collect();
+        let agents: Vec<_> = Agents::default().iter().map(Agent::id).collect();
+        let ids: Vec<&str> = agents.iter().map(AgentId::as_str).collect();
         assert_eq!(ids, super::AGENTS);
     }
 }

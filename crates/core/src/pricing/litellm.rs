@@ -182,7 +182,7 @@ struct Special {
 fn percent(factor: Option<f64>) -> Option<u16> {
     let percent = (factor? * 100.0).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
-    (1.0..=f64::from(u16::MAX)).contains(&percent).then(|| percent as u16)
+    (1.0..=f64::from(u16::MAX)).contains(&percent).then_some(percent as u16)
 }
 
 /// Returns the prices of the fast class.

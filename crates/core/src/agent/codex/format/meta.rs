@@ -25,7 +25,7 @@ pub(crate) struct Meta {
     pub(crate) base: Option<BranchPoint>,
     /// The first position that is not copied from the parent.
     pub(crate) own_from: Option<u64>,
-    /// Whether a provider other than OpenAI serves it.
+    /// Whether a provider other than `OpenAI` serves it.
     pub(crate) is_elsewhere: bool,
 }
 
@@ -53,7 +53,7 @@ impl Meta {
     }
 }
 
-/// Returns whether a field names a provider other than OpenAI.
+/// Returns whether a field names a provider other than `OpenAI`.
 pub(crate) fn is_elsewhere(object: &Object<'_>, field: &str) -> bool {
     object.text(field).is_some_and(|provider| !matches!(&*provider, "" | "openai"))
 }
