@@ -142,6 +142,7 @@ fn message(
         model: facts.model.as_deref().map(str::to_owned),
         usage: facts.call.as_ref().map(|call| call.usage),
         service: facts.call.as_ref().map(|call| call.service).unwrap_or_default(),
+        is_imported: !entry.owned,
         tool_calls: Vec::new(),
     };
     for place in &entry.places {

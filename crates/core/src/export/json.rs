@@ -186,6 +186,8 @@ pub struct MessageRow<'a> {
     usage: Option<UsageRow>,
     #[serde(skip_serializing_if = "Service::is_default")]
     service: Service,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    imported: bool,
     cost_usd: Option<Usd>,
     tool_calls: Vec<ToolCallRow<'a>>,
 }
@@ -208,6 +210,7 @@ impl<'a> MessageRow<'a> {
             model: message.model.as_deref(),
             usage: message.usage.as_ref().map(UsageRow::new),
             service: message.service,
+            imported: message.is_imported,
             cost_usd: prices.bill_message(message, message.at).usd,
             tool_calls: message.tool_calls.iter().map(ToolCallRow::new).collect(),
         }

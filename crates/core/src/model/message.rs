@@ -41,6 +41,8 @@ pub struct Message {
     pub usage: Option<Usage>,
     /// The conditions under which the call was served.
     pub service: Service,
+    /// Whether another session made the call and counts it and its tools.
+    pub is_imported: bool,
     /// The tools it used.
     pub tool_calls: Vec<ToolCall>,
 }

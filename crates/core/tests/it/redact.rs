@@ -389,6 +389,7 @@ fn a_message_and_its_session() {
         model: some(),
         usage: None,
         service: Service::default(),
+        is_imported: false,
         tool_calls: vec![ToolCall {
             id: "c1".into(),
             name: ToolName {

@@ -220,6 +220,8 @@ struct Row {
     #[serde(default)]
     service: Service,
     #[serde(default)]
+    imported: bool,
+    #[serde(default)]
     tool_calls: Vec<ToolCallIn>,
 }
 
@@ -315,14 +317,18 @@ impl Row {
         let typed = matches!(kind, MessageKind::Prompt | MessageKind::Slash)
             .then(|| self.typed.clone().unwrap_or_else(|| self.text.trim().to_owned()));
         let recorded = self.tool_calls.iter().filter(|call| call.recorded);
+        // With a key, the session that made the call is found again; without one, only the mark remains.
+        let is_inherited = self.imported && !is_uuid(&self.id);
+        let usage = self.usage.filter(|_| !is_inherited);
         MessageFacts {
             key: if is_uuid(&self.id) { CallKey::Message } else { CallKey::Local },
             typed_is_sure: typed.is_some(),
             typed,
-            call: self.usage.map(|usage| CallFacts::new(usage).with_service(self.service)),
+            call: usage.map(|usage| CallFacts::new(usage).with_service(self.service)),
             model: self.model.as_deref().map(Arc::from),
             tools: recorded.map(ToolCallIn::facts).collect(),
             fate: named(&Fate::ALL, Fate::name, &self.fate).unwrap_or(Fate::Kept),
+            is_inherited,
             is_ours: true,
             ..MessageFacts::new(self.id.clone(), kind, self.at)
         }

@@ -164,7 +164,8 @@ impl<'a> Stream<'a> {
     fn message(&mut self, said: &'a Message) {
         let message = said.id.as_str();
         match said.kind {
-            MessageKind::Prompt | MessageKind::Slash => {
+            // A fork repeats the prompts of its session.
+            MessageKind::Prompt | MessageKind::Slash if !said.is_imported => {
                 self.push(said.at, Happening::UserPrompt { message, text: said.words() });
             }
             MessageKind::Error => self.push(said.at, Happening::Error { text: &said.text }),
