@@ -7,24 +7,26 @@
 
 The sessions are made up; the shapes are not. Everything below mirrors what
 Gemini CLI 0.61 writes (0.27 for the old project), as observed by running it;
-`class Session` follows its recorder step by step.
+`class Session` follows its recorder step by step. `claude.py` and `codex.py`
+do the same for Claude Code and Codex CLI.
 
 The same input always gives the same bytes: ids come from a seed, times from
 the steps, and nothing is read from the machine. The stories come first; the
 program that turns them into files starts at "The recorder".
 """
 
-import hashlib
 import json
 import re
 import sys
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from difflib import SequenceMatcher
 from pathlib import Path
 
-SEED = "backstory demo 1"
+import claude
+import codex
+from common import HOME, compact, copy, digest, epoch_ms, iso, number, parse_time, pretty, sha256, uuid4
+
 NOW = "2026-08-14T16:30:00.000Z"  # the "today" of the demo, a Friday
-HOME = "/home/sam"
 
 PRO_25 = "gemini-2.5-pro"
 FLASH_25 = "gemini-2.5-flash"
@@ -1005,50 +1007,6 @@ OLD_SESSION = {
 BOOTSTRAP_ID = "d04923d38bb0f6017037e74183378ef4"  # the same in every session
 
 
-def digest(*parts):
-    return hashlib.sha256("\x1f".join((SEED, *map(str, parts))).encode()).digest()
-
-
-def uuid4(*parts):
-    raw = bytearray(digest("uuid", *parts)[:16])
-    raw[6] = raw[6] & 0x0F | 0x40
-    raw[8] = raw[8] & 0x3F | 0x80
-    text = raw.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
-
-
-def number(low, high, *parts):
-    return low + int.from_bytes(digest("number", *parts)[:6], "big") % (high - low)
-
-
-def parse_time(text):
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
-
-
-def iso(time):
-    return time.strftime("%Y-%m-%dT%H:%M:%S.") + f"{time.microsecond // 1000:03}Z"
-
-
-def epoch_ms(time):
-    return (time - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
-
-
-def sha256(text):
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def compact(value):
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def pretty(value):
-    return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def copy(value):
-    return json.loads(json.dumps(value))
-
-
 def tokens(tok):
     input_, output, cached, thoughts, *rest = tok
     tool = rest[0] if rest else 0
@@ -1759,12 +1717,13 @@ class Tree:
         self.logs = {project: [] for project in PROJECTS}
 
     def add(self, path, text):
+        path = f".gemini/{path}"
         assert path not in self.files, path
         self.files[path] = text.encode()
 
 
 def build():
-    """Gives every file of the tree: path below `.gemini` -> bytes."""
+    """Gives every file of the tree: path below the home -> bytes."""
     tree = Tree()
     for project, prompts in LOST_PROMPTS.items():
         for n, (name, time, text) in enumerate(prompts):
@@ -1782,6 +1741,8 @@ def build():
     for project, commands in SHELL_HISTORY.items():
         tree.add(f"tmp/{project}/shell_history", "\n".join(commands))
     tree.add("projects.json", pretty({"projects": {info["path"]: project for project, info in PROJECTS.items()}}))
+    for path, text in {**claude.build(), **codex.build()}.items():
+        tree.files[path] = text.encode()
     return tree.files
 
 
@@ -1801,16 +1762,20 @@ def truth(files):
                 visit(item)
 
     for path, data in files.items():
-        if "/chats/" in path:
+        if path.startswith(".gemini/") and "/chats/" in path:
             for line in [data] if path.endswith(".json") else data.split(b"\n"):
                 try:
                     visit(json.loads(line))
                 except ValueError:
                     pass  # the torn line, and the end of the file
-    rows = {}
+    rows = {**claude.truth(), **codex.truth()}
+    total = rows.setdefault("all", {"calls": 0})
+    for row in [row for model, row in rows.items() if model != "all"]:
+        for key, n in row.items():
+            total[key] = total.get(key, 0) + n
     for model, t in calls.values():
         assert t["total"] == t["input"] + t["output"] + t["thoughts"] + t["tool"] and t["cached"] <= t["input"]
-        for row in (rows.setdefault(model, {"calls": 0}), rows.setdefault("all", {"calls": 0})):
+        for row in (rows.setdefault(model, {"calls": 0}), total):
             row["calls"] += 1
             for key, n in t.items():
                 row[key] = row.get(key, 0) + n
@@ -1818,7 +1783,7 @@ def truth(files):
 
 
 def main():
-    home = Path(__file__).resolve().parent / "home" / ".gemini"
+    home = Path(__file__).resolve().parent / "home"
     files = build()
     if "--truth" in sys.argv:
         for model, row in truth(files).items():

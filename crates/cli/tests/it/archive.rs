@@ -309,7 +309,7 @@ fn what_cannot_be_used_is_said() {
       hint: it must be a backstory archive; yours was not changed
     ");
     let info = env.run(&["--demo", "archive", "info"]).stdout;
-    assert!(info.contains("18, the oldest from 2026-03-18 20:07"), "{info}");
+    assert!(info.contains("25, the oldest from 2026-03-18 20:07"), "{info}");
 }
 
 #[cfg(unix)]

@@ -7,12 +7,12 @@ fn for_people() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "projects"]).show(), @"
     exit code 0
     --- stdout
-      PROJECT     SESSIONS  UPDATED           TOKENS    COST     SIZE  PROOF         PATH
-      harbor-api         4  6 minutes ago    231,034   $0.24  54.4 kB  project_root  /home/sam/code/harbor-api
-      ledger-etl         2  1 day ago      1,160,797   $0.58  36.0 kB  project_root  /home/sam/work/ledger-etl
-      tidepool           4  1 day ago        343,299   $0.14  48.1 kB  project_root  /home/sam/code/tidepool
-      dotfiles           2  3 days ago        47,482   $0.01   8.1 kB  project_root  /home/sam/dotfiles
-      tern-notes         1  4 months ago      23,800  ≥$0.02   5.7 kB  hash          /home/sam/code/tern-notes
+      PROJECT     SESSIONS  UPDATED           TOKENS    COST      SIZE  PROOF         PATH
+      harbor-api         8  6 minutes ago    492,828   $0.70  142.1 kB  project_root  /home/sam/code/harbor-api
+      tidepool           5  1 hour ago       528,161   $0.86   67.0 kB  project_root  /home/sam/code/tidepool
+      dotfiles           3  7 hours ago       70,188   $0.12   15.8 kB  project_root  /home/sam/dotfiles
+      ledger-etl         2  1 day ago      1,160,797   $0.58   36.0 kB  project_root  /home/sam/work/ledger-etl
+      tern-notes         1  4 months ago      23,800  ≥$0.02    5.7 kB  hash          /home/sam/code/tern-notes
     ");
 }
 

@@ -17,8 +17,20 @@ fn for_people() {
     insta::assert_snapshot!(env.run(&["--demo", "search", "berth calendar"]).show(), @"
     exit code 0
     --- stdout
+    0bdfff62 The berth calendar takes two seconds for large harbors. Find out why and fix it.  harbor-api · 1 day ago
+      prompt    [compressed] The berth calendar takes two seconds for large harbors. Find out why and fix…
+      reply     ```markdown ### Fixed - The berth calendar of large harbors loads in milliseconds again (one query instead of one per berth). ```
+      reply     [compressed] Done. The calendar now makes one query instead of one per berth, and `stays_berth_arrival` serves it: 1,806 ms became 12 ms.
+      5 more: add `session:0bdfff62`
+
+    0bdfff62-97cf-42f9-af03-3d02c076086b/agent-860e120f6f894155e List every place that reads the stays table, with the number of queries per request. Report file and line only.  harbor-api · 1 day ago
+      reply     - src/calendar.rs:31: one query per berth, in a loop - src/routes.rs:58: one query
+      output    src/calendar.rs:31: for berth in app.berths(harbor).await? { src/routes.rs:58: …
+
     614ed381 Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.  harbor-api · 6 minutes ago
       tool      …use crate::{AppState, Error}; /// `GET /berths/{id}/calendar?month=2026-08`: the stays that touch a month. pub async fn calendar( State(app): State<AppState>, Path(berth):…
+    --- stderr
+    11 hits; 6 shown.
     ");
     insta::assert_snapshot!(env.run(&["--demo", "search", "tokyo where:prompt", "-C", "1"]).show(), @"
     exit code 0
@@ -44,7 +56,7 @@ fn for_programs() {
           "message": null,
           "project": "/home/sam/code/harbor-api",
           "role": "system",
-          "score": 7.085,
+          "score": 6.84,
           "session": "7c45ebba-d98a-4af1-8738-703cca36b2f4",
           "snippet": [
             [
@@ -66,7 +78,7 @@ fn for_programs() {
       "query": "\"back-to-back\"",
       "schema": "backstory.search/1",
       "took_ms": 0,
-      "total": 3
+      "total": 5
     }
     "#);
 }
@@ -81,7 +93,8 @@ fn conditions() {
     assert_eq!(total(&["tide", "--role", "user"]), user, "the same as a flag");
     assert_eq!(total(&["tide project:tidepool"]), total(&["tide", "--project", "tidepool"]));
     assert!(total(&["tool:Bash"]) > 0, "without a word");
-    assert_eq!(total(&["tool:Bash"]), total(&["tool:run_shell_command"]));
+    assert_eq!(total(&["tool:Bash", "--agent", "gemini"]), total(&["tool:run_shell_command"]));
+    assert!(total(&["tool:Bash"]) > total(&["tool:Bash", "--agent", "gemini"]), "of all agents");
     assert!(total(&["tide kind:prompt"]) <= user);
 }
 
@@ -249,6 +262,13 @@ fn everything_that_was_typed() {
       2026-08-12 08:35  harbor-api  b2c9cd3c  logs           /resume save one-pool
       2026-08-12 08:35  harbor-api  b2c9cd3c  session        good. I'll change the health check myself. anything else that could starve the pool?
       2026-08-12 08:36  harbor-api  b2c9cd3c  logs           /quit
+      2026-08-12 14:20  harbor-api  019ff658  session        which cases do the booking tests miss? add them
+      2026-08-12 14:31  harbor-api  019ff658  session        yes, fix it
+      2026-08-12 16:03  harbor-api  019ff6b6  session        instead of a check, could a type rule it out?
+      2026-08-13 10:02  harbor-api  0bdfff62  session        The berth calendar takes two seconds for large harbors. Find out why and fix it.
+      2026-08-13 10:05  harbor-api  0bdfff62  session        /compact
+      2026-08-13 10:06  harbor-api  0bdfff62  session        Write the entry for the changelog.
+      2026-08-13 15:20  harbor-api  42ccf7c5  session        Would a materialized view be even better? Just compare, don't change anything.
       2026-08-14 07:42  harbor-api  7c45ebba  session        cargo test is red since yesterday's merge: `back_to_back_stays_do_not_clash`. Find out why. Don't touch the test, I'm sure it is right.
       2026-08-14 07:44  harbor-api  7c45ebba  session        git status
       2026-08-14 07:44  harbor-api  7c45ebba  session        write me a commit message, one line and a short body

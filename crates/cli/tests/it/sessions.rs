@@ -17,42 +17,43 @@ fn for_people() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "sessions", "--limit", "4"]).show(), @"
     exit code 0
     --- stdout
-          ID        UPDATED        PROJECT     PROMPTS  TOKENS   COST  TITLE
-      @1  614ed381  6 minutes ago  harbor-api        2  52,298  $0.05  Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
-      @2  7c45ebba  8 hours ago    harbor-api        2  86,525  $0.08  Fix back-to-back bookings that were taken for a clash
-      @3  592bb649  1 day ago      ledger-etl        3  59,262  $0.07  Explain why the nightly close is a day late in Tokyo
-      @4  bb287218  1 day ago      tidepool          3  81,619  $0.10  Review @src/hooks/useTideFeed.ts please. I am not happy with how it reconnects.
+          ID        UPDATED        AGENT   PROJECT     PROMPTS   TOKENS   COST  TITLE
+      @1  614ed381  6 minutes ago  gemini  harbor-api        2   52,298  $0.05  Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
+      @2  b3c07b07  1 hour ago     claude  tidepool          2  184,862  $0.72  Make the station picker usable with the keyboard. Follow the listbox pattern, and check what it requires.
+      @3  019fff89  7 hours ago    codex   dotfiles          1   22,706  $0.11  add a minimal tmux config: mouse, long history, true color
+      @4  7c45ebba  8 hours ago    gemini  harbor-api        2   86,525  $0.08  Fix back-to-back bookings that were taken for a clash
     --- stderr
-    9 more; `--limit 13` lists them all.
+    15 more; `--limit 19` lists them all.
     ");
 }
 
 #[test]
 fn filters() {
-    assert_eq!(list(&[]).len(), 13);
+    assert_eq!(list(&[]).len(), 19);
     assert_eq!(list(&["--project", "LEDGER"]), ["592bb649", "e319fa39"]);
     assert_eq!(list(&["-p", "code/tern"]), ["56ba4522"]);
     assert_eq!(list(&["-p", "f9e1599f"]), ["56ba4522"], "by the beginning of the hash");
-    assert_eq!(list(&["--since", "today"]), ["614ed381", "7c45ebba"]);
-    assert_eq!(list(&["--since", "2026-08-12", "--until", "2026-08-12"]).len(), 3);
+    assert_eq!(list(&["--since", "today"]), ["614ed381", "b3c07b07", "019fff89", "7c45ebba"]);
+    assert_eq!(list(&["--since", "today", "--agent", "codex"]), ["019fff89"]);
+    assert_eq!(list(&["--since", "2026-08-12", "--until", "2026-08-12"]).len(), 5);
     assert_eq!(list(&["--model", "2.5-pro", "--model", "gemini-3-flash"]).len(), 5);
-    assert_eq!(list(&["--kind", "subagent"]), ["1010660a"]);
+    assert_eq!(list(&["--kind", "subagent"]), ["0bdfff62", "1010660a"]);
     assert_eq!(list(&["--kind", "checkpoint"]), ["checkpoi"]);
-    assert_eq!(list(&["--all"]).len(), 18, "header-only and log-only ones too");
+    assert_eq!(list(&["--all"]).len(), 25, "header-only and log-only ones too");
 }
 
 #[test]
 fn order() {
     assert_eq!(list(&["--sort", "tokens", "--limit", "2"]), ["e319fa39", "1074bde6"]);
     assert_eq!(list(&["--reverse", "--limit", "1"]), ["56ba4522"]);
-    assert_eq!(list(&["--sort", "project", "--limit", "1"]), ["70916900"]);
+    assert_eq!(list(&["--sort", "project", "--limit", "1"]), ["019fff89"]);
 }
 
 #[test]
 fn other_formats() {
     let env = TestEnv::new();
     let csv = env.run(&["--demo", "sessions", "--format", "csv"]);
-    assert_eq!(csv.stdout.lines().count(), 14);
+    assert_eq!(csv.stdout.lines().count(), 20);
     assert!(csv.stdout.starts_with("id,kind,project,started,"), "{}", csv.stdout);
     let lines = env.run(&["--demo", "sessions", "--format", "jsonl"]);
     for line in lines.stdout.lines() {

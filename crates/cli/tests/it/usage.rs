@@ -14,15 +14,20 @@ fn for_people() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "usage", "model"]).show(), @"
     exit code 0
     --- stdout
-      MODEL                   CALLS    INPUT     CACHED  OUTPUT  THOUGHTS      TOTAL    COST
-      gemini-2.5-pro             15  243,037    903,205   2,156     8,860  1,157,258  ≥$0.56
-      gemini-3.1-pro-preview     17   65,751    173,220   2,422     6,388    247,781   $0.27
-      gemini-3-flash-preview     11   55,055    183,296   1,149     1,593    241,093   $0.04
-      gemini-2.5-flash            9   30,812     55,260   1,177     1,627     88,876   $0.02
-      gemini-3-pro-preview        6   25,267     42,600     715     2,822     71,404   $0.10
-      total                      58  419,922  1,357,581   7,619    21,290  1,806,412  ≥$1.00
+      MODEL                      CALLS    INPUT     CACHED  WRITTEN  OUTPUT  THOUGHTS      TOTAL     COST
+      gemini-2.5-pro                15  243,037    903,205        0   2,156     8,860  1,157,258   ≥$0.56
+      gemini-3.1-pro-preview        17   65,751    173,220        0   2,422     6,388    247,781    $0.27
+      gemini-3-flash-preview        11   55,055    183,296        0   1,149     1,593    241,093    $0.04
+      claude-opus-5                  7       41    153,842   27,557   3,422         0    184,862    $0.72
+      claude-sonnet-5                8    1,486    117,505   41,106   3,018         0    163,115    $0.21
+      gpt-5.5                        8   24,593     61,952        0   1,824     1,220     89,589    $0.25
+      gemini-2.5-flash               9   30,812     55,260        0   1,177     1,627     88,876    $0.02
+      gemini-3-pro-preview           6   25,267     42,600        0     715     2,822     71,404    $0.10
+      gpt-5.6-sol                    2    6,998     14,848      512     252        96     22,706    $0.11
+      claude-haiku-4-5-20251001      2       10      4,120    4,731     229         0      9,090  $0.0075
+      total                         85  453,050  1,709,848   73,906  16,364    22,606  2,275,774   ≥$2.29
     --- stderr
-    76 % of input came from the cache; 74 % of output was thoughts.
+    76 % of input came from the cache; 58 % of output was thoughts.
     Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by the agents.
     Note: ≥ marks a lower bound; some files lack calls or final token counts. `backstory verify` lists each.
     ");
@@ -32,24 +37,26 @@ fn for_people() {
 #[test]
 fn by_model() {
     let got = usage(&["model"]);
-    assert_eq!(got["total"]["calls"], 58);
-    assert_eq!(got["total"]["total"], 1_806_412);
-    assert_eq!(got["total"]["cached"], 1_357_581);
-    assert_eq!(got["total"]["cost_usd"], "0.995531325");
+    assert_eq!(got["total"]["calls"], 85);
+    assert_eq!(got["total"]["total"], 2_275_774);
+    assert_eq!(got["total"]["cached"], 1_709_848);
+    assert_eq!(got["total"]["cost_usd"], "2.288173075");
     let calls = |model: &str| {
         let rows = got["rows"].as_array().unwrap();
         rows.iter().find(|row| row["key"] == model).map(|row| row["calls"].clone()).unwrap()
     };
     assert_eq!(calls("gemini-2.5-pro"), 15);
     assert_eq!(calls("gemini-3.1-pro-preview"), 17);
+    assert_eq!(calls("claude-sonnet-5"), 8);
+    assert_eq!(calls("gpt-5.5"), 8);
 }
 
 #[test]
 fn every_group_adds_up() {
     let total = usage(&[])["total"].clone();
     for group in [
-        "daily", "weekly", "monthly", "hourly", "blocks", "session", "prompt", "project", "model",
-        "kind", "agent", "machine",
+        "daily", "weekly", "monthly", "hourly", "session", "prompt", "project", "model", "kind",
+        "agent", "machine",
     ] {
         for zone in ["UTC", "Asia/Tokyo", "America/St_Johns"] {
             let got = usage(&[group, "--tz", zone]);
@@ -70,11 +77,11 @@ fn every_group_adds_up() {
 
 #[test]
 fn narrowed() {
-    assert_eq!(usage(&["--project", "dotfiles"])["total"]["total"], 47_482);
+    assert_eq!(usage(&["--project", "dotfiles"])["total"]["total"], 70_188);
     assert_eq!(usage(&["--model", "2.5-FLASH"])["total"]["calls"], 9);
-    assert_eq!(usage(&["--kind", "subagent"])["total"]["total"], 20_807);
-    assert_eq!(usage(&["--since", "2026-08-14"])["total"]["calls"], 10);
-    assert_eq!(usage(&["--view", "current"])["total"]["total"], 664_729);
+    assert_eq!(usage(&["--kind", "subagent"])["total"]["total"], 20_807 + 9_090);
+    assert_eq!(usage(&["--since", "2026-08-14"])["total"]["calls"], 19);
+    assert_eq!(usage(&["--view", "current"])["total"]["total"], 918_589);
     let parent = "b2c9cd3c-c425-4fb0-bb61-c7bffd2b9c6a";
     let rolled = usage(&["session", "--rollup"]);
     let rows = rolled["rows"].as_array().unwrap();
@@ -103,7 +110,7 @@ fn a_budget() {
     assert_eq!(env.run(&["--demo", "usage", "--budget", "200/month"]).code, Some(0));
     let over = env.run(&["--demo", "usage", "--budget", "0.5/month"]);
     assert_eq!(over.code, Some(1));
-    assert!(over.stdout.contains("Budget: $0.88 of $0.50 this month"), "{}", over.stdout);
+    assert!(over.stdout.contains("Budget: $2.18 of $0.50 this month"), "{}", over.stdout);
     let spent = env.run(&["--demo", "usage", "--budget", "0.5/month", "--json"]);
     let document: serde_json::Value = serde_json::from_str(&spent.stdout).unwrap();
     let budget = &document["budget"];
@@ -241,7 +248,7 @@ fn tools_and_commands() {
     let got = env.json(&["--demo", "tools", "--json"]);
     let rows = got["rows"].as_array().unwrap();
     let calls: u64 = rows.iter().map(|row| row["calls"].as_u64().unwrap()).sum();
-    assert_eq!(calls, 30);
+    assert_eq!(calls, 53);
     let shell = rows.iter().find(|row| row["name"] == "run_shell_command").unwrap();
     assert_eq!(
         (&shell["calls"], &shell["cancelled"], &shell["label"]),
@@ -252,7 +259,7 @@ fn tools_and_commands() {
     let got = env.json(&["--demo", "commands", "--json"]);
     let cargo =
         got["rows"].as_array().unwrap().iter().find(|row| row["program"] == "cargo").unwrap();
-    assert_eq!((&cargo["runs"], &cargo["failures"]), (&2.into(), &1.into()));
+    assert_eq!((&cargo["runs"], &cargo["failures"]), (&6.into(), &3.into()));
     let full = env.json(&["--demo", "commands", "--full", "--json"]);
     assert!(full["rows"].as_array().unwrap().len() > got["rows"].as_array().unwrap().len());
 }
@@ -312,12 +319,17 @@ fn calls_one_by_one() {
     let env = TestEnv::new();
     let all = env.run(&["--demo", "export", "--all", "--format", "calls"]).stdout;
     let rows: Vec<Value> = all.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(rows.len(), 58);
+    assert_eq!(rows.len(), 85);
     let sum = |field: &str| rows.iter().map(|row| row[field].as_u64().unwrap()).sum::<u64>();
-    assert_eq!(sum("cached_input_tokens"), 1_357_581);
-    assert_eq!(sum("input_tokens") + sum("cached_input_tokens") + sum("output_tokens"), 1_806_412);
-    let key = rows[0]["dedup_key"].as_str().unwrap();
-    assert!(key.starts_with("gemini:"), "{key}");
+    assert_eq!(sum("cached_input_tokens"), 1_709_848);
+    let parts =
+        ["input_tokens", "cached_input_tokens", "cache_creation_input_tokens", "output_tokens"];
+    assert_eq!(parts.map(sum).iter().sum::<u64>(), 2_275_774);
+    let is_keyed = |row: &Value| {
+        let key = row["dedup_key"].as_str().unwrap();
+        key.starts_with(&format!("{}:", row["agent"].as_str().unwrap()))
+    };
+    assert!(rows.iter().all(is_keyed));
     let csv = env.run(&["--demo", "export", "7c45", "--format", "csv"]).stdout;
     assert_eq!(csv.lines().next().unwrap().split(',').count(), 14);
     assert!(csv.contains("cargo test --test booking"), "{csv}");
@@ -341,16 +353,20 @@ fn the_demo_verifies() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "verify", "--strict"]).show(), @"
     exit code 0
     --- stdout
-    ✓ totals      58 calls; each recorded total is the sum of its parts
+    ✓ totals      85 calls; each recorded total is the sum of its parts
     ✓ numbers     every token count is plausible
-    ✓ views       1,806,412 tokens used, 664,729 of them in the current view
+    ✓ views       2,275,774 tokens used, 918,589 of them in the current view
+        019ff658-4467-77ad-9a91-fa18c798a02e: 13,595 of 82,623 tokens
+        0bdfff62-97cf-42f9-af03-3d02c076086b: 7,237 of 153,711 tokens
         1074bde6-559a-4ce0-8304-199b77fdc13e: 131,950 of 199,653 tokens
-        e319fa39-7e54-4f63-8a76-ad2788a65839: 27,555 of 1,101,535 tokens
-    ✓ copies      3 sessions with several files or repeated messages; each call counts once
+        and 1 more (`-v`)
+    ✓ copies      5 sessions with several files or repeated messages; each call counts once
+        019ff6b6-ec4c-75cd-807f-67bbb4319d10: 0 repeated messages in 2 files
         1074bde6-559a-4ce0-8304-199b77fdc13e: 1 repeated message in 1 file
-        592bb649-57c2-418c-98ed-0b8f7f4a44f6: 1 repeated message in 2 files
-        e319fa39-7e54-4f63-8a76-ad2788a65839: 4 repeated messages in 1 file
-    ✓ imports     no imported calls
+        42ccf7c5-4aae-426f-95c7-f8b9834d5333: 21 repeated messages in 1 file
+        and 2 more (`-v`)
+    ✓ imports     1 session with imported calls, which count in the session that made them
+        019ff6b6-ec4c-75cd-807f-67bbb4319d10: 5 calls of another session
     ✓ fates       every removed message has a known reason
     ✓ at_least    1 session with files that lack calls or final token counts; the sums are lower bounds
         56ba4522-7693-4aba-aba2-9c1df48bdf20: session-2026-03-18T20-07-56ba4522.json
@@ -446,4 +462,63 @@ fn verify_writes_paths_like_every_other_command() {
         "{said}"
     );
     assert!(!said.contains("[TEMP]"), "{said}");
+}
+
+#[test]
+fn three_agents_side_by_side() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.run(&["--demo", "usage", "agent"]).stdout, @"
+    AGENT   CALLS    INPUT     CACHED  WRITTEN  OUTPUT  THOUGHTS      TOTAL    COST
+    gemini     58  419,922  1,357,581        0   7,619    21,290  1,806,412  ≥$1.00
+    claude     17    1,537    275,467   73,394   6,669         0    357,067   $0.94
+    codex      10   31,591     76,800      512   2,076     1,316    112,295   $0.36
+    total      85  453,050  1,709,848   73,906  16,364    22,606  2,275,774  ≥$2.29
+    ");
+    let all = usage(&["agent"])["total"].clone();
+    let one = |agent: &str| usage(&["agent", "--agent", agent])["total"].clone();
+    let each = ["claude", "codex", "gemini"].map(one);
+    for field in ["calls", "total", "cached", "cache_write_1h"] {
+        let sum: u64 = each.iter().map(|total| total[field].as_u64().unwrap()).sum();
+        assert_eq!(all[field], sum, "{field}");
+    }
+    // One project, three agents.
+    let project = usage(&["agent", "-p", "harbor-api"]);
+    let agents: Vec<_> =
+        project["rows"].as_array().unwrap().iter().map(|row| &row["key"]).collect();
+    assert_eq!(agents, ["gemini", "claude", "codex"]);
+}
+
+/// Blocks are those of Claude Code, unless another agent is requested; the last one is in progress.
+#[test]
+fn blocks_with_their_pace() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.run(&["--demo", "usage", "blocks"]).show(), @"
+    exit code 0
+    --- stdout
+      BLOCK                   CALLS  INPUT   CACHED  WRITTEN  OUTPUT  THOUGHTS    TOTAL   COST
+      2026-08-13 10:00–15:00      9    856  121,625   37,482   2,838         0  162,801  $0.18
+      2026-08-13 15:00–20:00      1    640        0    8,355     409         0    9,404  $0.04
+        18 h without calls
+      2026-08-14 14:00–19:00      7     41  153,842   27,557   3,422         0  184,862  $0.72
+      total                      17  1,537  275,467   73,394   6,669         0  357,067  $0.94
+    --- stderr
+    In progress, 2 h 30 min left: 1,540 tokens per minute, $0.36 per hour. At this pace, 415,939 tokens, $1.62 at its end.
+    79 % of input came from the cache; 0 % of output was thoughts.
+    Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by the agents.
+    ");
+    for agent in ["claude", "codex", "gemini"] {
+        for filter in [&[][..], &["--since", "2026-08-13"], &["-p", "harbor-api"]] {
+            let with = |group| usage(&[&[group, "--agent", agent], filter].concat());
+            let (blocks, agents) = (with("blocks"), with("agent"));
+            assert_eq!(blocks["total"], agents["total"], "{agent} {filter:?}");
+        }
+    }
+    let got = usage(&["blocks"]);
+    let last = &got["rows"].as_array().unwrap().last().unwrap()["block"];
+    assert_eq!(
+        (&last["start"], &last["end"]),
+        (&"2026-08-14T14:00:00Z".into(), &"2026-08-14T19:00:00Z".into())
+    );
+    assert_eq!(last["idle_minutes_before"], 18 * 60);
+    assert_eq!(last["running"]["minutes_left"], 150);
 }
