@@ -42,6 +42,7 @@
 
 #![warn(missing_docs)]
 
+pub mod activity;
 pub mod agent;
 pub mod archive;
 pub mod argument;

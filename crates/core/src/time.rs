@@ -36,6 +36,12 @@ impl Period {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 
+    /// Returns whether something that happened at a time, if it is known, is in the period. An
+    /// unlimited period includes what has no time.
+    pub fn includes(&self, at: Option<Timestamp>) -> bool {
+        at.map_or(self.is_everything(), |at| self.contains(at))
+    }
+
     /// Returns whether the period overlaps the time from `from` to `to`, both included.
     pub fn overlaps(&self, from: Timestamp, to: Timestamp) -> bool {
         self.since.is_none_or(|since| to >= since) && self.until.is_none_or(|until| from < until)

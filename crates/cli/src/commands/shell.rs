@@ -1,5 +1,5 @@
 use backstory_core::export::json::Time;
-use backstory_core::query::{self, commands::Row};
+use backstory_core::query::commands::{Row, commands};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -74,11 +74,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
     let filter = args.filters.filter(ctx, all)?;
     let wanted = super::wanted_sessions(all, &filter, &args.kind);
     let ids = super::counted(all, wanted.as_ref(), &args.kind);
-    let mut commands = query::Commands::new(filter.period, args.full);
-    library
-        .each(&ids, |assembled| commands.add(&assembled, library.archive.reader()))
+    let mut rows = commands(&library.archive, &ids, &filter.period, args.full)
         .map_err(|error| Failure::new("cannot read the commands").because(error))?;
-    let mut rows = commands.rows();
+    library.warn_unread(printer);
     let format = args.format.or_json(ctx.json);
     if let Some(limit) = args.limit.or((format == Format::Table).then_some(30)) {
         rows.truncate(limit);

@@ -1,6 +1,6 @@
 use backstory_core::collection::Collection;
 use backstory_core::export::json::Time;
-use backstory_core::query::failures::{self, Failures};
+use backstory_core::query::failures::{self, failures};
 use backstory_core::query::tools::{Group, Question, Row, tools};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -134,11 +134,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     let rows = tools(&library.archive, &question).map_err(super::cannot_count)?;
     let failed = || {
         let ids = super::counted(all, question.sessions.as_ref(), &args.kind);
-        let mut failures = Failures::new(filter.period);
-        library
-            .each(&ids, |assembled| failures.add(&assembled, library.archive.reader()))
-            .map_err(|error| Failure::new("cannot read the errors").because(error))?;
-        Ok::<_, Failure>(failures.rows())
+        failures(&library.archive, &ids, &filter.period)
+            .map_err(|error| Failure::new("cannot read the errors").because(error))
     };
     let format = args.format.or_json(ctx.json);
     let group = match args.group {
@@ -169,6 +166,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
         }
         _ => printer.rows(&table(&rows, args.group, false), format)?,
     }
+    library.warn_unread(printer);
     super::tell_faults(printer, &library);
     Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
 }

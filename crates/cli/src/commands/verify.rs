@@ -1,11 +1,10 @@
 use std::path::Path;
 
-use backstory_core::archive::token_problems;
-use backstory_core::query::{self, verify::Check};
+use backstory_core::query::verify::Check;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{Exit, Failure, Result};
+use crate::error::{Exit, Result};
 use crate::library::Library;
 use crate::output::number::{count, plural};
 use crate::output::{Line, Printer, style};
@@ -58,8 +57,6 @@ impl<'a> CheckOut<'a> {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Exit> {
     super::require_given(ctx)?;
     let library = Library::open(ctx, printer, &[])?;
-    let ids: Vec<String> = library.all.sessions.iter().map(|session| session.id.clone()).collect();
-    let mut verify = query::Verify::new(&library.prices);
     let mut faults: Vec<FaultOut> = Vec::new();
     for file in library.archive.files().map_err(super::cannot_count)? {
         for fault in file.about.faults.details.iter().filter(|fault| !fault.what.is_pending()) {
@@ -71,18 +68,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Ex
             });
         }
     }
-    let read = library.each(&ids, |assembled| {
-        verify.add(&assembled);
-        faults.extend(token_problems(&assembled).into_iter().map(|problem| FaultOut {
-            file: problem.file.display().to_string(),
-            line: None,
-            record: Some(problem.message),
-            what: problem.what,
-        }));
-        Ok(())
-    });
-    read.map_err(|error| Failure::new("cannot read the sessions").because(error))?;
-    let checks = verify.checks();
+    let verified = library.reports().verify(&library.all).map_err(super::cannot_count)?;
+    let checks = verified.checks;
+    faults.extend(verified.problems.into_iter().map(|problem| FaultOut {
+        file: problem.file.display().to_string(),
+        line: None,
+        record: Some(problem.message),
+        what: problem.what,
+    }));
     let is_fine = faults.is_empty() && checks.iter().all(|check| check.ok);
     if ctx.json {
         let checks = checks.iter().map(CheckOut::new).collect();

@@ -1,7 +1,7 @@
 //! Reads calls for reports: sums of a quarter of an hour, or single calls.
 
 use jiff::Timestamp;
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use rustc_hash::FxHashMap;
 
 use super::calls::SessionCalls;
@@ -46,9 +46,9 @@ pub(crate) type SessionKeys = FxHashMap<i64, SessionKey>;
 impl Archive {
     /// Returns the sessions that calls refer to.
     pub(crate) fn session_keys(&self) -> Result<SessionKeys, ArchiveError> {
-        let mut find = self.db.prepare(
-            "SELECT number, id, kind, parent, project, agent, machine FROM sessions ORDER BY number",
-        )?;
+        let mut find = self
+            .db
+            .prepare("SELECT number, id, kind, parent, project, agent, machine FROM sessions")?;
         let rows = find.query_map([], |row| {
             let key = SessionKey {
                 id: row.get(1)?,
@@ -118,6 +118,13 @@ impl Archive {
             each(row.get(0)?, codec::decode(body, "a session")?);
         }
         Ok(())
+    }
+
+    /// Returns the calls of a session by its number.
+    pub(crate) fn session_calls(&self, session: i64) -> Result<SessionCalls, ArchiveError> {
+        let mut find = self.db.prepare_cached("SELECT body FROM details WHERE session = ?1")?;
+        let body: Option<Vec<u8>> = find.query_row([session], |row| row.get(0)).optional()?;
+        body.map_or_else(|| Ok(SessionCalls::default()), |body| codec::decode(&body, "a session"))
     }
 
     /// Returns the models that calls name, sorted, with none for calls that name none. Saved chats

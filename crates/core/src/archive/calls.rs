@@ -1,12 +1,10 @@
 //! Collects the calls and tool calls of one session, each once, which are the facts that are
 //! counted.
 
-use std::path::PathBuf;
-
 use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::{MessageEntry, SessionFacts};
+use crate::assemble::MessageEntry;
 use crate::facts::MessageFacts;
 use crate::model::{Call, MessageKind, Service, Session, ToolUse};
 
@@ -24,19 +22,6 @@ pub struct SessionCalls {
     pub calls: Vec<Call>,
     /// The tool calls, each once.
     pub tools: Vec<ToolUse>,
-}
-
-/// A token count that cannot be right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenProblem {
-    /// The file that contains it.
-    pub file: PathBuf,
-    /// The id of its session.
-    pub session: String,
-    /// The id of its message.
-    pub message: String,
-    /// A description of the problem.
-    pub what: String,
 }
 
 impl SessionCalls {
@@ -145,20 +130,4 @@ struct Prompt {
 
 fn place(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
-}
-
-/// Returns the token counts of a session that cannot be right.
-pub fn token_problems(assembled: &SessionFacts) -> Vec<TokenProblem> {
-    let mut out = Vec::new();
-    for placed in assembled.listed().filter(|placed| placed.owned) {
-        let Some(call) = &placed.facts.call else { continue };
-        let file = placed.places.first().and_then(|place| assembled.files.get(place.file));
-        out.extend(call.problems().iter().map(|what| TokenProblem {
-            file: file.map(|file| file.path.clone()).unwrap_or_default(),
-            session: assembled.session.id.clone(),
-            message: placed.facts.id.clone(),
-            what: what.clone(),
-        }));
-    }
-    out
 }

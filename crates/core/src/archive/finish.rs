@@ -141,10 +141,11 @@ impl Batch<'_> {
 
     /// Rebuilds the sessions that are known only from prompt logs.
     fn log_only(&mut self, db: &Transaction<'_>) -> Result<(), ArchiveError> {
-        db.execute_batch(
-            "DELETE FROM details WHERE session IN (SELECT number FROM sessions WHERE grp LIKE 'log:%');
-             DELETE FROM sessions WHERE grp LIKE 'log:%';",
-        )?;
+        let mut known = db.prepare("SELECT DISTINCT grp FROM sessions WHERE grp LIKE 'log:%'")?;
+        let known = known.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        for group in known {
+            ledger::remove(db, &group)?;
+        }
         let forgotten = forgotten(db)?;
         let mut find = db.prepare(
             "SELECT DISTINCT session FROM typed WHERE session NOT IN (SELECT grp FROM members)",

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::calls::SessionCalls;
+use super::doubts::Doubts;
+use super::tool_sums::tool_sums;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::SessionFacts;
 use crate::model::{Service, Usage};
@@ -24,21 +26,35 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
     let mut find = db.prepare_cached("SELECT number FROM sessions WHERE grp = ?1")?;
     let numbers: Vec<i64> = find.query_map([group], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for number in numbers {
-        db.prepare_cached("DELETE FROM rollup WHERE session = ?1")?.execute([number])?;
-        db.prepare_cached("DELETE FROM details WHERE session = ?1")?.execute([number])?;
-        db.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
+        for sql in [
+            "DELETE FROM rollup WHERE session = ?1",
+            "DELETE FROM details WHERE session = ?1",
+            "DELETE FROM summaries WHERE session = ?1",
+            "DELETE FROM activity WHERE session = ?1",
+            "DELETE FROM sessions WHERE number = ?1",
+        ] {
+            db.prepare_cached(sql)?.execute([number])?;
+        }
     }
     Ok(())
 }
 
 pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(), ArchiveError> {
+    let mut doubts = Doubts::of(&assembled);
     let messages = std::mem::take(&mut assembled.messages);
     let detail = SessionCalls::of(&assembled.session, messages);
+    doubts.add_calls(&assembled, &detail);
     let archived = assembled.own_files().next().and_then(|source| source.archived.as_ref());
     let machine = archived.map_or("", |archived| &archived.machine);
     let id = &assembled.session.id;
     let body = codec::encode(&assembled.session, id)?;
     let number = insert_session(db, &assembled, &detail, machine, &body)?;
+    let tools = codec::encode(&tool_sums(&detail.tools), id)?;
+    db.prepare_cached("INSERT INTO summaries VALUES (?1, ?2, ?3)")?.execute(params![
+        number,
+        tools,
+        doubts.encode(id)?
+    ])?;
     db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
         .execute(params![number, codec::encode(&detail, id)?])?;
     Ok(roll_up(db, number, &detail)?)

@@ -190,6 +190,8 @@ impl Archive {
     fn check_values(&self) -> Result<(), ArchiveError> {
         self.files()?;
         self.sessions()?;
+        self.each_tool_sum(&Period::default(), |_, _| {})?;
+        self.each_doubt(|_, _| {})?;
         self.each_details(&Period::default(), |_, _| {})
     }
 
@@ -206,6 +208,14 @@ impl Archive {
             (
                 "sums of no session",
                 "SELECT count(*) FROM rollup WHERE session NOT IN (SELECT number FROM sessions)",
+            ),
+            (
+                "summaries of no session",
+                "SELECT count(*) FROM summaries WHERE session NOT IN (SELECT number FROM sessions)",
+            ),
+            (
+                "activity of no session",
+                "SELECT count(*) FROM activity WHERE session NOT IN (SELECT number FROM sessions)",
             ),
             (
                 "texts of no session",

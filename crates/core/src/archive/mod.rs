@@ -4,6 +4,7 @@
 //! its sessions again, so every other row is a function of the sources: reading them in another
 //! order, twice, or on another machine gives the same rows.
 
+mod activity;
 mod affected;
 mod annotations;
 mod batch;
@@ -15,6 +16,7 @@ mod capture;
 mod codec;
 mod count_only;
 mod digest;
+mod doubts;
 mod fingerprint;
 mod finish;
 mod forget;
@@ -47,8 +49,10 @@ use tempfile::TempDir;
 pub use blocks::WINDOW;
 pub(crate) use blocks::Windows;
 pub(crate) use call_rows::{CallRow, SessionKey, SessionKeys};
-pub use calls::{SessionCalls, TokenProblem, token_problems};
+pub use calls::SessionCalls;
 pub use capture::Captured;
+pub(crate) use doubts::Doubts;
+pub use doubts::TokenProblem;
 pub use forget::Forgotten;
 pub use import::{Foreign, Imported};
 pub use ledger::sums_suffice;
@@ -60,7 +64,6 @@ pub use sync::{Exclude, Machine, Setup, SyncStats};
 pub use text_index::IndexStats;
 pub use text_search::{Hit, Match, Order, TextRow};
 pub use tool_sums::ToolCounts;
-pub(crate) use tool_sums::ToolKey;
 
 use crate::agent::Agents;
 use crate::content::Reader;

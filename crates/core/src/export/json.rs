@@ -12,12 +12,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::write_line;
+use crate::activity::simple_commands;
 pub use crate::model::UsageRow;
 use crate::model::{Attachment, Message, Part, Reference, Service, Session, Thought, ToolCall};
 use crate::money::Usd;
 use crate::pricing::{Bill, Table};
 use crate::project::Project;
-use crate::query::commands::simple_commands;
 pub use crate::time::Time;
 
 fn time(at: Option<Timestamp>) -> Option<Time> {

@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::Filter;
-use super::commands::simple_commands;
+use crate::activity::simple_commands;
 use crate::assemble::SessionFacts;
 use crate::facts::is_nameless;
 use crate::model::{AgentId, Message, MessageKind, Session, Usage};

@@ -3,15 +3,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io;
 
 use jiff::Timestamp;
 
-use super::reading::tool_calls;
-use crate::assemble::SessionFacts;
-use crate::content::Reader;
-use crate::facts::ToolFacts;
-use crate::model::{ToolCall, ToolStatus};
+use crate::activity::FailedCall;
+use crate::archive::{Archive, ArchiveError};
 use crate::time::Period;
 
 /// One kind of failure.
@@ -31,60 +27,38 @@ pub struct Row {
     pub example: String,
 }
 
-/// Collects the failed tool calls of sessions by tool and error. Only their text is read.
-pub struct Failures {
-    period: Period,
-    rows: BTreeMap<(String, String), Row>,
-}
-
-impl Failures {
-    /// Returns an empty collection.
-    pub fn new(period: Period) -> Self {
-        Self { period, rows: BTreeMap::new() }
-    }
-
-    /// Adds the failures of a session.
-    pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
-        let session = &assembled.session.id;
-        let has_failed = |tool: &ToolFacts| tool.status == ToolStatus::Error;
-        tool_calls(assembled, reader, &self.period, has_failed, |call, at| {
-            let example = first_line(call);
-            let (tool, text) = (call.name.name.clone(), fold(&example));
+/// Groups the failed tool calls of sessions in a period by tool and error. Returns the rows, the
+/// most frequent first.
+pub fn failures(
+    archive: &Archive,
+    sessions: &[String],
+    period: &Period,
+) -> Result<Vec<Row>, ArchiveError> {
+    let mut rows: BTreeMap<(String, String), Row> = BTreeMap::new();
+    archive.each_activity(sessions, |session, activity| {
+        for call in activity.failures.into_iter().filter(|call| period.includes(call.at)) {
+            let FailedCall { at, tool, error } = call;
+            let text = fold(&error);
             let new = || Row {
                 tool: tool.clone(),
                 text: text.clone(),
                 count: 0,
                 last: None,
-                session: session.clone(),
-                example: example.clone(),
+                session: session.to_owned(),
+                example: error.clone(),
             };
-            let row = self.rows.entry((tool.clone(), text.clone())).or_insert_with(new);
+            let row = rows.entry((tool.clone(), text.clone())).or_insert_with(new);
             row.count += 1;
             if at > row.last {
                 row.last = at;
-                row.session.clone_from(session);
-                row.example.clone_from(&example);
+                session.clone_into(&mut row.session);
+                row.example.clone_from(&error);
             }
-        })
-    }
-
-    /// Returns the rows, the most frequent first.
-    pub fn rows(self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.rows.into_values().collect();
-        rows.sort_by_key(|row| (Reverse(row.count), Reverse(row.last)));
-        rows
-    }
-}
-
-/// Returns the first line of an error that is not empty, cut to a readable length.
-fn first_line(call: &ToolCall) -> String {
-    const LONGEST: usize = 200;
-    if let Some(code) = call.exit_code.filter(|_| call.status != ToolStatus::Error) {
-        return format!("exit code {code}");
-    }
-    let text = call.error.as_deref().or(call.output.as_deref()).unwrap_or_default();
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-    line.unwrap_or("no text").chars().take(LONGEST).collect()
+        }
+    })?;
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_key(|row| (Reverse(row.count), Reverse(row.last)));
+    Ok(rows)
 }
 
 /// Replaces the variable parts of a text: paths become `…`, numbers `N`.

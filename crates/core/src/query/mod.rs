@@ -8,7 +8,6 @@ pub mod filter;
 pub mod overview;
 pub mod projects;
 pub mod prompts;
-mod reading;
 mod reports;
 mod tally;
 pub mod tools;
@@ -16,7 +15,5 @@ pub mod usage;
 pub mod verify;
 
 pub use blocks::{Block, Pace};
-pub use commands::Commands;
 pub use filter::Filter;
 pub use reports::Reports;
-pub use verify::Verify;

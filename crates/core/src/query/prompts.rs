@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::activity::TypedText;
 use crate::archive::{Archive, ArchiveError};
-use crate::assemble::{MessageEntry, SessionFacts};
 use crate::collection::Collection;
 use crate::discover::SourceKind;
 use crate::id::is_uuid;
-use crate::model::{MessageKind, Session, SessionKind, State};
+use crate::model::{Session, SessionKind, State};
 use crate::project::Project;
 use crate::projects::ProjectHints;
 use crate::read::bytes::{Bytes, read_whole};
@@ -68,11 +68,10 @@ pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, Archi
         all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
     sessions.sort_by_key(|session| (session.kind == SessionKind::Checkpoint, session.started));
     let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
-    archive.each_assembled(&ids, |assembled| {
-        if let Some(session) = all.get(&assembled.session.id) {
-            typed.session(archive, session, &assembled);
+    archive.each_activity(&ids, |id, activity| {
+        if let Some(session) = all.get(id) {
+            typed.session(session, activity.prompts);
         }
-        Ok(())
     })?;
     typed.logs(archive, all)?;
     typed.histories(archive)?;
@@ -103,36 +102,27 @@ impl Typed {
         self.out.push(prompt);
     }
 
-    fn session(&mut self, archive: &Archive, session: &Session, assembled: &SessionFacts) {
+    fn session(&mut self, session: &Session, prompts: Vec<TypedText>) {
         let is_saved = session.kind == SessionKind::Checkpoint;
         let log_only = session.state == State::LogOnly;
-        let commands = commands(archive, assembled);
-        for placed in assembled.listed() {
-            let said = &placed.facts;
-            if said.is_inherited {
+        for TypedText { message, at, text } in prompts {
+            if is_uuid(&message) && !self.ids.insert(message) {
                 continue;
             }
-            let text = match said.kind {
-                MessageKind::Prompt | MessageKind::Slash => said.typed.as_deref(),
-                MessageKind::Shell => commands.get(&said.id).map(String::as_str),
-                _ => None,
-            };
-            let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { continue };
-            let is_copy = is_uuid(&said.id) && !self.ids.insert(said.id.clone());
             let is_known =
-                || self.known.contains(&(session.project.key().to_owned(), text.to_owned()));
-            if is_copy || (is_saved && is_known()) {
+                || self.known.contains(&(session.project.key().to_owned(), text.clone()));
+            if is_saved && is_known() {
                 continue;
             }
-            *self.told.entry((session.id.clone(), text.to_owned())).or_default() += 1;
+            *self.told.entry((session.id.clone(), text.clone())).or_default() += 1;
             self.push(Prompt {
-                at: said.at,
+                at,
                 session: Some(session.id.clone()),
                 log_only,
                 project: session.project.clone(),
-                text: text.to_owned(),
+                text,
                 from: if log_only { From::Logs } else { From::Session },
-                order: said.at.or(session.started).or(session.updated),
+                order: at.or(session.started).or(session.updated),
             });
         }
     }
@@ -223,31 +213,6 @@ fn lines(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the commands typed with `!`, by message; only the text of the message contains them.
-fn commands(archive: &Archive, assembled: &SessionFacts) -> HashMap<String, String> {
-    let shell: Vec<&MessageEntry> =
-        assembled.listed().filter(|placed| placed.facts.kind == MessageKind::Shell).collect();
-    if shell.is_empty() {
-        return HashMap::new();
-    }
-    let messages = archive.reader().excerpt(assembled, &shell).unwrap_or_else(|_| {
-        archive.pass_over();
-        Vec::new()
-    });
-    messages
-        .into_iter()
-        .filter_map(|message| Some((message.id, command(&message.text)?.to_owned())))
-        .collect()
-}
-
-/// Returns the content of the first fence in the message.
-fn command(text: &str) -> Option<&str> {
-    let (_, fenced) = text.split_once("```")?;
-    let (_, inside) = fenced.split_once('\n')?;
-    let end = inside.find("\n```").unwrap_or(inside.len());
-    Some(inside[..end].trim())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,12 +224,5 @@ mod tests {
             ["ls", "echo a \\\nb", "echo \\\\", "pwd"]
         );
         assert_eq!(lines("cut \\"), ["cut \\"]);
-    }
-
-    #[test]
-    fn the_command_of_a_shell_escape() {
-        let text = "I ran the following shell command:\n```sh\ngit log\n```\n\nThis produced the following result:\n```\nx\n```";
-        assert_eq!(command(text), Some("git log"));
-        assert_eq!(command("nothing"), None);
     }
 }

@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use super::overview::{self, Overview};
 use super::tally;
 use super::usage::{self, Answer, Costs, Question};
+use super::verify::{self, Verified};
 use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
 use crate::pricing::Table;
@@ -64,5 +65,10 @@ impl<'a> Reports<'a> {
         days: i64,
     ) -> Result<Option<Overview>, ArchiveError> {
         overview::overview(self.archive, all, self.prices, now, days)
+    }
+
+    /// Checks the numbers of all sessions against the totals recorded in the files.
+    pub fn verify(&self, all: &Collection) -> Result<Verified, ArchiveError> {
+        verify::verify(self.archive, all, self.prices)
     }
 }

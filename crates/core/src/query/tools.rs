@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::archive::{Archive, ArchiveError, ToolCounts, ToolKey};
+use crate::archive::{Archive, ArchiveError, ToolCounts};
 use crate::model::{SessionKind, ToolName};
 use crate::time::Period;
 use crate::tools::tool_name;
@@ -56,10 +56,10 @@ pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, Archive
         })
     };
     // Sorted, because the first tool of a group gives it its name.
-    let mut tools: BTreeMap<ToolKey, ToolCounts> = BTreeMap::new();
-    archive.each_tool_sum(&question.period, |session, sums| {
-        for (key, counts) in sums.into_iter().filter(|_| is_selected(session)) {
-            tools.entry(key).or_default().add(&counts);
+    let mut tools: BTreeMap<(String, Option<String>), ToolCounts> = BTreeMap::new();
+    archive.each_tool_sum(&question.period, |session, sum| {
+        if is_selected(session) {
+            tools.entry((sum.name, sum.server)).or_default().add(&sum.counts);
         }
     })?;
     let mut rows: HashMap<String, Row> = HashMap::new();

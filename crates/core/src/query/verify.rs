@@ -1,10 +1,16 @@
 //! Cross-checks token counts against the totals recorded in the files.
 
-use crate::archive::{SessionCalls, TokenProblem, token_problems};
-use crate::assemble::SessionFacts;
-use crate::model::{Call, PartWhy, SessionKind};
+use rustc_hash::FxHashMap;
+
+use super::usage::bill;
+use crate::archive::{
+    Archive, ArchiveError, CallRow, Doubts, SessionCalls, SessionKey, TokenProblem,
+};
+use crate::collection::Collection;
+use crate::model::{Call, Part, PartWhy, Session, SessionKind};
 use crate::number::{count, plural};
-use crate::pricing::Table;
+use crate::pricing::{Calls, Table};
+use crate::time::Period;
 
 /// The result of one check.
 #[derive(Debug, Clone)]
@@ -19,15 +25,18 @@ pub struct Check {
     pub items: Vec<String>,
 }
 
-/// Examines sessions one by one and sums up the results.
-pub struct Verify<'a> {
-    prices: &'a Table,
-    cases: Cases,
+/// The results of all checks.
+#[derive(Debug, Clone)]
+pub struct Verified {
+    /// The checks.
+    pub checks: Vec<Check>,
+    /// Token counts that cannot be right.
+    pub problems: Vec<TokenProblem>,
 }
 
 #[derive(Default)]
 struct Cases {
-    calls: usize,
+    calls: u64,
     totals: Vec<String>,
     numbers: Vec<String>,
     current: u64,
@@ -43,79 +52,64 @@ struct Cases {
     upper_bound: Vec<String>,
 }
 
-impl<'a> Verify<'a> {
-    /// Returns a check without sessions.
-    pub fn new(prices: &'a Table) -> Self {
-        Self { prices, cases: Cases::default() }
-    }
+/// The sums of a session.
+#[derive(Default)]
+struct Sums {
+    tokens: u64,
+    /// Whether single calls must be examined.
+    has_cases: bool,
+}
 
-    /// Examines a session.
-    pub fn add(&mut self, assembled: &SessionFacts) {
-        let id = &assembled.session.id;
-        if assembled.session.kind == SessionKind::Checkpoint {
+/// Checks the numbers of all sessions.
+pub(super) fn verify(
+    archive: &Archive,
+    all: &Collection,
+    prices: &Table,
+) -> Result<Verified, ArchiveError> {
+    let mut cases = Cases::default();
+    let keys = archive.session_keys()?;
+    let mut sums: FxHashMap<i64, Sums> = FxHashMap::default();
+    archive.each_sum(&Period::default(), |row| {
+        let is_counted = |key: &SessionKey| key.kind != SessionKind::Checkpoint;
+        if !keys.get(&row.session).is_some_and(is_counted) {
             return;
         }
-        let detail = SessionCalls::of(&assembled.session, assembled.messages.clone());
-        let cases = &mut self.cases;
-        cases.calls += detail.calls.len();
-        for call in &detail.calls {
-            let other = call.usage.other;
-            if other > 0 {
-                let what = format!("{} tokens more", count(other));
-                cases.totals.push(format!("{id} {}: {what}", call.message));
+        // A further position on the bill of a call is not counted, but examined.
+        let calls = Calls { count: row.calls.count.max(1), ..row.calls };
+        let bill = bill(&CallRow { calls, ..*row }, prices);
+        let sum = sums.entry(row.session).or_default();
+        sum.tokens += row.calls.usage.total();
+        sum.has_cases |= row.calls.usage.other > 0
+            || row.undated > 0
+            || bill.unpriced + bill.estimated + bill.upper_bound > 0;
+        cases.calls += row.calls.count;
+    })?;
+    let mut doubts: FxHashMap<i64, Doubts> = FxHashMap::default();
+    archive.each_doubt(|session, found| _ = doubts.insert(session, found))?;
+    let mut problems = Vec::new();
+    let mut order: Vec<(&String, i64)> = keys.iter().map(|(n, key)| (&key.id, *n)).collect();
+    order.sort_unstable();
+    for (id, number) in order {
+        let doubts = doubts.remove(&number).unwrap_or_default();
+        if keys.get(&number).is_some_and(|key| key.kind != SessionKind::Checkpoint) {
+            let sums = sums.remove(&number).unwrap_or_default();
+            if sums.has_cases {
+                cases.calls(id, &archive.session_calls(number)?, prices);
             }
-            if call.undated {
-                cases.undated.push(format!("{id} {}", call.message));
-            }
-            let model = call.model.map(|at| detail.models[at as usize].as_str());
-            cases.price(self.prices, id, call, model);
+            cases.session(id, &doubts, sums.tokens, all.get(id));
         }
-        if detail.calls.iter().any(|call| call.at_least) {
-            let file = assembled.own_files().next().and_then(|file| file.path.file_name());
-            cases.at_least.push(format!("{id}: {}", file.unwrap_or_default().to_string_lossy()));
-        }
-        let problem = |p: TokenProblem| {
-            let file = p.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            format!("{id} {}: {} ({file})", p.message, p.what)
-        };
-        cases.numbers.extend(token_problems(assembled).into_iter().map(problem));
-        let sum = |current: bool| -> u64 {
-            let calls = detail.calls.iter().filter(|call| call.current || !current);
-            calls.map(|call| call.usage.total()).sum()
-        };
-        let (current, full) = (sum(true), sum(false));
-        cases.current += current;
-        cases.full += full;
-        if current != full {
-            let (current, full) = (count(current), count(full));
-            cases.views.push(format!("{id}: {current} of {full} tokens"));
-        }
-        cases.copies.extend(copies(assembled).map(|copies| format!("{id}: {copies}")));
-        let imported = assembled.listed().filter(|p| !p.owned && p.facts.call.is_some()).count();
-        if imported > 0 {
-            let calls = plural(imported as u64, "call", "calls");
-            cases.imports.push(format!("{id}: {calls} of another session"));
-        }
-        for placed in assembled.listed().filter(|placed| placed.facts.unexplained) {
-            cases.fates.push(format!("{id} {}", placed.facts.id));
-        }
+        problems.extend(doubts.problems);
     }
-
-    /// Returns the results.
-    pub fn checks(self) -> Vec<Check> {
-        self.cases.checks()
-    }
+    Ok(Verified { checks: cases.checks(), problems })
 }
 
 /// Describes the content that the files of a session repeat.
-fn copies(assembled: &SessionFacts) -> Option<String> {
-    let repeated = assembled.messages.iter().filter(|placed| placed.facts.is_copy).count();
-    let parts = &assembled.session.parts;
+fn copies(repeated: u64, parts: &[Part]) -> Option<String> {
     if repeated == 0 && parts.len() < 2 {
         return None;
     }
     let files = plural(parts.len() as u64, "file", "files");
-    let repeated = plural(repeated as u64, "repeated message", "repeated messages");
+    let repeated = plural(repeated, "repeated message", "repeated messages");
     let whole = parts.iter().filter(|part| part.why == PartWhy::Copy).count();
     Some(match whole {
         0 => format!("{repeated} in {files}"),
@@ -125,6 +119,47 @@ fn copies(assembled: &SessionFacts) -> Option<String> {
 }
 
 impl Cases {
+    /// Examines the calls of a session.
+    fn calls(&mut self, id: &str, session: &SessionCalls, prices: &Table) {
+        for call in &session.calls {
+            let other = call.usage.other;
+            if other > 0 {
+                let what = format!("{} tokens more", count(other));
+                self.totals.push(format!("{id} {}: {what}", call.message));
+            }
+            if call.undated {
+                self.undated.push(format!("{id} {}", call.message));
+            }
+            let model = call.model.and_then(|at| session.models.get(at as usize));
+            self.price(prices, id, call, model.map(String::as_str));
+        }
+    }
+
+    /// Examines a session as a whole.
+    fn session(&mut self, id: &str, doubts: &Doubts, full: u64, session: Option<&Session>) {
+        if let Some(file) = &doubts.lower_bound {
+            self.at_least.push(format!("{id}: {file}"));
+        }
+        self.numbers.extend(doubts.problems.iter().map(|problem| {
+            let file = problem.file.file_name().unwrap_or_default().to_string_lossy();
+            format!("{id} {}: {} ({file})", problem.message, problem.what)
+        }));
+        let current = full.saturating_sub(doubts.outside);
+        self.current += current;
+        self.full += full;
+        if current != full {
+            let (current, full) = (count(current), count(full));
+            self.views.push(format!("{id}: {current} of {full} tokens"));
+        }
+        let parts = session.map_or(&[][..], |session| &session.parts);
+        self.copies.extend(copies(doubts.repeated, parts).map(|copies| format!("{id}: {copies}")));
+        if doubts.imported > 0 {
+            let calls = plural(doubts.imported, "call", "calls");
+            self.imports.push(format!("{id}: {calls} of another session"));
+        }
+        self.fates.extend(doubts.unexplained.iter().map(|message| format!("{id} {message}")));
+    }
+
     /// Records the reason if a call has no exact cost.
     fn price(&mut self, prices: &Table, session: &str, call: &Call, model: Option<&str>) {
         let bill = prices.bill(model, call.at, &call.usage, call.service);
@@ -153,7 +188,7 @@ impl Cases {
             };
             Check { name, ok: !must || items.is_empty(), detail, items }
         };
-        let calls = plural(self.calls as u64, "call", "calls");
+        let calls = plural(self.calls, "call", "calls");
         let (current, full) = (count(self.current), count(self.full));
         vec![
             // Compares the buckets of every call with the total in the file.

@@ -9,11 +9,12 @@ use backstory_core::export::events::{Choice, write};
 use backstory_core::model::{MessageKind, PartWhy, SessionKind};
 use backstory_core::pricing::Table;
 use backstory_core::projects::hash_of;
+use backstory_core::query::Filter;
 use backstory_core::query::Reports;
 use backstory_core::query::calls::{CallRow, calls};
+use backstory_core::query::commands::commands;
 use backstory_core::query::tools::{Group as ToolGroup, Question as ToolQuestion, tools};
 use backstory_core::query::usage::Group;
-use backstory_core::query::{Commands, Filter};
 use backstory_core::time::Period;
 use backstory_core::tools::tool_name;
 use serde_json::{Value, json};
@@ -347,11 +348,10 @@ fn a_history_in_a_session_file_is_a_session_like_any_other() {
     assert_eq!(counted(false), [row("read_file", 1, 1, 0), row("run_shell_command", 1, 0, 1)]);
     assert_eq!(counted(true), [row("read_file", 2, 2, 0), row("run_shell_command", 2, 0, 2)]);
 
-    let mut commands = Commands::new(Period::default(), false);
-    commands.add(assembled, home.archive.reader()).unwrap();
-    let commands: Vec<_> =
-        commands.rows().into_iter().map(|row| (row.program, row.runs, row.failures)).collect();
-    assert_eq!(commands, [("mak".to_owned(), 1, 1)]);
+    let ids = [assembled.session.id.clone()];
+    let rows = commands(&home.archive, &ids, &Period::default(), false).unwrap();
+    let rows: Vec<_> = rows.into_iter().map(|row| (row.program, row.runs, row.failures)).collect();
+    assert_eq!(rows, [("mak".to_owned(), 1, 1)]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests the library from outside, in one binary.
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests")]
 
+mod activity;
 mod agents;
 mod archive;
 mod blocks;

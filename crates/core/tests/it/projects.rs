@@ -10,7 +10,7 @@ use backstory_core::facts::Contents;
 use backstory_core::model::Session;
 use backstory_core::project::{Project, Proof};
 use backstory_core::projects::{ProjectHints, hash_of};
-use backstory_core::query::Commands;
+use backstory_core::query::commands::commands;
 use backstory_core::time::Period;
 use serde_json::json;
 
@@ -159,9 +159,9 @@ fn commands_are_those_of_powershell_where_the_project_has_a_drive() {
             &format!("{}{reply}\n", session(1, "h", "go")),
         );
         let home = Home::at(root.path());
-        let mut commands = Commands::new(Period::default(), false);
-        commands.add(&home.sessions[0], home.archive.reader()).unwrap();
-        let names: Vec<String> = commands.rows().into_iter().map(|row| row.program).collect();
+        let ids = [home.sessions[0].session.id.clone()];
+        let rows = commands(&home.archive, &ids, &Period::default(), false).unwrap();
+        let names: Vec<String> = rows.into_iter().map(|row| row.program).collect();
         assert_eq!(names, want, "{path}");
     }
 }

@@ -111,11 +111,28 @@ CREATE TABLE sessions (
     -- The session as the library stores it.
     body    BLOB NOT NULL
 );
-CREATE INDEX sessions_id ON sessions (id, texted);
+-- Everything that reports group by, because the rows themselves are large.
+CREATE INDEX sessions_id ON sessions (id, texted, kind, parent, project, agent, machine);
 CREATE INDEX sessions_grp ON sessions (grp);
 
 -- Single calls and tool calls, for queries that sums cannot answer.
 CREATE TABLE details (
+    session INTEGER PRIMARY KEY,
+    body    BLOB NOT NULL
+);
+
+-- What is derived from them, in a table of its own because it is small.
+CREATE TABLE summaries (
+    session INTEGER PRIMARY KEY,
+    -- The tool calls by tool.
+    tools   BLOB NOT NULL,
+    -- Reasons to doubt the numbers, if there are any.
+    doubts  BLOB
+);
+
+-- What a person typed in a session, and the commands and failures of its tools (activity.rs). It is
+-- read from the text when a report first needs it.
+CREATE TABLE activity (
     session INTEGER PRIMARY KEY,
     body    BLOB NOT NULL
 );
