@@ -16,6 +16,7 @@ mod described;
 mod events;
 mod expected;
 mod merge;
+mod outdated;
 mod paths;
 mod prices;
 mod projects;
