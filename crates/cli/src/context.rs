@@ -3,11 +3,14 @@
 //! They are read here and nowhere else; commands and the library receive them as values, so that tests, the
 //! demo and other front ends can set them.
 
+use std::cell::Cell;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 use std::time::SystemTime;
 
 use anstream::ColorChoice;
 use backstory_core::agent::Agents;
+use backstory_core::archive::Archive;
 use backstory_core::discover::Discovery;
 use backstory_core::env::Env;
 use backstory_core::pricing::PriceRow;
@@ -59,6 +62,8 @@ pub(crate) struct Context {
     pub(crate) archive: Option<PathBuf>,
     /// The persistent archive, even if this run uses another one.
     pub(crate) own_archive: Option<PathBuf>,
+    /// The archive that this run has opened, while no command uses it.
+    pub(crate) idle: Rc<Cell<Option<Archive>>>,
     pub(crate) no_sync: bool,
     /// Whether the command fails unless it can write to the archive.
     pub(crate) must_write: bool,
@@ -121,6 +126,7 @@ impl Context {
             machine: config.machine.unwrap_or_else(machine),
             archive: usual.filter(|_| global.from.is_empty() && demo.is_none()),
             own_archive,
+            idle: Rc::default(),
             no_sync: global.no_sync,
             must_write: false,
             batch,

@@ -1,12 +1,13 @@
 //! The archive of a run, brought up to date, with its sessions. Every command reads from it.
 
+mod keep;
+mod lease;
 mod locate;
 mod place;
 mod prices;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use backstory_core::agent::Agents;
 use backstory_core::archive::{
@@ -17,7 +18,6 @@ use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
-use backstory_core::doctor::soonest_deletions;
 use backstory_core::model::Message;
 use backstory_core::pricing::Table;
 use backstory_core::projects::{ProjectHints, worktrees};
@@ -31,17 +31,16 @@ use jiff::tz::TimeZone;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::output::Printer;
-use crate::output::number::{bytes, plural};
+use crate::output::number::plural;
 
+pub(crate) use keep::keep;
+pub(crate) use lease::Lease;
 pub(crate) use locate::locate_projects;
 pub(crate) use place::{cannot_write, check_place};
 pub(crate) use prices::prices;
 
-/// The time limit for capturing after a command has answered.
-const MOMENT: Duration = Duration::from_millis(1500);
-
 pub(crate) struct Library {
-    pub(crate) archive: Archive,
+    pub(crate) archive: Lease,
     pub(crate) all: Collection,
     pub(crate) prices: Table,
     zone: TimeZone,
@@ -65,7 +64,7 @@ impl Library {
     /// the folders of projects known only by hash are searched for, because one of them may match.
     pub(crate) fn open(ctx: &Context, printer: &mut Printer, wanted: &[String]) -> Result<Self> {
         let found = ctx.discover();
-        let archive = open_archive(ctx, printer)?;
+        let archive = Lease::new(ctx, open_archive(ctx, printer)?);
         let library = Self::read(ctx, printer, archive, found, Vec::new())?;
         // The folder that the program runs in is always tried.
         let wanted: Vec<String> =
@@ -82,7 +81,7 @@ impl Library {
     /// Opens the archive for sums only: the list of sessions is not loaded.
     pub(crate) fn open_for_sums(ctx: &Context, printer: &mut Printer) -> Result<Self> {
         let found = ctx.discover();
-        let mut archive = open_archive(ctx, printer)?;
+        let mut archive = Lease::new(ctx, open_archive(ctx, printer)?);
         bring_up(ctx, printer, &mut archive, &found, Vec::new())?;
         Self::around(ctx, archive, Collection::only(found))
     }
@@ -106,12 +105,13 @@ impl Library {
             })
             .map_err(cannot_open)?;
         let all = Collection::only(found);
+        let archive = Lease::new(ctx, archive);
         Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
     }
 
     /// Reads a single file, outside the archive.
     pub(crate) fn of_file(ctx: &Context, printer: &mut Printer, path: &Path) -> Result<Self> {
-        let archive = Archive::in_memory().map_err(cannot_open)?;
+        let archive = Lease::new(ctx, Archive::in_memory().map_err(cannot_open)?);
         Self::read(ctx, printer, archive, Agents::default().discover_at(path), Vec::new())
     }
 
@@ -128,21 +128,25 @@ impl Library {
     fn read(
         ctx: &Context,
         printer: &mut Printer,
-        mut archive: Archive,
+        mut archive: Lease,
         found: Discovery,
         paths: Vec<PathBuf>,
     ) -> Result<Self> {
         bring_up(ctx, printer, &mut archive, &found, paths)?;
-        Self::of_archive(ctx, archive, found)
+        Self::of_lease(ctx, archive, found)
     }
 
     /// Loads the sessions that the archive contains, without a sync.
     pub(crate) fn of_archive(ctx: &Context, archive: Archive, found: Discovery) -> Result<Self> {
+        Self::of_lease(ctx, Lease::new(ctx, archive), found)
+    }
+
+    fn of_lease(ctx: &Context, archive: Lease, found: Discovery) -> Result<Self> {
         let all = Collection::new(&archive, found).map_err(cannot_open)?;
         Self::around(ctx, archive, all)
     }
 
-    fn around(ctx: &Context, archive: Archive, all: Collection) -> Result<Self> {
+    fn around(ctx: &Context, archive: Lease, all: Collection) -> Result<Self> {
         let all = located(ctx, all);
         let prices = prices(ctx)?;
         let faults = archive.faults().map_err(cannot_open)?;
@@ -158,7 +162,7 @@ impl Library {
     ) -> std::result::Result<SyncStats, ArchiveError> {
         // Another run may have rebuilt the archive, which replaces the file.
         if let Some(path) = self.archive.path() {
-            self.archive = Archive::open(path)?;
+            *self.archive = Archive::open(path)?;
         }
         let candidates = candidates(ctx);
         let synced = self.archive.sync(
@@ -303,6 +307,7 @@ pub(crate) fn open_archive_at(
     printer: &mut Printer,
     path: &Path,
 ) -> Result<Archive> {
+    drop(ctx.idle.take());
     check_new(ctx, path)?;
     let archive = match open_waiting(ctx, printer, path) {
         Err(ArchiveError::Outdated(_)) => {
@@ -437,34 +442,6 @@ pub(crate) fn index(printer: &mut Printer, archive: &mut Archive) -> Result<Inde
     let left = archive.left_to_index().map_err(cannot_open)?;
     let progress = printer.counter(("indexing", "sessions"), left);
     archive.index(&|| progress.tick()).map_err(cannot_open)
-}
-
-/// Captures changed files after the answer, within a time limit, in the order in which the agent will delete
-/// them.
-pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
-    let Some(path) = ctx.archive.as_ref().filter(|_| ctx.auto_capture && !ctx.no_sync) else {
-        return Ok(());
-    };
-    // Reading a single file creates no archive. An archive that cannot be opened is left for the next
-    // command to report.
-    if !path.exists() {
-        return Ok(());
-    }
-    let Ok(Some(mut archive)) = Archive::open_if_free(path) else { return Ok(()) };
-    if archive.is_read_only() || !archive.has_uncaptured().map_err(cannot_open)? {
-        return Ok(());
-    }
-    let end = Instant::now() + MOMENT;
-    let first = soonest_deletions(&archive, &ctx.env, ctx.now).map_err(cannot_open)?;
-    let done = archive.capture(&first, Some(end), &|_| {}).map_err(cannot_open)?;
-    if done.left_files > 0 {
-        printer.note(format!(
-            "{} ({}) are not captured yet; `backstory sync` captures them.",
-            plural(done.left_files, "file", "files"),
-            bytes(done.left_bytes)
-        ));
-    }
-    Ok(())
 }
 
 /// Collects paths that may match a project hash without any search.
