@@ -506,6 +506,8 @@ fn blocks_with_their_pace() {
     79 % of input came from the cache; 0 % of output was thoughts.
     Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by the agents.
     ");
+    let sorted = env.run(&["--demo", "usage", "blocks", "--sort", "cost"]).stdout;
+    assert!(!sorted.contains("without calls"), "{sorted}");
     for agent in ["claude", "codex", "gemini"] {
         for filter in [&[][..], &["--since", "2026-08-13"], &["-p", "harbor-api"]] {
             let with = |group| usage(&[&[group, "--agent", agent], filter].concat());

@@ -50,6 +50,9 @@ impl Page<'_> {
     /// Returns the time without calls between the window of a row and the one before it. Rows in another
     /// order have none.
     pub(super) fn idle_before(&self, at: usize) -> Option<SignedDuration> {
+        if self.args.sort.is_some() {
+            return None;
+        }
         let rows = &self.answer.rows;
         let before = self.block(rows.get(at.checked_sub(1)?)?)?;
         let idle = self.block(rows.get(at)?)?.start.duration_since(before.end);
