@@ -90,7 +90,11 @@ impl Activity {
         if wanted.is_empty() {
             return Ok(());
         }
-        let messages = if session.is_history {
+        // The results of failed calls may be in other messages.
+        let is_result = |entry: &MessageEntry| entry.facts.kind == MessageKind::ToolResult;
+        let any_failed = wanted.iter().any(|entry| entry.facts.tools.iter().any(has_failed));
+        let is_apart = session.is_history || (any_failed && session.listed().any(is_result));
+        let messages = if is_apart {
             reader.excerpt(session, &wanted)?
         } else {
             reader.messages(session, &wanted, &|_| None)?

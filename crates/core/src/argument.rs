@@ -22,7 +22,7 @@ const KEY_ARGUMENTS: [&str; 11] = [
 ];
 
 /// Informative arguments that are used if none of [`KEY_ARGUMENTS`] exists.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 16] = [
     "target_file",
     "title",
     "question",
@@ -36,6 +36,9 @@ const OTHERS: [&str; 13] = [
     "plan_path",
     "paths",
     "name",
+    "skill",
+    "subject",
+    "plan",
 ];
 
 /// Returns the text to show next to the name of a tool.
@@ -43,8 +46,10 @@ pub fn argument(call: &ToolCall) -> Option<String> {
     let args = call.args.as_deref();
     let name = call.name.name.as_str();
     let found = match name {
-        "ask_user" => args.and_then(|args| questions(args, call.output.as_deref())),
-        "write_todos" | "write_todos_list" => args.and_then(todos),
+        "ask_user" | "AskUserQuestion" => {
+            args.and_then(|args| questions(args, call.output.as_deref()))
+        }
+        "write_todos" | "write_todos_list" | "TodoWrite" => args.and_then(todos),
         _ => args.and_then(key_argument).or_else(|| args.and_then(other)),
     };
     // These tools share their label with others that do something else.
@@ -120,7 +125,7 @@ fn todos(args: &RawValue) -> Option<String> {
         .iter()
         .find(|todo| status(todo).as_deref() == Some("in_progress"))
         .or_else(|| todos.iter().find(|todo| status(todo).as_deref() == Some("pending")))
-        .and_then(|todo| todo.get("description")?.as_str());
+        .and_then(|todo| todo.get("description").or_else(|| todo.get("content"))?.as_str());
     let so_far = format!("{done} of {} done", todos.len());
     Some(current.map_or(so_far.clone(), |current| format!("{so_far}: {}", current.trim())))
 }
@@ -158,6 +163,15 @@ mod tests {
             ("update_topic", r#"{"title":"Parser","summary":"s"}"#, "", "Parser"),
             ("write_todos", todos, "", "1 of 2 done: b"),
             ("write_todos", r#"{"todos":[]}"#, "", "0 of 0 done"),
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"a","status":"pending","activeForm":"doing a"}]}"#,
+                "",
+                "0 of 1 done: a",
+            ),
+            ("AskUserQuestion", questions, "answered", "Which store?; Sure?"),
+            ("TaskCreate", r#"{"subject":"Parser","description":"d"}"#, "", "Parser"),
+            ("ExitPlanMode", r#"{"plan":"First, …"}"#, "", "First, …"),
             ("enter_plan_mode", r#"{"reason":"large change"}"#, "", "large change"),
             ("exit_plan_mode", r#"{"plan_filename":"p.md"}"#, "", "p.md"),
             ("exit_plan_mode", "{}", "", "exit_plan_mode"),

@@ -154,7 +154,10 @@ impl SourceKind {
     /// Returns whether its content is read, rather than only captured.
     pub fn is_read(self) -> bool {
         self.is_session()
-            || matches!(self, Self::SavedChat | Self::Snapshot | Self::PromptLog | Self::Titles)
+            || matches!(
+                self,
+                Self::SavedChat | Self::Snapshot | Self::PromptLog | Self::Note | Self::Titles
+            )
     }
 
     /// Returns whether it contains text of people and models.

@@ -13,6 +13,8 @@ pub enum Proof {
     Registry,
     /// The session records the folder it ran in.
     Cwd,
+    /// The session records the worktree that it ran in, and its repository is known.
+    Worktree,
     /// A session names it among its directories.
     Directories,
     /// The context that was injected into a session names it.
@@ -27,11 +29,12 @@ pub enum Proof {
 
 impl Proof {
     /// All kinds of evidence.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Link,
         Self::ProjectRoot,
         Self::Registry,
         Self::Cwd,
+        Self::Worktree,
         Self::Directories,
         Self::SessionContext,
         Self::Hash,
@@ -46,6 +49,7 @@ impl Proof {
             Self::ProjectRoot => "project_root",
             Self::Registry => "registry",
             Self::Cwd => "cwd",
+            Self::Worktree => "worktree",
             Self::Directories => "directories",
             Self::SessionContext => "session_context",
             Self::Hash => "hash",
@@ -71,6 +75,11 @@ pub struct Project {
 }
 
 impl Project {
+    /// Returns whether a path is another worktree of its repository.
+    pub(crate) fn is_worktree(&self, path: &str) -> bool {
+        self.proof == Proof::Worktree && self.path.as_deref() != Some(path)
+    }
+
     /// Returns whether `wanted` is part of its name or path, or the beginning of its hash, ignoring
     /// case. A whole path matches that folder and those below it.
     pub fn matches(&self, wanted: &str) -> bool {

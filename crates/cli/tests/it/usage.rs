@@ -28,7 +28,8 @@ fn for_people() {
       total                         85  453,050  1,709,848   73,906  16,364    22,606  2,275,774   ≥$2.29
     --- stderr
     76 % of input came from the cache; 58 % of output was thoughts.
-    Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by the agents.
+    Cost is an estimate: list prices of 2026-11-15, days in UTC.
+    Not in the files, and not counted: compression, summaries, routing and search (Gemini CLI).
     Note: ≥ marks a lower bound; some files lack calls or final token counts. `backstory verify` lists each.
     ");
 }

@@ -61,6 +61,11 @@ pub trait Agent: Sync + Debug {
         true
     }
 
+    /// Returns the calls of the model that its files never record.
+    fn unrecorded_calls(&self) -> &'static str {
+        ""
+    }
+
     /// Scans a source from its beginning. An error means that the file could not be read; problems
     /// of its content are faults among the facts.
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan>;
@@ -103,6 +108,11 @@ pub trait Agent: Sync + Debug {
 
     /// Marks what a session only repeats, once it is settled which calls other sessions made.
     fn mark_copies(&self, _session: &mut SessionFacts) {}
+
+    /// Returns whether the worktrees of a repository are one project.
+    fn joins_worktrees(&self) -> bool {
+        false
+    }
 
     /// Learns which projects the agent's folders belong to.
     fn learn_folder(&self, _folder: &Path, _projects: &mut Projects) {}

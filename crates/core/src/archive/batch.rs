@@ -17,13 +17,13 @@ use super::slot::{Slot, slot};
 use super::sources::{self, New};
 use super::sync::Setup;
 use super::{ArchiveError, codec, ledger};
-use crate::agent::Agents;
+use crate::agent::{Agent, Agents};
 use crate::assemble::{Membership, ScannedSource, SessionFacts, keys, memberships};
 use crate::discover::{Archived, SourceState};
 use crate::facts::{Contents, Form, PartFacts, PromptLine, TitleLine};
 use crate::path_text::to_text;
 use crate::project::Proof;
-use crate::projects::Projects;
+use crate::projects::{Projects, worktree_root};
 use crate::read::bytes::Disk;
 
 /// A source on its way into the archive.
@@ -99,6 +99,9 @@ impl<'a> Batch<'a> {
         for path in parts().flat_map(|(_, part)| &part.directories) {
             self.projects.propose(path, Proof::Directories);
         }
+        for (one, part) in parts() {
+            self.learn_worktree(one, part);
+        }
         // Searches the sessions of projects whose path is still unknown.
         let is_telling = |(one, part): &(&Incoming, &PartFacts)| {
             one.origin.is_here() && part.form != Form::History
@@ -112,6 +115,21 @@ impl<'a> Batch<'a> {
             {
                 self.projects.follow(&hash, &agent.hints(source, part, &Disk));
             }
+        }
+    }
+
+    /// Learns which repository a session's folder is a worktree of: from the session, or from the folder.
+    fn learn_worktree(&mut self, one: &Incoming, part: &PartFacts) {
+        let source = &one.reading.scanned.source;
+        let joins = self.agents.get(&source.agent).is_some_and(Agent::joins_worktrees);
+        let Some(folder) = part.project.as_deref().filter(|_| joins) else { return };
+        if let Some(repository) = &part.worktree_of {
+            self.projects.set_worktree(folder, repository);
+        } else if one.origin.is_here()
+            && self.projects.visit(&Path::new(folder).join(".git"))
+            && let Some((root, repository)) = worktree_root(Path::new(folder))
+        {
+            self.projects.set_worktree(&to_text(&root), &to_text(&repository));
         }
     }
 
@@ -214,7 +232,7 @@ impl<'a> Batch<'a> {
             self.logs_changed = true;
             put_typed(db, number, if excluded { &[] } else { &facts.prompts }, &self.forgotten)?;
         }
-        if facts.contents == Contents::Titles {
+        if facts.contents == Contents::Titles || facts.is_conversation() {
             put_titles(db, number, if excluded { &[] } else { &facts.titles }, &self.forgotten)?;
         }
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
@@ -252,8 +270,12 @@ impl<'a> Batch<'a> {
         let ScannedSource { source, facts } = scanned;
         match &facts.contents {
             Contents::Prompts => facts.prompts.iter().any(|line| forgotten.contains(&line.session)),
-            Contents::Titles => facts.titles.iter().any(|line| forgotten.contains(&line.session)),
-            Contents::Attachment => {
+            Contents::Titles
+                if facts.titles.iter().any(|line| forgotten.contains(&line.session)) =>
+            {
+                true
+            }
+            Contents::Attachment | Contents::Titles => {
                 let agent = self.agents.get(&source.agent);
                 let owner = agent.and_then(|agent| agent.owner(source));
                 owner.is_some_and(|owner| forgotten.contains(owner))
@@ -391,7 +413,7 @@ fn put_typed(
     forgotten: &HashSet<String>,
 ) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM typed WHERE source = ?1")?.execute([source])?;
-    let mut insert = db.prepare_cached("INSERT INTO typed VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut insert = db.prepare_cached("INSERT INTO typed VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
     for typed in typed.iter().filter(|typed| !forgotten.contains(&typed.session)) {
         let at = typed.at.map(jiff::Timestamp::as_millisecond);
         insert.execute(params![
@@ -399,7 +421,8 @@ fn put_typed(
             typed.session,
             typed.number.cast_signed(),
             at,
-            typed.text
+            typed.text,
+            typed.project
         ])?;
     }
     Ok(())
@@ -412,10 +435,10 @@ fn put_titles(
     forgotten: &HashSet<String>,
 ) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM titles WHERE source = ?1")?.execute([source])?;
-    let mut insert = db.prepare_cached("INSERT INTO titles VALUES (?1, ?2, ?3, ?4)")?;
+    let mut insert = db.prepare_cached("INSERT INTO titles VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for line in titles.iter().filter(|line| !forgotten.contains(&line.session)) {
         let at = line.at.map(jiff::Timestamp::as_millisecond);
-        insert.execute(params![source, line.session, at, line.title])?;
+        insert.execute(params![source, line.session, at, line.title, line.spawned_by])?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::calls::SessionCalls;
 use super::doubts::Doubts;
 use super::tool_sums::tool_sums;
-use super::{Archive, ArchiveError, codec};
+use super::{Archive, ArchiveError, codec, unrecorded};
 use crate::assemble::SessionFacts;
 use crate::model::{Service, Usage};
 use crate::pricing::Table;
@@ -31,6 +31,7 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
             "DELETE FROM details WHERE session = ?1",
             "DELETE FROM summaries WHERE session = ?1",
             "DELETE FROM activity WHERE session = ?1",
+            "DELETE FROM reported WHERE session = ?1",
             "DELETE FROM sessions WHERE number = ?1",
         ] {
             db.prepare_cached(sql)?.execute([number])?;
@@ -97,7 +98,11 @@ fn insert_session(
         times().max(),
         body,
     ])?;
-    Ok(db.last_insert_rowid())
+    let number = db.last_insert_rowid();
+    if let Some(reported) = &assembled.reported {
+        unrecorded::put(db, number, reported)?;
+    }
+    Ok(number)
 }
 
 #[derive(Default)]

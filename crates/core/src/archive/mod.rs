@@ -37,6 +37,7 @@ mod sync;
 mod text_index;
 mod text_search;
 mod tool_sums;
+mod unrecorded;
 mod versions;
 mod wal;
 

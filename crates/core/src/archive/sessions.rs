@@ -76,6 +76,7 @@ impl Archive {
         let mut tags = self.tags()?;
         // Ordered by id, SQLite would look up each row separately.
         let mut titles = self.titles()?;
+        let mut unrecorded = self.unrecorded()?;
         let mut statement =
             self.db.prepare("SELECT id, grp, machine, body FROM sessions ORDER BY number")?;
         let mut rows = statement.query([])?;
@@ -99,7 +100,15 @@ impl Archive {
             if let Some(before) = out.last().filter(|before| before.project == session.project) {
                 session.project = before.project.clone();
             }
-            session.summary = titles.remove(&id).or(session.summary);
+            if let Some((title, spawned_by)) = titles.remove(&id) {
+                session.summary = Some(title).filter(|title| !title.is_empty()).or(session.summary);
+                session.spawned_by = spawned_by.or(session.spawned_by);
+            }
+            if session.summary.is_none() {
+                let named = session.ends.iter().rev().find_map(|end| titles.get(&**end));
+                session.summary = named.map(|(title, _)| title.clone());
+            }
+            session.unrecorded = unrecorded.remove(&id).map(|surplus| surplus.usage);
             session.name = names.remove(&id);
             session.tags = tags.remove(&id).unwrap_or_default();
             out.push(session);
@@ -242,10 +251,11 @@ impl Archive {
         Ok(found)
     }
 
-    /// The names that agents give to sessions.
-    fn titles(&self) -> Result<HashMap<String, String>, ArchiveError> {
-        let mut find = self.db.prepare("SELECT session, title FROM titles ORDER BY at, rowid")?;
-        let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    /// Returns the names that agents give to sessions, and the tool calls that started them.
+    fn titles(&self) -> Result<HashMap<String, (String, Option<String>)>, ArchiveError> {
+        let mut find =
+            self.db.prepare("SELECT session, title, spawned_by FROM titles ORDER BY at, rowid")?;
+        let rows = find.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

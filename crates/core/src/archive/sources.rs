@@ -387,7 +387,7 @@ pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rus
 /// Returns the lines of a session in prompt logs, and the logs themselves.
 pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<PromptLine>, Vec<Source>)> {
     let sql = format!(
-        "SELECT {}, typed.number, at, text FROM typed JOIN sources ON sources.number = source
+        "SELECT {}, typed.number, at, text, project FROM typed JOIN sources ON sources.number = source
          WHERE session = ?1",
         COLUMNS.replace("number", "sources.number")
     );
@@ -403,6 +403,7 @@ pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<PromptLi
             number: row.get::<_, i64>(9)?.cast_unsigned(),
             at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
             text: row.get(11)?,
+            project: row.get(12)?,
         };
         if lines.insert((line.number, at, line.text.clone())) {
             typed.push(line);
@@ -421,7 +422,7 @@ impl Archive {
         mut each: impl FnMut(PromptLine),
     ) -> Result<(), ArchiveError> {
         let mut find = self.db.prepare(
-            "SELECT DISTINCT session, number, at, text FROM typed ORDER BY session, at, number",
+            "SELECT DISTINCT session, number, at, text, project FROM typed ORDER BY session, at, number",
         )?;
         let mut rows = find.query([])?;
         while let Some(row) = rows.next()? {
@@ -431,6 +432,7 @@ impl Archive {
                 number: row.get::<_, i64>(1)?.cast_unsigned(),
                 at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
                 text: row.get(3)?,
+                project: row.get(4)?,
             });
         }
         Ok(())

@@ -50,6 +50,9 @@ impl SessionFacts {
             let slash = self.listed().find_map(|entry| entry.facts.typed.clone());
             session.first_prompt = slash.filter(|typed| !typed.is_empty());
         }
+        let is_shared =
+            self.messages.iter().any(|entry| !entry.owned && entry.facts.call.is_some());
+        self.reported = self.reported.take().filter(|_| !is_shared);
         self.session = session;
     }
 }

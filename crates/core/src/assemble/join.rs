@@ -2,12 +2,11 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::part::{
-    Part, count_faults, current_count, newest_summary, resumable_part, session_parts,
-};
+use super::part::{Part, count_faults, current_count, newest, resumable_part, session_parts};
 use super::{MessageEntry, Place, SessionFacts, nameless};
 use crate::facts::Form;
 use crate::model::{Fate, MessageKind, Part as SessionPart, PartWhy, Session, SessionKind, State};
+use crate::projects::is_absolute;
 
 /// Joins the parts of one session.
 pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> SessionFacts {
@@ -21,6 +20,7 @@ pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> Sessi
     let documents = parts.iter().map(|part| part.facts.form != Form::Log).collect();
     let borrowed = parts.iter().map(|part| part.is_borrowed).collect();
     let is_history = parts.iter().all(Part::is_history);
+    let reported = newest(&parts, |facts| facts.reported.as_ref()).cloned();
     let mut messages = Messages::new(&parts, session_parts, resumable_file);
     for (file, part) in parts.into_iter().enumerate() {
         messages.add(file, part);
@@ -31,6 +31,7 @@ pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> Sessi
         session,
         group,
         messages,
+        reported,
         resumable_file,
         files,
         documents,
@@ -164,6 +165,8 @@ fn session(
     let stated = first.facts.stated.as_deref();
     let agent = stated.map_or(&first.source.agent, |stated| &stated.agent).clone();
     let in_use = parts.iter().find(|part| !part.facts.is_abandoned).unwrap_or(first);
+    let ran_in = in_use.facts.project.as_ref().filter(|path| is_absolute(path));
+    let is_elsewhere = |path: &&String| in_use.project.is_worktree(path);
     Session {
         kind: first.facts.kind,
         parent: first.facts.parent.clone(),
@@ -173,7 +176,10 @@ fn session(
         forked_from: parts.iter().find_map(|part| part.facts.forked_from.clone()),
         started: parts.iter().filter_map(Part::started).min(),
         updated: parts.iter().filter_map(Part::updated).max(),
-        summary: newest_summary(parts),
+        summary: newest(parts, |facts| facts.summary.as_ref()).cloned(),
+        ends: parts.iter().flat_map(|part| part.facts.ends.iter().cloned()).collect(),
+        branch: newest(parts, |facts| facts.branch.as_ref()).cloned(),
+        worktree: ran_in.filter(is_elsewhere).cloned(),
         messages_current: current_count(resumable_file.map(|at| &parts[at])),
         parts: session_parts,
         state: stated.map_or(State::Live, |stated| stated.state),

@@ -23,7 +23,7 @@ pub use prompts::from_prompts;
 
 use crate::discover::Source;
 use crate::facts::{MessageFacts, PartFacts, SessionRef, SourceFacts, Span};
-use crate::model::Session;
+use crate::model::{Session, Usage};
 use crate::project::Project;
 use crate::projects::{Projects, short_hash};
 
@@ -45,6 +45,9 @@ pub struct SessionFacts {
     pub group: String,
     /// Its messages in order, including copies.
     pub messages: Vec<MessageEntry>,
+    /// The tokens of the session and its agents in the agent's own count, unless it shares calls with
+    /// another session, which that count includes as well.
+    pub reported: Option<Box<Usage>>,
     /// The place in `files` of the file that the agent would load.
     pub resumable_file: Option<usize>,
     /// The files that contain any of it; [`Place::file`] is a place in this list.

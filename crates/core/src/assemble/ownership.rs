@@ -64,11 +64,12 @@ pub(super) fn settle(sessions: &mut [SessionFacts]) {
     let copies: Vec<_> = copies.into_iter().map(|(copy, key)| (copy, owners[&key])).collect();
     for ((at, n), (owner, place)) in copies {
         sessions[at].messages[n].owned = false;
-        // What only the copy still has of the call is true of the call, but for the time: a file that
-        // repeats a call rarely has the right one.
+        // What only the copy still has of the call is true of the call, but for the time, which a file that
+        // repeats a call without its id rarely has.
         let mut facts = sessions[at].messages[n].facts.clone();
         if is_inherited(&sessions[at].messages[n])
             && !is_inherited(&sessions[owner].messages[place])
+            && facts.key != CallKey::Message
         {
             facts.at = None;
         }

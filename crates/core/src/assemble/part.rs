@@ -151,12 +151,13 @@ pub(super) fn resumable_part(parts: &[Part<'_>]) -> Option<usize> {
     best(true, true).or_else(|| best(true, false)).or_else(|| best(false, false))
 }
 
-pub(super) fn newest_summary(parts: &[Part<'_>]) -> Option<String> {
-    let with = parts.iter().filter(|part| part.facts.summary.is_some());
-    with.max_by_key(|part| (part.updated(), std::cmp::Reverse(part.path().to_owned())))?
-        .facts
-        .summary
-        .clone()
+pub(super) fn newest<'a, T>(
+    parts: &'a [Part<'_>],
+    fact: impl Fn(&'a PartFacts) -> Option<&'a T>,
+) -> Option<&'a T> {
+    let with = parts.iter().filter_map(|part| Some((part, fact(&part.facts)?)));
+    let age = |part: &Part<'_>| (part.updated(), std::cmp::Reverse(part.path().to_owned()));
+    with.max_by_key(|(part, _)| age(part)).map(|(_, fact)| fact)
 }
 
 /// Returns the reason why each source belongs to the session, in the order of the sources.

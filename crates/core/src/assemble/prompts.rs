@@ -22,7 +22,8 @@ pub fn from_prompts(
     // Of a hash folder and its copy, the copy is in use.
     let folders = files.iter().filter_map(Source::folder);
     let folder = folders.min_by_key(|folder| (is_hash_folder(folder), folder.to_owned()));
-    let project = projects.resolve(folder, None);
+    let named = lines.iter().rev().find_map(|line| line.project.as_deref());
+    let project = projects.resolve(folder, named);
     let at = |line: Option<&PromptLine>| line.and_then(|line| line.at);
     let (started, updated) = (at(lines.first()), at(lines.last()));
     let part = |file: &Source| SessionPart {
@@ -41,6 +42,7 @@ pub fn from_prompts(
     let mut facts = SessionFacts {
         session,
         group: group(id),
+        reported: None,
         messages: lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect(),
         resumable_file: None,
         documents: vec![false; files.len()],

@@ -81,4 +81,5 @@ fn fill(call: &mut ToolCall, answer: ToolCall) {
     call.output = answer.output;
     call.error = answer.error;
     call.exit_code = answer.exit_code;
+    call.result_display = answer.result_display.or(call.result_display.take());
 }

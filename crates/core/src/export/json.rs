@@ -40,6 +40,12 @@ pub struct SessionRow<'a> {
     pub forked_from: Option<&'a str>,
     /// Its project.
     pub project: ProjectRow<'a>,
+    /// The worktree of the project's repository that it ran in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<&'a str>,
+    /// The git branch that it worked on last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<&'a str>,
     /// The time of its start.
     pub started: Option<Time>,
     /// The time of its last update.
@@ -74,6 +80,9 @@ pub struct SessionRow<'a> {
     pub models: &'a [String],
     /// The tokens used.
     pub usage: UsageRow,
+    /// The tokens of calls that no file records, as far as the agent reports them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<UsageRow>,
     /// The cost of its calls.
     #[serde(flatten)]
     pub cost: Bill,
@@ -98,6 +107,8 @@ impl<'a> SessionRow<'a> {
             parent: session.parent.as_deref(),
             forked_from: session.forked_from.as_deref(),
             project: ProjectRow::new(&session.project),
+            worktree: session.worktree.as_deref(),
+            branch: session.branch.as_deref(),
             started: time(session.started),
             updated: time(session.updated),
             title,
@@ -115,6 +126,7 @@ impl<'a> SessionRow<'a> {
             subagents: session.subagents,
             models: &session.models,
             usage: UsageRow::new(&session.usage),
+            unrecorded: session.unrecorded.as_ref().map(UsageRow::new),
             cost,
             parts: session.parts.iter().map(PartRow::new).collect(),
             state: session.state.name(),

@@ -15,6 +15,8 @@ pub use call::{BilledLine, CallFacts, CallKey};
 pub use lineage::{BranchPoint, Lineage, ListChange};
 pub use message::{MessageFacts, ToolFacts, is_nameless};
 pub use part::{Form, PartFacts, SessionRef, Stated};
-pub use source::{Contents, PromptLine, SessionFile, SourceFacts, SourceSummary, TitleLine};
+pub use source::{
+    Contents, PromptLine, SESSIONLESS, SessionFile, SourceFacts, SourceSummary, TitleLine,
+};
 pub(crate) use span::Base;
 pub use span::Span;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lineage::Lineage;
 use super::message::MessageFacts;
-use crate::model::{AgentId, SessionKind, State};
+use crate::model::{AgentId, SessionKind, State, Usage};
 use crate::project::Project;
 
 /// The facts about one session that one source contains.
@@ -25,6 +25,13 @@ pub struct PartFacts {
     pub forked_from: Option<String>,
     /// The path of its project, or the agent's hash of it, as recorded.
     pub project: Option<String>,
+    /// The repository that the folder of its project is a worktree of, where the file names it.
+    pub worktree_of: Option<String>,
+    /// The git branch that it worked on last.
+    pub branch: Option<String>,
+    /// The tokens of all its calls and those of its agents in the agent's own count, which includes calls
+    /// that no file records.
+    pub reported: Option<Box<Usage>>,
     /// Other folders that the session worked in.
     pub directories: Vec<String>,
     /// The recorded start of the session.
@@ -38,6 +45,8 @@ pub struct PartFacts {
     pub named_at: Option<Timestamp>,
     /// The recorded summary of the session.
     pub summary: Option<String>,
+    /// The ids of records at which it ended for a time, if it has no name: a list of names may refer to them.
+    pub ends: Vec<Box<str>>,
     /// The form in which the source is written.
     pub form: Form,
     /// Whether the agent would resume the session from this file.

@@ -58,6 +58,9 @@ pub struct SessionFile {
     pub is_offered: bool,
 }
 
+/// The beginning of the id under which typed lines are collected that record their project, but no session.
+pub const SESSIONLESS: &str = "prompts:";
+
 /// One typed line in a prompt log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptLine {
@@ -70,18 +73,22 @@ pub struct PromptLine {
     pub at: Option<Timestamp>,
     /// The typed text.
     pub text: String,
+    /// The path of the project, if the line records it.
+    pub project: Option<String>,
 }
 
-/// The name of a session, as a list of names has it.
+/// What a file beside the sessions says about one: its name, and the tool call that started it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TitleLine {
-    /// The id of the session.
+    /// The id of the session, or of a record at which it ended for a time.
     pub session: String,
     /// The time at which it was named.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
     /// The name.
     pub title: String,
+    /// The tool call of its parent that started it.
+    pub spawned_by: Option<String>,
 }
 
 /// A source at a glance: what lists of files need.

@@ -28,6 +28,10 @@ pub struct Session {
     pub forked_from: Option<String>,
     /// Its project.
     pub project: Arc<Project>,
+    /// The worktree of its project's repository that it ran in.
+    pub worktree: Option<String>,
+    /// The git branch that it worked on last.
+    pub branch: Option<String>,
     /// The time of its start.
     #[serde(with = "crate::time::stored")]
     pub started: Option<Timestamp>,
@@ -36,6 +40,8 @@ pub struct Session {
     pub updated: Option<Timestamp>,
     /// The agent's own one-line summary.
     pub summary: Option<String>,
+    /// The ids of records at which it ended for a time, if it has no summary.
+    pub ends: Vec<Box<str>>,
     /// The first prompt.
     pub first_prompt: Option<String>,
     /// The last prompt.
@@ -56,6 +62,8 @@ pub struct Session {
     pub models: Vec<String>,
     /// The tokens used.
     pub usage: Usage,
+    /// The tokens of calls that no file records, as far as the agent reports them; not part of any total.
+    pub unrecorded: Option<Usage>,
     /// The number of its subagents.
     pub subagents: usize,
     /// The files that contain it.
@@ -85,9 +93,12 @@ impl Session {
             spawned_by: None,
             forked_from: None,
             project,
+            worktree: None,
+            branch: None,
             started: None,
             updated: None,
             summary: None,
+            ends: Vec::new(),
             first_prompt: None,
             last_prompt: None,
             prompts: 0,
@@ -98,6 +109,7 @@ impl Session {
             tool_calls: 0,
             models: Vec::new(),
             usage: Usage::default(),
+            unrecorded: None,
             subagents: 0,
             parts: Vec::new(),
             state: State::Live,

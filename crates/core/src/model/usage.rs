@@ -126,6 +126,30 @@ impl Usage {
         Bucket::ALL.iter().fold(0, |sum: u64, bucket| sum.saturating_add(self.get(*bucket)))
     }
 
+    /// Returns the tokens that exceed those of another usage. Tokens that one of the two assigns to a part
+    /// of the output or of the cache writes, and the other does not, exceed nothing.
+    #[must_use]
+    pub fn beyond(&self, other: &Self) -> Self {
+        let more = |own: u64, others: u64| own.saturating_sub(others);
+        let output = more(
+            self.output.saturating_add(self.thoughts),
+            other.output.saturating_add(other.thoughts),
+        );
+        let thoughts = more(self.thoughts, other.thoughts).min(output);
+        let written = more(self.cache_writes(), other.cache_writes());
+        let cache_write_1h = more(self.cache_write_1h, other.cache_write_1h).min(written);
+        Self {
+            input: more(self.input, other.input),
+            cached: more(self.cached, other.cached),
+            cache_write_5m: written - cache_write_1h,
+            cache_write_1h,
+            output: output - thoughts,
+            thoughts,
+            tool: more(self.tool, other.tool),
+            other: more(self.other, other.other),
+        }
+    }
+
     /// Returns the number of tokens written to the cache, for any time.
     pub fn cache_writes(&self) -> u64 {
         self.cache_write_5m.saturating_add(self.cache_write_1h)

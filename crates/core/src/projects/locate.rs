@@ -69,6 +69,17 @@ fn looks_used(path: &Path) -> bool {
     USED.iter().any(|name| path.join(name).exists())
 }
 
+/// Returns the root of the worktree that a folder is in, and the repository that the worktree belongs to.
+pub fn worktree_root(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+    // In the repository itself, it is a folder.
+    let text = read_text(&root.join(".git"), MARKER_LIMIT).ok()?;
+    let git = root.join(text.trim().strip_prefix("gitdir:")?.trim());
+    let inside = git.parent().filter(|parent| parent.ends_with(".git/worktrees"))?;
+    let repository = inside.ancestors().nth(2)?.canonicalize().ok()?;
+    Some((root.to_owned(), repository))
+}
+
 /// Returns the git worktrees of a project, which are other folders of the same work.
 pub fn worktrees(project: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(project.join(".git/worktrees")).into_iter().flatten().flatten();

@@ -56,6 +56,8 @@ pub struct Learned {
     folders: BTreeMap<String, (String, Proof)>,
     /// The common folder of the paths in tool calls, by hash, which is not a proof.
     guesses: BTreeMap<String, String>,
+    /// The repositories that folders are worktrees of.
+    worktrees: BTreeMap<String, String>,
     /// The number of sessions that were searched for a hash.
     asked: BTreeMap<String, u32>,
 }
@@ -80,6 +82,7 @@ impl Projects {
         }
         self.learned.folders.extend(earlier.folders);
         self.learned.guesses.extend(earlier.guesses);
+        self.learned.worktrees.extend(earlier.worktrees);
         self.learned.asked.extend(earlier.asked);
     }
 
@@ -114,6 +117,23 @@ impl Projects {
         if proof < known.1 {
             known.1 = proof;
         }
+    }
+
+    /// Records the repository that a folder is a worktree of.
+    pub fn set_worktree(&mut self, folder: &str, repository: &str) {
+        let is_proper = is_absolute(folder) && is_absolute(repository) && folder != repository;
+        if is_proper && !self.learned.worktrees.contains_key(folder) {
+            self.known.clear();
+            self.learned.worktrees.insert(folder.to_owned(), repository.to_owned());
+        }
+    }
+
+    /// Returns the path in the repository that a path in one of its worktrees corresponds to.
+    fn in_repository(&self, path: &str) -> Option<String> {
+        std::iter::once(path).chain(ancestors(path)).find_map(|folder| {
+            let repository = self.learned.worktrees.get(folder)?;
+            Some(format!("{repository}{}", &path[folder.len()..]))
+        })
     }
 
     /// Returns whether a place is visited for the first time.
@@ -194,6 +214,11 @@ impl Projects {
             None => dir_hash.or(named).map(str::to_owned),
         };
         let (path, proof) = self.path(folder, recorded, dir.as_deref(), hash.as_deref());
+        let repository = path.as_deref().filter(|_| proof != Proof::Link);
+        let (path, proof) = match repository.and_then(|path| self.in_repository(path)) {
+            Some(path) => (Some(path), Proof::Worktree),
+            None => (path, proof),
+        };
         // On POSIX the recorded hash is that of the path; on Windows it need not be.
         let hash = hash.or_else(|| path.as_deref().map(hash_of));
         let path = path.map(|path| {

@@ -10,6 +10,7 @@ use crate::activity::TypedText;
 use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
 use crate::discover::SourceKind;
+use crate::facts::SESSIONLESS;
 use crate::id::is_uuid;
 use crate::model::{Session, SessionKind, State};
 use crate::project::Project;
@@ -63,10 +64,10 @@ impl From {
 /// in [`Archive::unread`].
 pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
     let mut typed = Typed::default();
-    // Saved chats come last, when the prompts they repeat are already known.
+    // What may repeat prompts comes last, when they are already known.
     let mut sessions: Vec<&Session> =
         all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
-    sessions.sort_by_key(|session| (session.kind == SessionKind::Checkpoint, session.started));
+    sessions.sort_by_key(|session| (repeats(session), session.started));
     let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
     archive.each_activity(&ids, |id, activity| {
         if let Some(session) = all.get(id) {
@@ -83,6 +84,11 @@ pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, Archi
 /// Only main sessions and saved chats contain prompts typed by a person.
 fn is_typed(kind: SessionKind) -> bool {
     matches!(kind, SessionKind::Main | SessionKind::Checkpoint)
+}
+
+/// Returns whether it may repeat prompts of other sessions: a saved chat, and lines without a session.
+fn repeats(session: &Session) -> bool {
+    session.kind == SessionKind::Checkpoint || session.id.starts_with(SESSIONLESS)
 }
 
 #[derive(Default)]
@@ -103,7 +109,7 @@ impl Typed {
     }
 
     fn session(&mut self, session: &Session, prompts: Vec<TypedText>) {
-        let is_saved = session.kind == SessionKind::Checkpoint;
+        let repeats = repeats(session);
         let log_only = session.state == State::LogOnly;
         for TypedText { message, at, text } in prompts {
             if is_uuid(&message) && !self.ids.insert(message) {
@@ -111,7 +117,7 @@ impl Typed {
             }
             let is_known =
                 || self.known.contains(&(session.project.key().to_owned(), text.clone()));
-            if is_saved && is_known() {
+            if repeats && is_known() {
                 continue;
             }
             *self.told.entry((session.id.clone(), text.clone())).or_default() += 1;
@@ -139,6 +145,11 @@ impl Typed {
                 return;
             }
             let (id, text) = key;
+            let known = (session.project.key().to_owned(), text);
+            if repeats(session) && self.known.contains(&known) {
+                return;
+            }
+            let (_, text) = known;
             self.push(Prompt {
                 at: line.at,
                 session: Some(id),

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::tz::TimeZone;
 use rustc_hash::FxHashSet;
 
-use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill};
+use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill, unrecorded};
 use crate::archive::{
     Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, sums_suffice,
 };
-use crate::model::{Service, SessionKind};
+use crate::model::{AgentId, Service, SessionKind, Usage};
 use crate::pricing::Table;
 
 /// Answers a question.
@@ -34,6 +34,7 @@ pub(super) fn usage(
         archive.each_sum(&question.period, |sum| tally.add(sum))?;
     }
     let mut answer = tally.answer();
+    answer.unrecorded = unrecorded(archive, question)?;
     if question.group == Group::Machine {
         let labels = archive.machine_labels()?;
         for row in &mut answer.rows {
@@ -199,7 +200,11 @@ impl<'a> Tally<'a> {
         let mut unpriced_models: Vec<String> = unpriced.map(|(name, _)| name).collect();
         unpriced_models.sort();
         unpriced_models.dedup();
-        Answer { rows, total: self.total.finish(), unpriced_models }
+        let sessions = self.total.sessions.iter().filter_map(|number| self.sessions.get(number));
+        let agents: BTreeSet<&str> = sessions.map(|session| session.agent.as_str()).collect();
+        let agents = agents.into_iter().map(AgentId::new).collect();
+        let total = self.total.finish();
+        Answer { rows, total, unpriced_models, agents, unrecorded: Usage::default() }
     }
 }
 

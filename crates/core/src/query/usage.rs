@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use jiff::Timestamp;
 
 use crate::archive::{Archive, ArchiveError, CallRow};
-use crate::model::Usage;
+use crate::model::{AgentId, Usage};
 use crate::pricing::{Bill, Table};
 use crate::time::Period;
 
@@ -174,6 +174,26 @@ pub struct Answer {
     pub total: Sum,
     /// Models of the counted calls that have no price.
     pub unpriced_models: Vec<String>,
+    /// The agents that made the calls.
+    pub agents: Vec<AgentId>,
+    /// The tokens of calls that no file records, as far as agents report them; not part of any sum.
+    pub unrecorded: Usage,
+}
+
+/// Returns the tokens of calls that no file records. Their times and models are unknown: they belong to the
+/// last call of their session.
+pub(super) fn unrecorded(archive: &Archive, question: &Question) -> Result<Usage, ArchiveError> {
+    if question.current || !question.models.is_empty() {
+        return Ok(Usage::default());
+    }
+    let is_chosen = |id: &String| question.sessions.as_ref().is_none_or(|ids| ids.contains(id));
+    let is_within = |last: Option<i64>| {
+        let at = last.and_then(|last| Timestamp::from_millisecond(last).ok());
+        at.map_or(question.period.is_everything(), |at| question.period.contains(at))
+    };
+    let found = archive.unrecorded()?.into_iter();
+    let found = found.filter(|(id, surplus)| is_chosen(id) && is_within(surplus.last));
+    Ok(found.map(|(_, surplus)| surplus.usage).sum())
 }
 
 /// The costs of sessions, by their ids.

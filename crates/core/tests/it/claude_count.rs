@@ -8,6 +8,7 @@ use backstory_core::assemble::SessionFacts;
 use proptest::prelude::*;
 use serde_json::{Deserializer, Value};
 
+use crate::claude_lines::{A, B, read, reply, user, with};
 use crate::support::{Home, files_below, testdata};
 
 /// Token counts (input, five-minute and one-hour cache writes, cache reads, output), and whether they are a
@@ -73,6 +74,25 @@ fn counted(home: &Home) -> BTreeMap<String, Count> {
         assert!(twice.is_none(), "{} counts twice", entry.facts.id);
     }
     out
+}
+
+#[test]
+fn a_call_is_dated_by_its_earliest_line() {
+    // The line above it was written later, so the first file looks like the copy.
+    let tree = read(&[
+        (&format!("{A}.jsonl"), &[user("u1", "", 600, "one"), reply("r1", "u1", 1, "m1", "first")]),
+        (
+            &format!("{B}.jsonl"),
+            &[with(reply("r2", "", 300, "m1", "first"), &serde_json::json!({ "sessionId": B }))],
+        ),
+    ]);
+    let owned =
+        tree.sessions.iter().flat_map(|session| &session.messages).filter(|entry| entry.owned);
+    let dates: Vec<String> = owned
+        .filter(|entry| entry.facts.call.is_some())
+        .map(|entry| entry.facts.at.unwrap().to_string())
+        .collect();
+    assert_eq!(dates, ["2026-03-01T10:00:01Z"]);
 }
 
 /// A kind of damage to a log. The numbers choose the position.

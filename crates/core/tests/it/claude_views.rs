@@ -6,100 +6,13 @@ use backstory_core::archive::{Archive, Setup};
 use backstory_core::content::View;
 use backstory_core::model::{Message, ToolStatus};
 use backstory_core::projects::ProjectHints;
+use backstory_core::query::failures::Failures;
+use backstory_core::time::Period;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::claude_lines::{A, B, line, one, read, reply, result, unfinished, user, with};
 use crate::support::Home;
-
-const A: &str = "aaaaaaaa-0000-4000-8000-000000000000";
-const B: &str = "bbbbbbbb-0000-4000-8000-000000000000";
-
-/// Returns a line of the tree, `at` seconds after ten o'clock. An empty parent means none.
-fn line(kind: &str, uuid: &str, parent: &str, at: u32, more: &Value) -> Value {
-    let mut line = json!({
-        "type": kind, "uuid": uuid, "parentUuid": (!parent.is_empty()).then_some(parent), "sessionId": A,
-        "timestamp": format!("2026-03-01T10:{:02}:{:02}.000Z", at / 60, at % 60), "cwd": "/work/app",
-        "isSidechain": false,
-    });
-    merge(&mut line, more);
-    line
-}
-
-fn merge(line: &mut Value, more: &Value) {
-    for (key, value) in more.as_object().unwrap() {
-        line[key] = value.clone();
-    }
-}
-
-fn user(uuid: &str, parent: &str, at: u32, text: &str) -> Value {
-    let message = json!({ "message": { "role": "user", "content": text } });
-    line("user", uuid, parent, at, &message)
-}
-
-fn result(uuid: &str, parent: &str, at: u32, tool: &str) -> Value {
-    let block = json!({ "type": "tool_result", "tool_use_id": tool, "content": "done" });
-    line("user", uuid, parent, at, &json!({ "message": { "role": "user", "content": [block] } }))
-}
-
-/// Returns a line of a reply: text, or a tool call if `said` begins with `toolu`.
-fn reply(uuid: &str, parent: &str, at: u32, id: &str, said: &str) -> Value {
-    let block = if said.starts_with("toolu") {
-        json!({ "type": "tool_use", "id": said, "name": "Bash", "input": { "command": "ls" } })
-    } else {
-        json!({ "type": "text", "text": said })
-    };
-    let message = json!({ "id": id, "role": "assistant", "model": "claude-opus-5", "content": [block],
-        "stop_reason": "end_turn", "usage": { "input_tokens": 1, "output_tokens": 2 } });
-    line(
-        "assistant",
-        uuid,
-        parent,
-        at,
-        &json!({ "message": message, "requestId": format!("req-{id}") }),
-    )
-}
-
-/// Returns a line with additional fields.
-fn with(mut line: Value, more: &Value) -> Value {
-    merge(&mut line, more);
-    line
-}
-
-/// Returns a reply without a stop reason.
-fn unfinished(mut line: Value) -> Value {
-    line["message"]["stop_reason"] = Value::Null;
-    line
-}
-
-/// The result of reading a tree, and the folder that contains its files.
-struct Tree {
-    home: Home,
-    folder: tempfile::TempDir,
-}
-
-impl std::ops::Deref for Tree {
-    type Target = Home;
-
-    fn deref(&self) -> &Home {
-        &self.home
-    }
-}
-
-/// Writes logs below a project, and reads them.
-fn read(files: &[(&str, &[Value])]) -> Tree {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, lines) in files {
-        let path = folder.path().join("projects/-work-app").join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text: String = lines.iter().map(|line| line.to_string() + "\n").collect();
-        std::fs::write(path, text).unwrap();
-    }
-    Tree { home: Home::at(folder.path()), folder }
-}
-
-fn one(lines: &[Value]) -> Tree {
-    read(&[(&format!("{A}.jsonl"), lines)])
-}
 
 fn messages(home: &Home, id: &str, view: View) -> Vec<Message> {
     let session = home.sessions.iter().find(|session| session.session.id == id);
@@ -488,4 +401,37 @@ fn an_agent_that_was_forgotten_stays_gone() {
     archive.forget(std::slice::from_ref(&agent), &setup, Timestamp::UNIX_EPOCH).unwrap();
     archive.sync(&found, &setup, &|_| {}).unwrap();
     assert_eq!(ids(&archive), [A]);
+}
+
+#[test]
+fn an_edit_shows_what_it_changed() {
+    let patch = json!({ "filePath": "/work/app/a.rs", "structuredPatch": [
+        { "oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" fn a() {", "-    1", "+    2"] }] });
+    let tree = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "toolu_1"),
+        with(result("t1", "r1", 2, "toolu_1"), &json!({ "toolUseResult": patch })),
+    ]);
+    let messages = messages(&tree, A, View::Full);
+    let call = messages.iter().find_map(|message| message.tool_calls.first()).unwrap();
+    let shown: Value = serde_json::from_str(call.result_display.as_ref().unwrap().get()).unwrap();
+    assert_eq!(shown["fileDiff"], "@@ -1,2 +1,2 @@\n fn a() {\n-    1\n+    2\n");
+}
+
+#[test]
+fn the_error_of_a_failed_tool_is_in_its_result() {
+    let block = json!({ "type": "tool_result", "tool_use_id": "toolu_1", "is_error": true,
+        "content": "File does not exist." });
+    let failed = json!({ "message": { "role": "user", "content": [block] } });
+    let tree = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "toolu_1"),
+        line("user", "t1", "r1", 2, &failed),
+    ]);
+    let mut failures = Failures::new(Period::default());
+    for session in &tree.sessions {
+        failures.add(session, tree.archive.reader()).unwrap();
+    }
+    let texts: Vec<String> = failures.rows().into_iter().map(|row| row.text).collect();
+    assert_eq!(texts, ["File does not exist."]);
 }

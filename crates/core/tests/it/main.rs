@@ -7,6 +7,8 @@ mod archive;
 mod blocks;
 mod claude;
 mod claude_count;
+mod claude_lines;
+mod claude_notes;
 mod claude_resume;
 mod claude_views;
 mod codex;

@@ -66,6 +66,13 @@ impl Page<'_> {
         let place = place.unwrap_or_else(|| format!("{} (path not known)", project.name));
         self.fact("id", &session.id)?;
         self.fact("project", &place)?;
+        if let Some(worktree) = &session.worktree {
+            let worktree = self.ctx.show(Path::new(worktree));
+            self.fact("worktree", &worktree)?;
+        }
+        if let Some(branch) = &session.branch {
+            self.fact("branch", branch)?;
+        }
         self.fact("time", &times)?;
         if let Some(parent) = &session.parent {
             self.fact("started by", parent)?;
@@ -78,6 +85,10 @@ impl Page<'_> {
         }
         said.push(format!("{} tokens", count(session.usage.total())));
         self.fact("size", &said.join(", "))?;
+        if let Some(unrecorded) = &session.unrecorded {
+            let tokens = plural(unrecorded.total(), "token", "tokens");
+            self.fact("unrecorded", &format!("{tokens} of calls that are in no file"))?;
+        }
         if let Some(cost) = self.cost.short() {
             let lacks = self.cost.lacks().map(|lacks| format!(" ({lacks})"));
             self.fact("cost", &format!("{cost}{}", lacks.unwrap_or_default()))?;
@@ -125,9 +136,13 @@ impl Page<'_> {
                 self.printer.blank()?;
             }
             What::Thought(thought) => {
+                let subject = match thought.subject.as_str() {
+                    "" => String::new(),
+                    subject => format!("{subject}: "),
+                };
                 let line = Line::new()
                     .text(margin)
-                    .styled(style::DIM.italic(), format!("{}: ", thought.subject))
+                    .styled(style::DIM.italic(), subject)
                     .styled(style::DIM, &thought.description);
                 self.printer.line(line)?;
                 self.printer.blank()?;

@@ -22,6 +22,8 @@ pub(super) struct Document<'a> {
     view: &'static str,
     rows: Vec<RowOut<'a>>,
     total: SumOut,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unrecorded: Option<UsageRow>,
     faults: Faults,
     pricing: Pricing<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,6 +105,9 @@ impl Page<'_> {
             view: if self.args.view == ViewArg::Current { "current" } else { "full" },
             rows: self.rows_out().collect(),
             total: SumOut::new(&self.answer.total),
+            unrecorded: Some(&self.answer.unrecorded)
+                .filter(|usage| usage.total() > 0)
+                .map(UsageRow::new),
             faults: self.faults(),
             pricing: Pricing {
                 table_date: self.library.prices.date().to_string(),

@@ -1,5 +1,7 @@
 //! The lines below the table: the basis of the numbers, and their uncertainties.
 
+use backstory_core::agent::Agents;
+
 use super::Page;
 use super::document::Faults;
 use crate::commands::show::ViewArg;
@@ -28,11 +30,11 @@ impl Page<'_> {
             Billing::Licence => "Cost is the value at list price, not what a licence costs",
         };
         lines.push(format!(
-            "{what}: list prices of {}, days in {}. Helper calls (compression, summaries, routing, \
-             search) are not recorded by the agents.",
+            "{what}: list prices of {}, days in {}.",
             self.library.prices.date(),
             self.ctx.zone_name()
         ));
+        lines.extend(self.unrecorded());
         let bill = &total.bill;
         let mut doubts = Vec::new();
         if bill.is_lower_bound() {
@@ -82,6 +84,21 @@ impl Page<'_> {
             lines.push("`backstory pricing` shows how to add or refresh prices.".to_owned());
         }
         lines
+    }
+
+    /// Names the calls that no file records, and their tokens where an agent reports them.
+    fn unrecorded(&self) -> Option<String> {
+        let agents = self.answer.agents.iter().filter_map(|id| Agents::default().get(id));
+        let named = agents.filter(|agent| !agent.unrecorded_calls().is_empty());
+        let calls: Vec<String> =
+            named.map(|agent| format!("{} ({})", agent.unrecorded_calls(), agent.name())).collect();
+        let tokens = self.answer.unrecorded.total();
+        let reported = match tokens {
+            0 => String::new(),
+            _ => format!("; they used at least {}", plural(tokens, "token", "tokens")),
+        };
+        (!calls.is_empty())
+            .then(|| format!("Not in the files, and not counted: {}{reported}.", calls.join("; ")))
     }
 
     /// Counts unreadable records and impossible token counts.

@@ -18,7 +18,7 @@ use crate::model::{AgentId, Message};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 1;
+const REVISION: u32 = 2;
 
 /// The reader of Claude Code's sessions.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +49,10 @@ impl Agent for Claude {
         paths::recognizes(folder)
     }
 
+    fn unrecorded_calls(&self) -> &'static str {
+        "titles, compactions, web searches and suggestions"
+    }
+
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
         format::scan(source, bytes, detail)
     }
@@ -77,6 +81,10 @@ impl Agent for Claude {
 
     fn refine(&self, group: &str, parts: &mut [Part<'_>]) {
         views::joined::refine(group, parts);
+    }
+
+    fn joins_worktrees(&self) -> bool {
+        true
     }
 
     fn mark_copies(&self, session: &mut SessionFacts) {

@@ -82,7 +82,7 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
     }
     // Notes and outputs belong to the sessions beside them, and problems outside a root are not Claude
     // Code's.
-    let has_session = found.sources.iter().any(|source| source.kind.is_read());
+    let has_session = found.sources.iter().any(|source| is_by_content(source.kind));
     if !has_session {
         found.sources.clear();
     }
@@ -205,11 +205,16 @@ fn walk(
 /// Adds a file if it is one of Claude Code's.
 fn take(finder: &mut Finder<'_>, path: &Path, linked: bool, is_own: &dyn Fn(&Path) -> bool) {
     let Some(kind) = classify(path) else { return };
-    if kind.is_read() && !is_own(path) {
+    if is_by_content(kind) && !is_own(path) {
         return;
     }
     let folder = (kind != SourceKind::PromptLog).then(|| project_folder(path)).flatten();
     finder.push(path, kind, folder.map(Into::into).as_ref(), linked);
+}
+
+/// Returns whether files of a kind are recognized by their content.
+fn is_by_content(kind: SourceKind) -> bool {
+    kind.is_session() || kind == SourceKind::PromptLog
 }
 
 /// Classifies a file by its name and folder.
@@ -278,6 +283,16 @@ pub(super) fn place(path: &Path, names: &mut Names) -> Place {
 fn session_folder(path: &Path) -> Option<&str> {
     let folders = path.ancestors().skip(1).filter_map(Path::file_name);
     folders.filter_map(OsStr::to_str).find(|name| is_uuid(name))
+}
+
+/// Returns the id of the session that a note is about: an agent's, or the one whose folder it is in.
+pub(super) fn session_of_note(path: &Path) -> Option<String> {
+    let session = session_folder(path)?;
+    let name = path.file_name()?.to_str()?;
+    Some(match name.strip_suffix(".meta.json") {
+        Some(agent) => format!("{session}/{agent}"),
+        None => session.to_owned(),
+    })
 }
 
 /// Returns the session that a file belongs to, judged by its path.

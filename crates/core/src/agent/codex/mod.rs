@@ -48,6 +48,10 @@ impl Agent for Codex {
         paths::recognizes(folder)
     }
 
+    fn unrecorded_calls(&self) -> &'static str {
+        "titles, compactions and ephemeral threads"
+    }
+
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
         format::scan(source, bytes, detail)
     }

@@ -65,6 +65,10 @@ impl Agent for Gemini {
         open_regular(file).is_ok_and(|mut input| format::is_certain(&mut input).unwrap_or(false))
     }
 
+    fn unrecorded_calls(&self) -> &'static str {
+        "compression, summaries, routing and search"
+    }
+
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
         format::scan(source, bytes, detail)
     }

@@ -78,7 +78,8 @@ CREATE TABLE typed (
     session TEXT NOT NULL,
     number  INTEGER NOT NULL,
     at      INTEGER,
-    text    TEXT NOT NULL
+    text    TEXT NOT NULL,
+    project TEXT
 );
 CREATE INDEX typed_session ON typed (session);
 CREATE INDEX typed_source ON typed (source);
@@ -88,7 +89,9 @@ CREATE TABLE titles (
     source  INTEGER NOT NULL,
     session TEXT NOT NULL,
     at      INTEGER,
-    title   TEXT NOT NULL
+    title   TEXT NOT NULL,
+    -- The tool call that started the session.
+    spawned_by TEXT
 );
 CREATE INDEX titles_session ON titles (session);
 CREATE INDEX titles_source ON titles (source);
@@ -168,6 +171,19 @@ CREATE TABLE rollup (
     other    INTEGER NOT NULL
 );
 CREATE INDEX rollup_session ON rollup (session);
+
+-- The tokens of a session and its agents in the agent's own count, which includes calls that no file records.
+CREATE TABLE reported (
+    session  INTEGER PRIMARY KEY,
+    input    INTEGER NOT NULL,
+    cached   INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
+    output   INTEGER NOT NULL,
+    thoughts INTEGER NOT NULL,
+    tool     INTEGER NOT NULL,
+    other    INTEGER NOT NULL
+);
 
 -- The agents' own bytes, compressed, in pieces.
 CREATE TABLE captures (

@@ -9,12 +9,16 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::content::{Block, blocks};
-use super::usage::Tokens;
+use super::usage::{self, Tokens};
+use crate::model::Usage;
 use crate::read::json::{self, Malformed, Raw};
 use crate::read::scanner::{Invalid, Scanner};
 use crate::time::iso;
 
 type Text<'a> = Option<Cow<'a, str>>;
+
+/// The path of a worktree, and the folder that the session was in before.
+type Worktree<'a> = Option<(Cow<'a, str>, Cow<'a, str>)>;
 
 /// The fields of a line of any type.
 #[derive(Debug, Default)]
@@ -71,6 +75,12 @@ pub(in crate::agent::claude) struct Line<'a> {
     pub(in crate::agent::claude) title: Text<'a>,
     /// The leaf that a checkpoint or summary names. An empty leaf is a rewind to the beginning.
     pub(in crate::agent::claude) leaf: Text<'a>,
+    /// The git branch.
+    pub(in crate::agent::claude) branch: Text<'a>,
+    /// The tokens of all calls of the session so far.
+    pub(in crate::agent::claude) reported: Option<Usage>,
+    /// The worktree that the session entered, and the folder that it was in before.
+    pub(in crate::agent::claude) worktree: Worktree<'a>,
     /// Whether the user went back to the leaf of a checkpoint.
     pub(in crate::agent::claude) is_explicit: bool,
 }
@@ -97,6 +107,8 @@ pub(in crate::agent::claude) struct ToolResult<'a> {
     pub(in crate::agent::claude) agent: Text<'a>,
     /// The numbers of lines added and removed.
     pub(in crate::agent::claude) lines: Option<(u64, u64)>,
+    /// The list of changed passages of a file.
+    pub(in crate::agent::claude) patch: Option<Raw<'a>>,
     /// Whether the user interrupted the tool.
     pub(in crate::agent::claude) is_interrupted: bool,
 }
@@ -146,6 +158,9 @@ impl<'a> Line<'a> {
             b"sessionId" => self.session = text(scanner)?,
             b"agentId" => self.agent = text(scanner)?,
             b"cwd" => self.cwd = text(scanner)?,
+            b"gitBranch" => self.branch = text(scanner)?,
+            b"modelUsage" if is_object => self.reported = Some(usage::reported(scanner)?),
+            b"worktreeSession" if is_object => self.worktree = worktree(scanner)?,
             b"requestId" => self.request = text(scanner)?,
             b"timestamp" => self.at = text(scanner)?.as_deref().and_then(iso),
             b"isSidechain" => self.is_sidechain = flag(scanner)?,
@@ -230,13 +245,14 @@ impl<'a> ToolResult<'a> {
             match &*key {
                 b"agentId" => result.agent = text(scanner)?,
                 b"interrupted" => result.is_interrupted = flag(scanner)?,
-                b"structuredPatch" => result.lines = patch(scanner.value()?),
+                b"structuredPatch" => result.patch = Some(scanner.value()?),
                 b"type" => is_created = text(scanner)?.as_deref() == Some("create"),
                 b"content" => content = Some(scanner.value()?),
                 _ => scanner.pass()?,
             }
             Ok(())
         })?;
+        result.lines = result.patch.and_then(patch);
         // A new file has an empty patch.
         if let Some(content) = content.filter(|_| is_created) {
             let lines = json::string(content).map_or(0, |text| text.lines().count() as u64);
@@ -278,6 +294,20 @@ fn progress<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Progress<'a>>, Inval
     })?;
     let line = line.filter(|line| is_agent && line.get().starts_with('{'));
     Ok(line.map(|line| Progress { agent, line }))
+}
+
+/// Reads the paths of a worktree and of the folder that the session was in before.
+fn worktree<'a>(scanner: &mut Scanner<'a>) -> Result<Worktree<'a>, Invalid> {
+    let (mut path, mut original) = (None, None);
+    scanner.fields(|scanner, key| {
+        match &*key {
+            b"worktreePath" => path = text(scanner)?,
+            b"originalCwd" => original = text(scanner)?,
+            _ => scanner.pass()?,
+        }
+        Ok(())
+    })?;
+    Ok(path.zip(original))
 }
 
 /// Reads the messages that a compaction kept: a segment, otherwise a list.

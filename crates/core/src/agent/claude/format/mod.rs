@@ -2,6 +2,7 @@
 
 pub(super) mod content;
 pub(super) mod line;
+mod note;
 pub(super) mod prompt_log;
 pub(super) mod recognize;
 mod scan;

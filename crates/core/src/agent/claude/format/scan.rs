@@ -1,13 +1,14 @@
 //! Extracts the facts of one source.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::prompt_log;
 use super::transcript::Transcript;
+use super::{note, prompt_log};
 use crate::agent::claude::paths::{self, folder_name};
 use crate::agent::claude::views::joined::AGENT;
 use crate::agent::claude::views::{Owner, Row, Said, Share, ToolOutcome, View, split, view};
@@ -31,6 +32,10 @@ pub(in crate::agent::claude) fn scan(
             let prompts = prompt_log::read(bytes.open(source)?)?;
             SourceFacts { prompts, ..SourceFacts::of(Contents::Prompts) }
         }
+        SourceKind::Note => match note::read(source, bytes.open(source)?)? {
+            Some(line) => SourceFacts { titles: vec![line], ..SourceFacts::of(Contents::Titles) },
+            None => SourceFacts::of(Contents::Attachment),
+        },
         _ => SourceFacts::of(Contents::Attachment),
     };
     Ok(Scan::whole(facts))
@@ -58,8 +63,9 @@ fn transcript(
 
 /// Returns the facts of the file.
 fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts {
-    let Transcript { rows, mut names, titles, checkpoint, faults, is_recognized, .. } = transcript;
-    if rows.is_empty() && !is_recognized {
+    let Transcript { rows, mut names, titles, reported, worktrees, checkpoint, faults, .. } =
+        transcript;
+    if rows.is_empty() && !transcript.is_recognized {
         let is_empty = faults.details.is_empty();
         let contents = if is_empty {
             Contents::Nothing("an empty file".into())
@@ -82,13 +88,24 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
             view.messages.iter_mut().for_each(|message| message.spans = Vec::new());
         }
         let mut part = part(source, &rows, &owner, &share, view);
-        if matches!(owner, Owner::Main(_)) {
+        if let Owner::Main(session) = &owner {
             part.summary = titles.of(&rows, &share);
+            if part.summary.is_none() {
+                part.ends = ends(&rows, &share);
+            }
+            part.reported = reported.get(&**session).copied().map(Box::new);
         }
+        part.worktree_of = part.project.as_deref().and_then(|path| repository(path, &worktrees));
         parts.push(part);
     }
     if parts.is_empty() {
-        return SourceFacts { faults, ..SourceFacts::of(Contents::Nothing("no messages".into())) };
+        let titles = titles.of_others(&rows);
+        let contents = if titles.is_empty() {
+            Contents::Nothing("no messages".into())
+        } else {
+            Contents::Titles
+        };
+        return SourceFacts { titles, faults, ..SourceFacts::of(contents) };
     }
     let main = parts.iter().find(|part| part.kind == SessionKind::Main);
     let file = SessionFile {
@@ -96,7 +113,18 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
         is_resumable: parts.iter().any(|part| part.is_resumable),
         is_offered: main.is_some_and(|main| main.is_resumable),
     };
-    SourceFacts { parts, faults, ..SourceFacts::of(Contents::Session(file)) }
+    let titles = titles.of_others(&rows);
+    SourceFacts { parts, titles, faults, ..SourceFacts::of(Contents::Session(file)) }
+}
+
+/// Returns the ids of the lines at which a session ended for a time: those of replies before other words.
+fn ends(rows: &[Row], share: &Share) -> Vec<Box<str>> {
+    let is_reply = |at: &usize| matches!(rows[*at].said, Said::Reply(_));
+    let is_word = |at: &usize| matches!(rows[*at].said, Said::Words(_));
+    let next = share.rows.iter().skip(1).map(Some).chain([None]);
+    let ends =
+        share.rows.iter().zip(next).filter(|(at, next)| is_reply(at) && next.is_none_or(is_word));
+    ends.map(|(at, _)| rows[*at].uuid.clone()).collect()
 }
 
 /// Converts the lines of one session to the facts that all agents have in common.
@@ -109,7 +137,8 @@ fn part(source: &Source, rows: &[Row], owner: &Owner, share: &Share, view: View)
             (format!("{session}/sidechain-{root}"), SessionKind::Subagent, Some(session))
         }
         Owner::Agent { session, id } => {
-            let kind = if is_warmup() { SessionKind::Background } else { SessionKind::Subagent };
+            let is_own = owner.is_copying() || is_warmup();
+            let kind = if is_own { SessionKind::Background } else { SessionKind::Subagent };
             (format!("{AGENT}{id}"), kind, Some(session))
         }
     };
@@ -120,12 +149,28 @@ fn part(source: &Source, rows: &[Row], owner: &Owner, share: &Share, view: View)
         parent: parent.map(ToString::to_string),
         forked_from: share.forked_from.as_deref().map(str::to_owned),
         project: project(source.folder(), own()),
+        branch: branch(own().rev()),
         updated: own().filter_map(|row| row.at).max(),
         is_resumable: is_current && !view.current.is_empty(),
         current: view.current,
         messages: view.messages,
         ..PartFacts::default()
     }
+}
+
+/// Returns the branch of the newest row that has one. Outside a repository, and without a branch, it is `HEAD`.
+fn branch<'a>(mut newest: impl Iterator<Item = &'a Row>) -> Option<String> {
+    let named = |row: &'a Row| row.branch.as_deref().filter(|name| !matches!(*name, "" | "HEAD"));
+    newest.find_map(named).map(str::to_owned)
+}
+
+/// Returns the repository that a folder is a worktree of: the one that it is in, for a worktree that the
+/// program itself created, otherwise the folder that the session was in before.
+fn repository(folder: &str, worktrees: &BTreeMap<Box<str>, Box<str>>) -> Option<String> {
+    let normal = folder.replace('\\', "/");
+    let inside = normal.split_once("/.claude/worktrees/").filter(|(_, name)| !name.contains('/'));
+    let around = inside.and_then(|(repository, _)| folder.get(..repository.len()));
+    around.or_else(|| worktrees.get(folder).map(|from| &**from)).map(str::to_owned)
 }
 
 /// Returns the first working directory that the agent's folder is named after, otherwise the first one.

@@ -1,5 +1,6 @@
 //! Reads the lines of a transcript, and continues one that has grown.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use jiff::{SignedDuration, Timestamp};
@@ -7,10 +8,11 @@ use rustc_hash::FxHashSet as HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::line::Line;
-use crate::agent::claude::views::{Checkpoint, Names, Row, Share};
+use crate::agent::claude::views::{Checkpoint, Names, Row, Said, Share};
 use crate::agent::{Detail, Resume};
-use crate::facts::Base;
+use crate::facts::{Base, TitleLine};
 use crate::fault::{FaultKind, Faults, Repair};
+use crate::model::Usage;
 use crate::read::lines::{self, Lines, Position};
 use crate::read::scanner::Scanner;
 use crate::read::{decode, json};
@@ -28,6 +30,10 @@ pub(super) struct Transcript {
     pub(super) names: Names,
     /// The titles of the session.
     pub(super) titles: Titles,
+    /// The tokens that the program reports for sessions.
+    pub(super) reported: BTreeMap<Box<str>, Usage>,
+    /// The worktrees that the session entered, and the folders that it was in before.
+    pub(super) worktrees: BTreeMap<Box<str>, Box<str>>,
     /// The last checkpoint.
     pub(super) checkpoint: Option<Checkpoint>,
     /// The latest time of the lines read so far.
@@ -56,7 +62,9 @@ impl Transcript {
     pub(super) fn restore(state: &[u8]) -> Option<Self> {
         let mut transcript: Self = postcard::from_bytes(state).ok()?;
         let Self { rows, names, .. } = &mut transcript;
-        rows.iter_mut().for_each(|row| row.share(names));
+        for row in rows {
+            row.share(names);
+        }
         Some(transcript)
     }
 
@@ -146,6 +154,7 @@ impl Transcript {
         let mut row = Row::new(line, number, base.place(text), &mut self.names);
         row.is_outdated = is_outdated;
         if let Some(progress) = &line.progress
+            && matches!(row.said, Said::Progress)
             && let Ok(inner) = Line::new(progress.line.get())
             && inner.is_in_tree()
         {
@@ -165,12 +174,21 @@ impl Transcript {
     fn note(&mut self, line: &Line<'_>) {
         let title = || line.title.as_deref().map(str::to_owned).filter(|title| !title.is_empty());
         match line.kind.as_deref().unwrap_or_default() {
+            "cost-state" => {
+                let session = line.session.as_deref().map(Box::from);
+                self.reported.extend(session.zip(line.reported));
+            }
+            "worktree-state" => {
+                let paths = line.worktree.as_ref();
+                self.worktrees
+                    .extend(paths.map(|(path, from)| ((&**path).into(), (&**from).into())));
+            }
             "agent-name" => self.titles.agent_name = title(),
             "custom-title" => self.titles.custom = title(),
             "ai-title" => self.titles.generated = title(),
             "summary" => {
                 let leaf = line.leaf.as_deref().map(Box::from);
-                self.titles.summaries.extend(leaf.zip(title()));
+                self.titles.summaries.extend(leaf.zip(title().filter(|title| !is_error(title))));
             }
             "last-prompt" => {
                 self.checkpoint = line.leaf.as_deref().map(|leaf| Checkpoint {
@@ -184,7 +202,25 @@ impl Transcript {
     }
 }
 
+/// Returns whether a summary is the error that answered the request for it.
+fn is_error(title: &str) -> bool {
+    title.starts_with("API Error") || title == "Prompt is too long"
+}
+
 impl Titles {
+    /// Returns the titles of sessions in other files: a new session begins with a summary of an earlier one.
+    pub(super) fn of_others(self, rows: &[Row]) -> Vec<TitleLine> {
+        let own: HashSet<&str> = rows.iter().map(|row| &*row.uuid).collect();
+        let others = self.summaries.into_iter().filter(|(leaf, _)| !own.contains(&**leaf));
+        let line = |(leaf, title): (Box<str>, String)| TitleLine {
+            session: leaf.into(),
+            at: None,
+            title,
+            spawned_by: None,
+        };
+        others.map(line).collect()
+    }
+
     /// Returns the title of the session that contains some of the rows.
     pub(super) fn of(&self, rows: &[Row], share: &Share) -> Option<String> {
         let summary = || {

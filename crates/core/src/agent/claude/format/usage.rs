@@ -99,6 +99,32 @@ impl Tokens {
     }
 }
 
+/// Consumes the sums by model of a `cost-state` line and returns their sum.
+pub(super) fn reported(scanner: &mut Scanner<'_>) -> Result<Usage, Invalid> {
+    let mut sum = Usage::default();
+    scanner.fields(|scanner, _| {
+        if scanner.peek() != Some(b'{') {
+            return scanner.pass();
+        }
+        let mut tokens = Tokens::default();
+        scanner.fields(|scanner, key| {
+            match &*key {
+                b"inputTokens" => tokens.input = count(scanner)?,
+                b"cacheReadInputTokens" => tokens.cached = count(scanner)?,
+                b"cacheCreationInputTokens" => tokens.written = count(scanner)?,
+                b"cacheCreationEphemeral1hInputTokens" => tokens.written_1h = count(scanner)?,
+                b"outputTokens" => tokens.output = count(scanner)?,
+                b"thinkingTokens" => tokens.thinking = count(scanner)?,
+                _ => scanner.pass()?,
+            }
+            Ok(())
+        })?;
+        sum += tokens.usage();
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
 fn part(scanner: &mut Scanner<'_>, name: &[u8]) -> Result<u64, Invalid> {
     let mut found = 0;
     scanner.fields(|scanner, key| {

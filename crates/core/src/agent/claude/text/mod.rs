@@ -71,7 +71,7 @@ fn add_text(message: &mut Message, text: &str) {
 fn fill_words(message: &mut Message, line: &Line<'_>) {
     let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
     if message.kind == MessageKind::ToolResult {
-        message.tool_calls = tool_call::answers(blocks);
+        message.tool_calls = tool_call::answers(blocks, line.result.patch);
         return;
     }
     let texts = blocks.iter().filter_map(|block| match block {

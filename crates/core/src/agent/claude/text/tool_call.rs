@@ -1,5 +1,10 @@
 //! Reads tool calls as Claude Code records them.
 
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
 use crate::agent::claude::format::content::Block;
 use crate::facts::MessageFacts;
 use crate::model::{ToolCall, ToolStatus};
@@ -28,15 +33,18 @@ pub(super) fn requested(
     }
 }
 
-/// Returns the results of tools, as calls with nothing but an outcome.
-pub(super) fn answers(blocks: &[Block<'_>]) -> Vec<ToolCall> {
+/// Returns the results of tools, as calls with nothing but an outcome. `patch` is what one of them changed in
+/// a file.
+pub(super) fn answers(blocks: &[Block<'_>], patch: Option<Raw<'_>>) -> Vec<ToolCall> {
+    let result_display = patch.and_then(diff);
     let answer = |block: &Block<'_>| match block {
         Block::ToolResult { id, is_error, content } => {
             let text = content.map(result_text).unwrap_or_default();
             let exit_code = exit_code(&text).filter(|_| *is_error);
             let (output, error) = if *is_error { (None, Some(text)) } else { (Some(text), None) };
             let status = if *is_error { ToolStatus::Error } else { ToolStatus::Success };
-            Some(ToolCall { status, output, error, exit_code, ..call(id, "") })
+            let result_display = result_display.clone();
+            Some(ToolCall { status, output, error, result_display, exit_code, ..call(id, "") })
         }
         _ => None,
     };
@@ -58,6 +66,32 @@ fn description(input: Raw<'_>) -> Option<String> {
     found.filter(|text| !text.is_empty())
 }
 
+/// Returns a list of changed passages as a unified diff, in the form in which tool calls display one.
+fn diff(patch: Raw<'_>) -> Option<Box<RawValue>> {
+    let hunks: Vec<Hunk> = serde_json::from_str(patch.get()).ok()?;
+    let mut text = String::new();
+    for Hunk { old_start, old_lines, new_start, new_lines, lines } in &hunks {
+        let _ = writeln!(text, "@@ -{old_start},{old_lines} +{new_start},{new_lines} @@");
+        for line in lines {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    let is_empty = text.is_empty();
+    let shown = serde_json::json!({ "fileDiff": text }).to_string();
+    (!is_empty).then(|| RawValue::from_string(shown).ok()).flatten()
+}
+
+/// One changed passage of a file.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Hunk {
+    old_start: u64,
+    old_lines: u64,
+    new_start: u64,
+    new_lines: u64,
+    lines: Vec<String>,
+}
+
 /// Returns the text of a result: a string, or the texts among its blocks.
 fn result_text(content: Raw<'_>) -> String {
     if let Some(text) = json::string(content) {
@@ -65,10 +99,10 @@ fn result_text(content: Raw<'_>) -> String {
     }
     let mut texts = Vec::new();
     for block in json::elements(content.get()) {
-        let _ = json::each_field(block.get(), |key, value| {
-            if &*key == b"text" {
-                texts.extend(json::string(value));
-            }
+        let _ = json::each_field(block.get(), |key, value| match &*key {
+            b"text" => texts.extend(json::string(value)),
+            b"source" => texts.push("[image]".into()),
+            _ => {}
         });
     }
     texts.join("\n")

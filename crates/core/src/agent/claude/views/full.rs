@@ -50,7 +50,7 @@ pub(in crate::agent::claude) fn view(
     for (n, at) in share.rows.iter().enumerate() {
         let row = &rows[*at];
         let Some(id) = row.message() else { continue };
-        let is_inherited = n < share.own_from || row.is_outdated || is_copying(owner);
+        let is_inherited = n < share.own_from || row.is_outdated || owner.is_copying();
         let draft = drafts.entry(id).or_insert_with(|| Draft::new(id, row, *at));
         match &row.said {
             Said::Reply(reply) => {
@@ -82,12 +82,6 @@ pub(in crate::agent::claude) fn view(
         .zip(parents)
         .map(|(draft, parent)| MessageFacts { parent, ..draft.facts });
     View { messages: messages.collect(), current }
-}
-
-/// Returns whether an agent begins with copies of its parent's lines.
-fn is_copying(owner: &Owner) -> bool {
-    matches!(owner, Owner::Agent { id, .. }
-        if id.starts_with("acompact-") || id.starts_with("aside_question-"))
 }
 
 impl Draft {

@@ -32,6 +32,8 @@ pub(in crate::agent::claude) struct Row {
     pub(in crate::agent::claude) agent: Option<Arc<str>>,
     /// The working directory.
     pub(in crate::agent::claude) cwd: Option<Arc<str>>,
+    /// The git branch.
+    pub(in crate::agent::claude) branch: Option<Arc<str>>,
     /// The time at which the line was written.
     #[serde(with = "crate::time::stored")]
     pub(in crate::agent::claude) at: Option<Timestamp>,
@@ -116,6 +118,7 @@ impl Row {
             session: names.shared(line.session.as_deref()),
             agent: names.shared(line.agent.as_deref()),
             cwd: names.shared(line.cwd.as_deref()),
+            branch: names.shared(line.branch.as_deref()),
             at: line.at,
             is_sidechain: line.is_sidechain,
             is_nested: false,
@@ -132,7 +135,8 @@ impl Row {
             Said::Reply(reply) => Some(&mut reply.model),
             _ => None,
         };
-        let own = [&mut self.session, &mut self.agent, &mut self.cwd, &mut self.forked_from];
+        let Self { session, agent, cwd, branch, forked_from, .. } = self;
+        let own = [session, agent, cwd, branch, forked_from];
         for name in own.into_iter().chain(model) {
             *name = names.shared(name.as_deref());
         }

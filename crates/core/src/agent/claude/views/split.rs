@@ -28,6 +28,15 @@ pub(in crate::agent::claude) enum Owner {
     },
 }
 
+impl Owner {
+    /// Returns whether it is an agent that begins with copies of its parent's lines, to compact them or to
+    /// answer a question beside the conversation.
+    pub(in crate::agent::claude) fn is_copying(&self) -> bool {
+        matches!(self, Self::Agent { id, .. }
+            if id.starts_with("acompact-") || id.starts_with("aside_question-"))
+    }
+}
+
 /// The lines of one session in a file.
 #[derive(Debug, Default)]
 pub(in crate::agent::claude) struct Share {

@@ -22,7 +22,7 @@ pub(super) fn read(input: impl Read) -> io::Result<Vec<PromptLine>> {
         };
         let seconds = entry.number("ts").and_then(|seconds| i64::try_from(seconds).ok());
         let at = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
-        out.push(PromptLine { session, number: out.len() as u64, at, text });
+        out.push(PromptLine { session, number: out.len() as u64, at, text, project: None });
     }
     Ok(out)
 }

@@ -15,7 +15,8 @@ pub(super) fn read(input: impl Read) -> io::Result<Vec<TitleLine>> {
     let entry = |line: &str| {
         let entry = Object::read(line).ok()?;
         let at = entry.time("updated_at");
-        Some(TitleLine { session: entry.owned("id")?, at, title: entry.owned("thread_name")? })
+        let (session, title) = (entry.owned("id")?, entry.owned("thread_name")?);
+        Some(TitleLine { session, at, title, spawned_by: None })
     };
     Ok(text.lines().filter_map(entry).collect())
 }

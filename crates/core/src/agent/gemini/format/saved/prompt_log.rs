@@ -19,7 +19,8 @@ pub fn read_prompt_log(input: impl Read) -> io::Result<Vec<PromptLine>> {
 }
 
 fn entry(raw: Raw<'_>) -> Option<PromptLine> {
-    let mut typed = PromptLine { session: String::new(), number: 0, at: None, text: String::new() };
+    let (session, text) = (String::new(), String::new());
+    let mut typed = PromptLine { session, number: 0, at: None, text, project: None };
     json::each_field(raw.get(), |key, value| match &*key {
         b"sessionId" => typed.session = json::string(value).unwrap_or_default().into_owned(),
         b"messageId" => typed.number = value.get().parse().unwrap_or_default(),

@@ -1,0 +1,65 @@
+//! Compares what agents report about whole sessions with the calls that files record.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Row, params_from_iter};
+
+use super::{Archive, ArchiveError};
+use crate::model::usage::COLUMNS;
+use crate::model::{Bucket, Usage};
+
+/// The tokens of a session beyond those of its recorded calls.
+#[derive(Debug, Clone)]
+pub(crate) struct Surplus {
+    /// The time of the last recorded call, in milliseconds since 1970.
+    pub(crate) last: Option<i64>,
+    /// The tokens.
+    pub(crate) usage: Usage,
+}
+
+/// Stores the tokens that an agent reports for a session.
+pub(super) fn put(db: &Connection, session: i64, reported: &Usage) -> rusqlite::Result<()> {
+    let numbers = Bucket::ALL.map(|bucket| reported.get(bucket).cast_signed());
+    db.prepare_cached("INSERT INTO reported VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+        .execute(params_from_iter(std::iter::once(session).chain(numbers)))?;
+    Ok(())
+}
+
+impl Archive {
+    /// Returns the tokens of calls that no file records, by session, as far as agents report them.
+    pub(crate) fn unrecorded(&self) -> Result<HashMap<String, Surplus>, ArchiveError> {
+        let sql =
+            format!("SELECT id, last, {COLUMNS} FROM reported JOIN sessions ON number = session");
+        let mut find = self.db.prepare(&sql)?;
+        let rows = find.query_map([], |row| {
+            Ok((row.get(0)?, Surplus { last: row.get(1)?, usage: usage(row, 2)? }))
+        })?;
+        let mut out = rows.collect::<Result<HashMap<String, Surplus>, _>>()?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        let sums = Bucket::ALL.map(|bucket| format!("sum({})", bucket.name())).join(", ");
+        let sql = format!(
+            "SELECT coalesce(parent, id) AS main, {sums} FROM rollup JOIN sessions ON number = session
+             GROUP BY main"
+        );
+        let mut find = self.db.prepare(&sql)?;
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(surplus) = out.get_mut(row.get_ref(0)?.as_str().unwrap_or_default()) {
+                surplus.usage = surplus.usage.beyond(&usage(row, 1)?);
+            }
+        }
+        out.retain(|_, surplus| surplus.usage.total() > 0);
+        Ok(out)
+    }
+}
+
+/// Returns the usage in the columns from `first` on.
+fn usage(row: &Row<'_>, first: usize) -> rusqlite::Result<Usage> {
+    let mut at = first;
+    Usage::try_from_buckets(|_| {
+        at += 1;
+        row.get::<_, i64>(at - 1).map(i64::cast_unsigned)
+    })
+}
