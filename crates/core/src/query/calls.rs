@@ -57,14 +57,12 @@ pub fn calls(
     sink: &mut dyn FnMut(CallRow) -> io::Result<()>,
 ) -> io::Result<()> {
     let session = &assembled.session;
-    let owned: std::collections::HashSet<&str> =
-        assembled.listed().filter(|p| p.owned).map(|p| p.facts.id.as_str()).collect();
     let mut prompt = "";
     for message in messages {
         if matches!(message.kind, MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell) {
             prompt = message.words();
         }
-        let Some(usage) = message.usage.filter(|_| owned.contains(message.id.as_str())) else {
+        let Some(usage) = message.usage.filter(|_| !message.is_imported) else {
             continue;
         };
         let at = message.at.or(session.started);

@@ -111,12 +111,10 @@ pub fn events<'a>(
     let session = &assembled.session;
     let stem = |part: usize| assembled.files.get(part)?.path.file_stem()?.to_str();
     let first = messages.first().map_or(0, |first| first.part);
-    let owned = assembled.listed().filter(|placed| placed.owned);
     let mut stream = Stream {
         session,
         prices,
         source: stem(first),
-        owned: owned.map(|placed| placed.facts.id.as_str()).collect(),
         seen: HashSet::new(),
         clock: Clock::new(assembled, messages),
         events: Vec::new(),
@@ -147,8 +145,6 @@ struct Stream<'a> {
     prices: &'a Table,
     /// The stem of the current file.
     source: Option<&'a str>,
-    /// Messages whose calls and tools belong to this session.
-    owned: HashSet<&'a str>,
     /// The tool calls that already have events.
     seen: HashSet<String>,
     clock: Clock,
@@ -179,7 +175,7 @@ impl<'a> Stream<'a> {
         if said.kind == MessageKind::Reply && !said.text.is_empty() {
             self.push(said.at, Happening::AssistantMessage { message, text: &said.text, model });
         }
-        if !self.owned.contains(message) {
+        if said.is_imported {
             return;
         }
         if let Some(usage) = &said.usage {
