@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 
 use crate::restore::{copy, files, real, tamper};
-use crate::support::{TestEnv, testdata};
+use crate::support::{SHOP, TestEnv, session, testdata};
 
 const CLAUDE: &str = "aaaaaaaa-0000-4000-8000-00000000000a";
 const PROJECT: &str = ".claude/projects/-code-shop";
@@ -218,6 +218,42 @@ fn the_doctor_predicts_what_claude_code_deletes() {
     assert_eq!(report["deletions"], Value::Array(Vec::new()));
     assert_eq!(report["retention"][0]["active"], false);
 }
+
+#[test]
+fn deletions_of_several_agents_are_listed_together() {
+    let env = claude_home();
+    age(&env.home().join(&of_claude()[0]), 29);
+    env.write(".gemini/tmp/till/.project_root", "/code/till");
+    let log = session(SHOP, "2026-07-20T10:00:00.000Z", "2026-07-20T11:00:00.000Z", &["add"]);
+    env.write(".gemini/tmp/till/chats/session-2026-07-20T10-00-11111111.jsonl", log);
+    assert_eq!(env.run(&["sync"]).code, Some(0));
+    let text = env.run(&["doctor"]).stdout;
+    let (_, text) = text.split_once("Upcoming").unwrap();
+    let (text, archive) = text.split_once("Archive").unwrap();
+    insta::assert_snapshot!(text, @"
+    deletions: 3
+     WHEN                          AGENT        PROJECT  SESSION            WHY
+     2026-08-15 16:30  in 1 day    Claude Code  shop     aaaaaaaa           its age
+     2026-08-19 11:00  in 4 days   Gemini CLI   till     11111111           its age
+     2026-09-11 16:30  in 28 days  Claude Code  shop     aaaaaaaa/agent-b2  its age
+     With them, 3 files of subagents and tools will be deleted.
+     Claude Code cleans up when it is used in any project after that time.
+     Gemini CLI cleans up when it is started in the project after that time.
+     All of it is in the archive; `backstory restore` brings a session back.
+    ");
+    // The settings to change are those of an agent that deletes and does not sync.
+    assert!(archive.contains("add this to ~/.claude/settings.json"), "{archive}");
+    env.write(".claude/settings.json", HOOK);
+    let text = env.run(&["doctor"]).stdout;
+    assert!(text.contains("add this to ~/.gemini/settings.json"), "{text}");
+    env.write(".gemini/settings.json", HOOK);
+    let text = env.run(&["doctor"]).stdout;
+    assert!(text.contains("the agents sync it at the end of each session"), "{text}");
+}
+
+/// The settings that make both agents sync.
+const HOOK: &str =
+    r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "backstory sync"}]}]}}"#;
 
 #[test]
 fn a_session_of_claude_code_moves_with_its_project() {
