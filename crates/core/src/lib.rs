@@ -29,7 +29,54 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Costs are in [`Reports`], search in [`Archive::matches`], exports in [`export`].
+//! Costs are in [`Reports`].
+//!
+//! # Searching
+//!
+//! [`Archive::index`] indexes the text of new sessions; [`Archive::matches`] answers a [`search::Query`].
+//!
+//! ```
+//! use backstory_core::archive::Order;
+//! use backstory_core::search::Query;
+//! use backstory_core::{Agents, Archive, Collection};
+//! use jiff::{Timestamp, tz::TimeZone};
+//! # let home = tempfile::tempdir()?;
+//! # let home = home.path();
+//!
+//! let found = Agents::default().discover_at(home);
+//! let mut archive = Archive::of(&found)?;
+//! archive.index(&|| {})?;
+//! let all = Collection::new(&archive, found)?;
+//! let now = Timestamp::now().to_zoned(TimeZone::UTC);
+//! let query = Query::parse("parser -test since:7d", &now)?;
+//! for hit in archive.matches(&query, &all.sessions, Order::Relevance, &|_| true)? {
+//!     println!("{} in {}", hit.score, hit.session.id);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Exporting
+//!
+//! Each format of [`export`] writes one session with its messages.
+//!
+//! ```
+//! use backstory_core::export::json;
+//! use backstory_core::pricing::Bill;
+//! use backstory_core::{Agents, Archive, PriceTable, View};
+//! # let home = tempfile::tempdir()?;
+//! # let home = home.path();
+//!
+//! let archive = Archive::of(&Agents::default().discover_at(home))?;
+//! let prices = PriceTable::embedded();
+//! for session in archive.sessions()? {
+//!     let Some(facts) = archive.assembled(&session.id)? else { continue };
+//!     let messages = archive.reader().transcript(&facts, View::Full, &|_| None)?;
+//!     let mut out = Vec::new();
+//!     json::write(&session, Bill::default(), &messages, &prices, &mut out)?;
+//!     println!("{} bytes", out.len());
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # How it is made
 //!
@@ -42,36 +89,50 @@
 
 #![warn(missing_docs)]
 
+// Modules that are hidden serve the program, and the agents' readers.
+#[doc(hidden)]
 pub mod activity;
 pub mod agent;
 pub mod archive;
+#[doc(hidden)]
 pub mod argument;
+#[doc(hidden)]
 pub mod assemble;
+#[doc(hidden)]
 pub mod clean;
 pub mod collection;
 pub mod content;
 pub mod discover;
+#[doc(hidden)]
 pub mod doctor;
 pub mod env;
 pub mod export;
 pub mod facts;
 pub mod fault;
+#[doc(hidden)]
 pub mod file;
+#[doc(hidden)]
 pub mod id;
 pub(crate) mod metadata;
 pub mod model;
 pub mod money;
+#[doc(hidden)]
 pub mod number;
+#[doc(hidden)]
 pub mod path_text;
 pub mod pricing;
 pub mod project;
+#[doc(hidden)]
 pub mod projects;
 pub mod query;
+#[doc(hidden)]
 pub mod read;
 pub mod redact;
 pub mod search;
+#[doc(hidden)]
 pub mod shell;
 pub mod time;
+#[doc(hidden)]
 pub mod tools;
 pub mod transcript;
 
@@ -83,4 +144,6 @@ pub use content::{Reader, View};
 pub use discover::Discovery;
 pub use model::{Message, Session, Usage};
 pub use pricing::Table as PriceTable;
+pub use projects::ProjectHints;
 pub use query::Reports;
+pub use read::bytes::Bytes;

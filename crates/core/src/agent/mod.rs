@@ -5,12 +5,18 @@
 //! outside this module names an agent.
 
 mod attached;
+#[doc(hidden)]
 pub mod backstory;
+#[doc(hidden)]
 pub mod claude;
+#[doc(hidden)]
 pub mod codex;
 mod finder;
+#[doc(hidden)]
 pub mod gemini;
+#[doc(hidden)]
 pub mod lifecycle;
+#[doc(hidden)]
 pub mod native;
 mod registry;
 mod settings;

@@ -50,17 +50,23 @@ use tempfile::TempDir;
 pub use blocks::WINDOW;
 pub(crate) use blocks::Windows;
 pub(crate) use call_rows::{CallRow, SessionKey, SessionKeys};
+#[doc(hidden)]
 pub use calls::SessionCalls;
 pub use capture::Captured;
 pub(crate) use doubts::Doubts;
 pub use doubts::TokenProblem;
 pub use forget::Forgotten;
 pub use import::{Foreign, Imported};
+#[doc(hidden)]
 pub use ledger::sums_suffice;
-pub use machine::{MachineId, named as machine_named};
+pub use machine::MachineId;
+#[doc(hidden)]
+pub use machine::named as machine_named;
 pub use maintenance::{Checked, Info};
 pub use rebuild::{Rebuild, Rebuilt};
-pub use sessions::{ExistingFile, FaultCount, FileRow, FolderSessions, Sizes};
+pub use sessions::{FaultCount, FileRow};
+#[doc(hidden)]
+pub use sessions::{ExistingFile, FolderSessions, Sizes};
 pub use sync::{Exclude, Machine, Setup, SyncStats};
 pub use text_index::IndexStats;
 pub use text_search::{Hit, Match, Order, TextRow};
