@@ -16,7 +16,7 @@ use super::reading::Reading;
 use super::slot::{Slot, slot};
 use super::sources::{self, New};
 use super::sync::Setup;
-use super::{ArchiveError, codec, ledger};
+use super::{ArchiveError, codec, ledger, limits};
 use crate::agent::{Agent, Agents};
 use crate::assemble::{Membership, ScannedSource, SessionFacts, keys, memberships};
 use crate::discover::{Archived, SourceState};
@@ -235,6 +235,7 @@ impl<'a> Batch<'a> {
         if facts.contents == Contents::Titles || facts.is_conversation() {
             put_titles(db, number, if excluded { &[] } else { &facts.titles }, &self.forgotten)?;
         }
+        limits::put(db, number, if kept { &facts.limits } else { &[] })?;
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
         if !kept || !facts.is_conversation() {
             return Ok(number);

@@ -305,6 +305,7 @@ fn remove_derived(db: &Connection, number: i64) -> rusqlite::Result<()> {
         "DELETE FROM held WHERE source = ?1",
         "DELETE FROM typed WHERE source = ?1",
         "DELETE FROM titles WHERE source = ?1",
+        "DELETE FROM limits WHERE source = ?1",
         "DELETE FROM captures WHERE source = ?1",
     ] {
         db.prepare_cached(sql)?.execute([number])?;

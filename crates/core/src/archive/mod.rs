@@ -22,6 +22,7 @@ mod finish;
 mod forget;
 mod import;
 mod ledger;
+mod limits;
 mod lock;
 mod machine;
 mod maintenance;
@@ -59,6 +60,7 @@ pub use forget::Forgotten;
 pub use import::{Foreign, Imported};
 #[doc(hidden)]
 pub use ledger::sums_suffice;
+pub use limits::Limit;
 pub use machine::MachineId;
 #[doc(hidden)]
 pub use machine::named as machine_named;

@@ -29,8 +29,8 @@ pub fn keys(scanned: &ScannedSource) -> Vec<i64> {
 /// Attributes each call to one session: not to one that inherited it, otherwise to the one that
 /// started first.
 pub(super) fn settle(sessions: &mut [SessionFacts]) {
-    // A single session owns all its calls.
-    if sessions.len() < 2 {
+    // A session with a single file owns all its calls.
+    if sessions.iter().map(|session| session.files.len()).sum::<usize>() < 2 {
         return;
     }
     let mut order: Vec<usize> = (0..sessions.len()).collect();

@@ -5,6 +5,7 @@
 //! tokens, tools and position ([`Span`]) of a message, never its text.
 
 mod call;
+mod limit;
 mod lineage;
 mod message;
 mod part;
@@ -12,6 +13,7 @@ mod source;
 mod span;
 
 pub use call::{BilledLine, CallFacts, CallKey};
+pub use limit::LimitFacts;
 pub use lineage::{BranchPoint, Lineage, ListChange};
 pub use message::{MessageFacts, ToolFacts, is_nameless};
 pub use part::{Form, PartFacts, SessionRef, Stated};

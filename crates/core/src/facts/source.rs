@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::limit::LimitFacts;
 use super::message::MessageFacts;
 use super::part::{PartFacts, SessionRef};
 use crate::fault::Faults;
@@ -20,6 +21,8 @@ pub struct SourceFacts {
     pub prompts: Vec<PromptLine>,
     /// The names that it gives to sessions; of several for one session the last counts.
     pub titles: Vec<TitleLine>,
+    /// The reports about limits of the user's plan, in order.
+    pub limits: Vec<LimitFacts>,
     /// The problems found while reading it.
     pub faults: Faults,
 }

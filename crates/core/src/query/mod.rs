@@ -5,6 +5,7 @@ pub mod calls;
 pub mod commands;
 pub mod failures;
 pub mod filter;
+pub mod limits;
 pub mod overview;
 pub mod projects;
 pub mod prompts;

@@ -8,13 +8,18 @@ use super::lines::LONGEST;
 /// The magic number of Zstandard.
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
+/// Returns whether a file with this beginning is compressed.
+pub fn is_packed(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC)
+}
+
 /// Returns the content of a file, decompressed if necessary. Of a damaged file, the intact beginning is
 /// returned.
 pub fn unpacked<'a>(mut input: Box<dyn ReadSeek + 'a>) -> io::Result<Box<dyn ReadSeek + 'a>> {
     let mut head = Vec::new();
     (&mut input).take(MAGIC.len() as u64).read_to_end(&mut head)?;
     input.seek(SeekFrom::Start(0))?;
-    if head != MAGIC {
+    if !is_packed(&head) {
         return Ok(input);
     }
     // The file is read in full first, so that a caller that observes the bytes sees all of them.

@@ -44,9 +44,9 @@ fn each_case(check: impl Fn(&Path, &Home) -> Vec<String>) {
 }
 
 /// The numbers of calls and tokens by model.
-type Totals = BTreeMap<String, (u64, Usage)>;
+pub(crate) type Totals = BTreeMap<String, (u64, Usage)>;
 
-fn totals(home: &Home) -> Totals {
+pub(crate) fn totals(home: &Home) -> Totals {
     let mut out = Totals::new();
     for session in &home.sessions {
         for entry in session.listed().filter(|entry| entry.owned) {
@@ -234,10 +234,10 @@ fn sessions_and_their_views_are_those_of_the_program() {
     });
 }
 
-type File = (PathBuf, Vec<u8>);
+pub(crate) type File = (PathBuf, Vec<u8>);
 
 /// Copies a tree, applying `change` to each file.
-fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> File) {
+pub(crate) fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> File) {
     for file in files_below(from) {
         let below = file.strip_prefix(from).unwrap();
         let (below, bytes) = change(below, fs::read(&file).unwrap());
@@ -247,7 +247,7 @@ fn copy(from: &Path, to: &Path, change: &dyn Fn(&Path, Vec<u8>) -> File) {
 }
 
 /// Returns the messages and the usage of all sessions.
-fn told(home: &Home) -> Vec<[Vec<String>; 4]> {
+pub(crate) fn told(home: &Home) -> Vec<[Vec<String>; 4]> {
     let one = |assembled: &SessionFacts| {
         let full = home.messages(assembled, View::Full);
         let fates = full.iter().map(|message| format!("{:?} {:?}", message.kind, message.fate));
@@ -442,6 +442,16 @@ fn a_file_that_continues_another_begins_with_its_total() {
     let home = Home::at(folder.path());
     let (calls, usage) = totals(&home)["unknown"];
     assert_eq!((calls, usage.input), (3, 40));
+}
+
+#[test]
+fn a_response_that_is_recorded_twice_is_one_call() {
+    let folder = tempfile::tempdir().unwrap();
+    let usage = json!({ "input_tokens": 10, "output_tokens": 1, "total_tokens": 11 });
+    let record =
+        ("token_usage_record", json!({ "turn_id": "t", "response_id": "r", "usage": usage }));
+    write(folder.path(), THREAD, 0, &json!({}), &[said("assistant", "a"), record.clone(), record]);
+    assert_eq!(totals(&Home::at(folder.path()))["unknown"].0, 1);
 }
 
 #[test]

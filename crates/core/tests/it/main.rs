@@ -12,6 +12,8 @@ mod claude_notes;
 mod claude_resume;
 mod claude_views;
 mod codex;
+mod codex_files;
+mod codex_resume;
 mod conformance;
 mod current_view;
 mod described;

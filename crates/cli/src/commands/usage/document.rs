@@ -100,7 +100,7 @@ impl Page<'_> {
     pub(super) fn document(&self) -> Document<'_> {
         Document {
             schema: "backstory.usage/1",
-            group: self.args.group.name(),
+            group: self.group.name(),
             tz: self.ctx.zone_name(),
             view: if self.args.view == ViewArg::Current { "current" } else { "full" },
             rows: self.rows_out().collect(),

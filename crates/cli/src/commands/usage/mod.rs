@@ -1,6 +1,7 @@
 mod blocks;
 mod document;
 mod footer;
+mod limits;
 mod table;
 
 use backstory_core::collection::Collection;
@@ -27,6 +28,7 @@ Examples:
   backstory usage project --breakdown       by project, split by model
   backstory usage prompt -p harbor          the cost of each prompt
   backstory usage blocks --since 2d         the five-hour windows of Claude plans, with a forecast
+  backstory usage limits                    how much of your plan is used, and when it resets
   backstory usage --budget 200/month        exit with 1 if more than that was spent
   backstory usage monthly --json | jq -r '.rows[] | [.key, .cost_usd] | @tsv'
 
@@ -40,9 +42,9 @@ recorded calls at list price; docs/accounting.md lists the calls that agents do 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Usage {
-    /// The grouping
-    #[arg(default_value = "daily", value_parser = groups())]
-    group: Group,
+    /// The grouping, or `limits` for the limits of your plan that agents were told
+    #[arg(value_name = "GROUP", default_value = "daily", value_parser = subjects())]
+    subject: Subject,
 
     #[command(flatten)]
     filters: Filters,
@@ -54,6 +56,10 @@ pub(crate) struct Usage {
     /// Split each row by model
     #[arg(long, short)]
     breakdown: bool,
+
+    /// Show every change, not only the last one (for `limits`)
+    #[arg(long)]
+    history: bool,
 
     /// Add the usage of subagents to the session that started them (for `session`)
     #[arg(long)]
@@ -80,10 +86,23 @@ pub(crate) struct Usage {
     format: Format,
 }
 
-/// Parses the name of a group.
-fn groups() -> impl TypedValueParser<Value = Group> {
-    let names = PossibleValuesParser::new(Group::ALL.map(Group::name));
-    names.try_map(|name| Group::named(&name).ok_or("unknown group"))
+/// The subject of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Subject {
+    Usage(Group),
+    Limits,
+}
+
+const LIMITS: &str = "limits";
+
+/// Parses the name of a group, or `limits`.
+fn subjects() -> impl TypedValueParser<Value = Subject> {
+    let names = Group::ALL.map(Group::name).into_iter().chain([LIMITS]);
+    PossibleValuesParser::new(names).try_map(|name| match Group::named(&name) {
+        Some(group) => Ok(Subject::Usage(group)),
+        None if name == LIMITS => Ok(Subject::Limits),
+        None => Err("unknown group"),
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,20 +115,25 @@ enum Sort {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
     super::require_given(ctx)?;
-    if args.rollup && args.group != Group::Session {
+    let Subject::Usage(group) = args.subject else { return limits::run(ctx, printer, args) };
+    if args.history {
+        return Err(Failure::new("`--history` works only with `limits`")
+            .hint("`backstory usage limits --history`"));
+    }
+    if args.rollup && group != Group::Session {
         return Err(Failure::new(
             "`--rollup` adds up sessions and works only with the group `session`",
         )
         .hint("`backstory usage session --rollup`"));
     }
-    let library = open(ctx, printer, args)?;
-    let question = question(ctx, args, &library.all)?;
+    let library = open(ctx, printer, args, group)?;
+    let question = question(ctx, args, group, &library.all)?;
     let reports = library.reports();
     let ask = |question: &Question| reports.usage(question).map_err(super::cannot_count);
     let mut answer = ask(&question)?;
     sort(&mut answer.rows, args.sort);
     let all = answer.rows.len();
-    limit(&mut answer.rows, args);
+    limit(&mut answer.rows, args, group);
     let budget = args.budget.as_ref().map(|budget| {
         budget.standing(ctx, |period| {
             let total = Question { period, group: Group::Agent, ..question.clone() };
@@ -119,8 +143,15 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     let budget = budget.transpose()?;
     let format = args.format.or_json(ctx.json);
     let left = all - answer.rows.len();
-    let page =
-        Page { ctx, args, library: &library, answer: &answer, left, budget: budget.as_ref() };
+    let page = Page {
+        ctx,
+        args,
+        group,
+        library: &library,
+        answer: &answer,
+        left,
+        budget: budget.as_ref(),
+    };
     match format {
         Format::Json => printer.json(&page.document())?,
         Format::Jsonl => printer.json_lines(page.rows_out())?,
@@ -142,14 +173,14 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
 }
 
 /// Opens only as much of the library as the question needs.
-fn open(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Library> {
+fn open(ctx: &Context, printer: &mut Printer, args: &Usage, group: Group) -> Result<Library> {
     let needs_sessions = !args.filters.is_empty()
         || !args.kind.is_empty()
-        || matches!(args.group, Group::Session | Group::Blocks);
+        || matches!(group, Group::Session | Group::Blocks);
     if needs_sessions {
         return Library::open(ctx, printer, &args.filters.project);
     }
-    let needs_more = matches!(args.group, Group::Prompt | Group::Project)
+    let needs_more = matches!(group, Group::Prompt | Group::Project)
         || args.view == ViewArg::Current
         || args.budget.is_some();
     if needs_more {
@@ -159,13 +190,13 @@ fn open(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Library> {
     }
 }
 
-fn question(ctx: &Context, args: &Usage, all: &Collection) -> Result<Question> {
+fn question(ctx: &Context, args: &Usage, group: Group, all: &Collection) -> Result<Question> {
     let mut filter = args.filters.filter(ctx, all)?;
-    if args.group == Group::Blocks {
+    if group == Group::Blocks {
         blocks::choose_agent(&mut filter, all);
     }
     Ok(Question {
-        group: args.group,
+        group,
         period: filter.period,
         sessions: super::wanted_sessions(all, &filter, &args.kind),
         models: filter.models.clone(),
@@ -187,9 +218,9 @@ fn sort(rows: &mut [Row], by: Option<Sort>) {
 }
 
 /// Limits the rows: for times to the newest, otherwise to the first.
-fn limit(rows: &mut Vec<Row>, args: &Usage) {
+fn limit(rows: &mut Vec<Row>, args: &Usage, group: Group) {
     let Some(limit) = args.limit.filter(|limit| *limit < rows.len()) else { return };
-    if args.group.is_time() && args.sort.is_none() {
+    if group.is_time() && args.sort.is_none() {
         rows.drain(..rows.len() - limit);
     } else {
         rows.truncate(limit);
@@ -200,6 +231,7 @@ fn limit(rows: &mut Vec<Row>, args: &Usage) {
 struct Page<'a> {
     ctx: &'a Context,
     args: &'a Usage,
+    group: Group,
     library: &'a Library,
     answer: &'a Answer,
     /// The number of rows that are not shown.

@@ -14,8 +14,8 @@ use crate::output::{Cell, Column, style};
 
 impl Page<'_> {
     pub(super) fn table(&self, width: Option<usize>) -> Rows {
-        let heading = heading(self.args.group);
-        let key = match self.args.group {
+        let heading = heading(self.group);
+        let key = match self.group {
             Group::Session | Group::Prompt => Column::main(heading),
             Group::Project => Column::path(heading),
             _ => Column::long(heading),
@@ -61,15 +61,14 @@ impl Page<'_> {
     }
 
     fn titles(&self) -> BTreeMap<&str, String> {
-        let sessions =
-            self.library.all.sessions.iter().filter(|_| self.args.group == Group::Session);
+        let sessions = self.library.all.sessions.iter().filter(|_| self.group == Group::Session);
         let all = &self.library.all;
         sessions.map(|s| (s.id.as_str(), format!("{}  {}", all.short(s), s.title().0))).collect()
     }
 
     /// Formats a key for people.
     fn shown(&self, row: &Row, titles: &BTreeMap<&str, String>) -> String {
-        match self.args.group {
+        match self.group {
             Group::Session => match titles.get(row.key.as_str()) {
                 Some(title) => title.chars().take(58).collect(),
                 None => row.key.clone(),

@@ -10,14 +10,15 @@ use std::io;
 use std::path::Path;
 
 use super::{Agent, Detail, Lifecycle, Scan};
+use crate::assemble::SessionFacts;
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
-use crate::facts::MessageFacts;
+use crate::facts::{MessageFacts, SourceFacts};
 use crate::model::{AgentId, Message};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 1;
+const REVISION: u32 = 2;
 
 /// The reader of Codex CLI's sessions.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,20 @@ impl Agent for Codex {
 
     fn scan(&self, source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
         format::scan(source, bytes, detail)
+    }
+
+    fn resume(
+        &self,
+        source: &Source,
+        bytes: &dyn Bytes,
+        earlier: SourceFacts,
+        state: &[u8],
+    ) -> Option<Scan> {
+        format::resume(source, bytes, earlier, state)
+    }
+
+    fn mark_copies(&self, session: &mut SessionFacts) {
+        views::mark_copies(session);
     }
 
     fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {

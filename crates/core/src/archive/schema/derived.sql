@@ -96,6 +96,20 @@ CREATE TABLE titles (
 CREATE INDEX titles_session ON titles (session);
 CREATE INDEX titles_source ON titles (source);
 
+-- Reports about the limits of the user's plan: the time of the first and the last one with the same numbers, the
+-- minutes of the window, the used part in percent. All times are milliseconds since 1970, UTC.
+CREATE TABLE limits (
+    source  INTEGER NOT NULL,
+    at      INTEGER,
+    seen    INTEGER,
+    plan    TEXT,
+    name    TEXT,
+    minutes INTEGER,
+    used    REAL NOT NULL,
+    resets  INTEGER
+);
+CREATE INDEX limits_source ON limits (source);
+
 CREATE TABLE sessions (
     number  INTEGER PRIMARY KEY,
     id      TEXT NOT NULL,

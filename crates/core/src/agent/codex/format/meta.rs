@@ -1,17 +1,19 @@
 //! Reads the header of a session file.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::object::Object;
 use crate::facts::BranchPoint;
 use crate::model::SessionKind;
 
 /// The facts about a thread that its header records.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Meta {
     /// The id of the thread.
     pub(crate) id: Option<String>,
     /// The time at which the thread began.
+    #[serde(with = "crate::time::stored")]
     pub(crate) at: Option<Timestamp>,
     /// The working directory.
     pub(crate) cwd: Option<String>,

@@ -6,17 +6,19 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use serde::{Deserialize, Serialize};
 
 use crate::id::is_uuid;
 
 /// The ids in the name of a session file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RolloutName {
     /// The id of the thread.
     pub(crate) thread: String,
     /// The id of the file itself. For the first file of a thread, this is the id of the thread.
     pub(crate) rollout: String,
     /// The local time of the machine, interpreted as UTC.
+    #[serde(with = "crate::time::stored")]
     pub(crate) at: Option<Timestamp>,
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use crate::read::json::{self, JsStr, Malformed, Raw};
+use crate::time;
 
 /// The fields of an object, in order. Of a repeated field, the last one counts.
 #[derive(Debug, Default)]
@@ -51,7 +52,7 @@ impl<'a> Object<'a> {
 
     /// Returns a field that is a time.
     pub(crate) fn time(&self, name: &str) -> Option<Timestamp> {
-        self.text(name)?.parse().ok()
+        time::iso(&self.text(name)?)
     }
 
     /// Returns the fields of a field that is an object.

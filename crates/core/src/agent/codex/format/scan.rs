@@ -6,17 +6,18 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::name::RolloutName;
 use super::object::Object;
 use super::prompts;
+use super::quick::QuickLine;
 use super::record::{Kind, Record};
 use super::titles;
 use crate::agent::codex::views::Thread;
-use crate::agent::{Detail, Scan};
+use crate::agent::{Detail, Resume, Scan};
 use crate::discover::{Source, SourceKind};
-use crate::facts::{Base, Contents, SessionFile, SourceFacts};
+use crate::facts::{Base, Contents, MessageFacts, SessionFile, SourceFacts};
 use crate::fault::{FaultKind, Faults};
-use crate::read::bytes::{Bytes, read_whole};
+use crate::read::bytes::{Bytes, ReadSeek, read_whole};
 use crate::read::json::Malformed;
 use crate::read::lines::{Line, Lines, Position};
-use crate::read::packed::unpacked;
+use crate::read::packed::{is_packed, unpacked};
 use crate::read::scanner::Scanner;
 use crate::read::{decode, document, json};
 
@@ -24,7 +25,7 @@ use crate::read::{decode, document, json};
 const HEAD: u64 = 64 * 1024;
 
 /// Scans a source from its beginning.
-pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, _detail: Detail) -> io::Result<Scan> {
+pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
     match source.kind {
         SourceKind::PromptLog => {
             let prompts = prompts::read(bytes.open(source)?)?;
@@ -35,24 +36,55 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, _detail: Detail) -> io::R
             Ok(Scan::whole(SourceFacts { titles, ..SourceFacts::of(Contents::Titles) }))
         }
         kind if kind.is_session() => {
-            let mut input = unpacked(bytes.open(source)?)?;
+            let mut input = bytes.open(source)?;
+            let mut head = read_head(&mut input)?;
+            let is_packed = is_packed(&head);
+            if is_packed {
+                input = unpacked(input)?;
+                head = read_head(&mut input)?;
+            }
             let mut reader = Reader {
-                thread: Thread::new(RolloutName::of(&source.path)),
+                thread: Thread::new(RolloutName::of(&source.path), detail),
                 faults: Faults::default(),
             };
-            let mut head = Vec::new();
-            (&mut input).take(HEAD).read_to_end(&mut head)?;
-            input.seek(SeekFrom::Start(0))?;
+            let mut resume = None;
             if is_document(&head) {
                 reader.document(input)?;
             } else {
-                reader.lines(input)?;
+                resume = reader.lines(input, Position::default(), detail)?;
             }
-            Ok(Scan::whole(reader.finish(&source.stem())))
+            let resume = resume.filter(|_| !is_packed);
+            Ok(reader.finish(&source.stem(), resume))
         }
         _ => Ok(Scan::whole(SourceFacts::of(Contents::Attachment))),
     }
 }
+
+/// Continues a file that has only grown since an earlier scan.
+pub(crate) fn resume(
+    source: &Source,
+    bytes: &dyn Bytes,
+    mut earlier: SourceFacts,
+    state: &[u8],
+) -> Option<Scan> {
+    let (thread, faults, position, provisional): State = postcard::from_bytes(state).ok()?;
+    let mut reader = Reader { thread, faults };
+    let messages = earlier.parts.pop()?.messages;
+    if !earlier.parts.is_empty() || !reader.thread.restore(messages, earlier.limits, provisional) {
+        return None;
+    }
+    let mut input = bytes.open(source).ok()?;
+    if is_document(&read_head(&mut input).ok()?) {
+        return None;
+    }
+    input.seek(SeekFrom::Start(position.offset)).ok()?;
+    let resume = reader.lines(input, position, Detail::Full).ok()?;
+    Some(reader.finish(&source.stem(), resume))
+}
+
+/// The state after the complete lines of a file: the thread and its faults, the position of the next line, and
+/// the messages that are different as long as nothing follows.
+type State = (Thread, Faults, Position, Vec<(usize, MessageFacts)>);
 
 struct Reader {
     thread: Thread,
@@ -60,17 +92,49 @@ struct Reader {
 }
 
 impl Reader {
-    fn lines(&mut self, input: impl Read) -> io::Result<()> {
-        let mut lines = Lines::new(input, Position::default());
+    /// Reads lines, and returns the state needed to continue when the file has grown. There is none if the
+    /// unfinished last line is used, because it would be read twice.
+    fn lines(
+        &mut self,
+        input: impl Read,
+        from: Position,
+        detail: Detail,
+    ) -> io::Result<Option<Resume>> {
+        let mut lines = Lines::new(input, from);
+        let mut position = from;
         while let Some(line) = lines.next()? {
+            if !line.terminated {
+                let state = self.state(position, detail);
+                let is_used = self.line(line);
+                return Ok(state.filter(|_| !is_used));
+            }
             self.line(line);
+            position = lines.position();
         }
-        Ok(())
+        Ok(self.state(position, detail))
     }
 
-    fn line(&mut self, line: Line<'_>) {
+    /// Returns the state at a position.
+    fn state(&self, position: Position, detail: Detail) -> Option<Resume> {
+        let is_wanted = detail == Detail::Full && !self.thread.is_empty();
+        let state = (&self.thread, &self.faults, position, self.thread.provisional());
+        // Plain data in memory always serializes.
+        let state = is_wanted.then(|| postcard::to_stdvec(&state).ok()).flatten();
+        state.map(|state| Resume { offset: position.offset, state })
+    }
+
+    /// Reads a line. Returns whether it is a complete record.
+    fn line(&mut self, line: Line<'_>) -> bool {
         if line.bytes.trim_ascii().is_empty() {
-            return;
+            return false;
+        }
+        if self.thread.has_only_calls()
+            && !line.is_too_long
+            && let Some(quick) = QuickLine::new(line.bytes)
+        {
+            self.faults.used += 1;
+            self.thread.pass(quick.at(), quick.ordinal(), line.number, quick.is_output());
+            return true;
         }
         let text = decode(line.bytes);
         let offset = matches!(text, Cow::Borrowed(_)).then_some(line.offset);
@@ -82,6 +146,7 @@ impl Reader {
             Ok(record) => {
                 self.account(record.kind);
                 self.thread.add(&record, line.number, Base { text: &text, offset });
+                return true;
             }
             Err(_) if !line.terminated => {
                 self.faults.ignored += 1;
@@ -89,6 +154,7 @@ impl Reader {
             }
             Err(malformed) => self.fault(line.number, FaultKind::Malformed(malformed)),
         }
+        false
     }
 
     /// Reads the single document that versions before 0.20 wrote.
@@ -136,20 +202,31 @@ impl Reader {
         self.faults.push(Some(line), None, what);
     }
 
-    fn finish(self, stem: &str) -> SourceFacts {
-        let Self { thread, faults } = self;
+    fn finish(self, stem: &str, resume: Option<Resume>) -> Scan {
+        let Self { mut thread, faults } = self;
         if thread.is_empty() {
             let what = if faults.is_clean() {
                 Contents::Nothing("an empty file".into())
             } else {
                 Contents::Unrecognized
             };
-            return SourceFacts { faults, ..SourceFacts::of(what) };
+            return Scan::whole(SourceFacts { faults, ..SourceFacts::of(what) });
         }
-        let file = SessionFile { updated: thread.last_at(), is_resumable: true, is_offered: true };
+        let file = SessionFile { updated: thread.written(), is_resumable: true, is_offered: true };
+        let limits = thread.take_limits();
         let parts = vec![thread.finish(stem)];
-        SourceFacts { parts, faults, ..SourceFacts::of(Contents::Session(file)) }
+        let facts =
+            SourceFacts { parts, limits, faults, ..SourceFacts::of(Contents::Session(file)) };
+        Scan { facts, resume }
     }
+}
+
+/// Reads the beginning of a file, and returns to its start.
+fn read_head(input: &mut dyn ReadSeek) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    input.take(HEAD).read_to_end(&mut head)?;
+    input.seek(SeekFrom::Start(0))?;
+    Ok(head)
 }
 
 /// Returns the offset of `part`, which is a slice of `text`.

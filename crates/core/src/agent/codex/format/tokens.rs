@@ -1,10 +1,12 @@
 //! Reads token counts as Codex CLI records them.
 
+use serde::{Deserialize, Serialize};
+
 use super::object::Object;
 use crate::model::Usage;
 
 /// The recorded numbers. Input includes tokens read from or written to the cache; output includes reasoning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tokens {
     input: u64,
     cached: u64,

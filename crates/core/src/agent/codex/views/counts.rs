@@ -3,10 +3,12 @@
 //! Counts are written for display: they repeat, may be estimates, and their total may restart. A change of
 //! the total is a model call.
 
+use serde::{Deserialize, Serialize};
+
 use crate::agent::codex::format::Tokens;
 
 /// The running total of a file.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     /// The last total; `None` after a count without a total.
     total: Option<Tokens>,

@@ -1,14 +1,19 @@
 //! Assembles a message while its thread is read.
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::facts::MessageFacts;
+use crate::facts::{MessageFacts, ToolFacts};
+use crate::model::{Fate, MessageKind, ToolStatus};
 
 /// A message that is being assembled while its thread is read.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Draft {
-    /// The facts collected so far.
+    /// The facts collected so far, which are stored among those of the source.
+    #[serde(skip, default = "unknown")]
     pub(crate) facts: MessageFacts,
+    /// A hash of the content it began with and of its time.
+    pub(crate) mark: u64,
     /// The position of the message in the history.
     pub(crate) position: u64,
     /// The number of its first line.
@@ -34,7 +39,7 @@ pub(crate) struct Draft {
 }
 
 /// The record that a call was taken from.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Origin {
     /// A record of one response.
     Record,
@@ -44,9 +49,10 @@ pub(crate) enum Origin {
 
 impl Draft {
     /// Begins a message at a position of the history and a line of the file.
-    pub(crate) fn new(facts: MessageFacts, position: u64, line: u64) -> Self {
+    pub(crate) fn new(facts: MessageFacts, mark: u64, position: u64, line: u64) -> Self {
         Self {
             facts,
+            mark,
             position,
             line,
             look: None,
@@ -77,10 +83,33 @@ impl Draft {
         self.look.is_none() && self.facts.tools.is_empty()
     }
 
+    /// Returns whether it is a reply that was cut off, which leaves an event but no item.
+    pub(crate) fn is_lost(&self) -> bool {
+        let is_unconfirmed =
+            self.facts.kind == MessageKind::Reply && self.look.is_some() && !self.is_sure;
+        is_unconfirmed && self.facts.fate == Fate::Kept && !self.facts.is_inherited
+    }
+
+    /// Returns whether it has a tool call that was to change lines and did not succeed so far.
+    pub(crate) fn has_vain_lines(&self) -> bool {
+        let is_vain = |tool: &ToolFacts| tool.lines.is_some() && tool.status != ToolStatus::Success;
+        self.facts.tools.iter().any(is_vain)
+    }
+
     /// Returns whether it consists of nothing but a call.
     pub(crate) fn is_bare(&self) -> bool {
         self.is_empty() && !self.has_item
     }
+}
+
+/// Returns facts that are to be replaced by stored ones.
+fn unknown() -> MessageFacts {
+    MessageFacts::new(String::new(), MessageKind::Info, None)
+}
+
+/// Returns a hash of a text that identifies a message.
+pub(crate) fn mark(text: &str) -> u64 {
+    look(text).unwrap_or_default()
 }
 
 /// Returns a hash of a text; `None` if it is empty.

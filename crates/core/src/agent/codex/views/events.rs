@@ -1,8 +1,8 @@
 //! Reads events: messages and tools as the program showed them, and the course of turns.
 
-use super::draft::look;
+use super::draft::{look, mark};
 use super::thread::{Thread, Turn, time_in_id};
-use crate::agent::codex::format::{Object, Record, typed};
+use crate::agent::codex::format::{Object, Record, limits, typed};
 use crate::agent::codex::text::Activity;
 use crate::facts::Base;
 use crate::model::{Fate, MessageKind};
@@ -15,7 +15,10 @@ impl Thread {
     pub(super) fn event(&mut self, record: &Record<'_>, base: Base<'_>) {
         let event = &record.body;
         match &*record.inner() {
-            "token_count" => self.count(event),
+            "token_count" => {
+                self.limited(event);
+                self.count(event);
+            }
             "user_message" => self.typed(&event.text("message").unwrap_or_default(), base),
             "agent_message" => self.announce(&event.text("message").unwrap_or_default(), base),
             "item_completed" => self.completed(&event.object("item"), base),
@@ -41,6 +44,16 @@ impl Thread {
         }
     }
 
+    /// Adds the limits of the user's plan, unless another thread reported them earlier.
+    fn limited(&mut self, event: &Object<'_>) {
+        if !event.has("rate_limits") || self.is_inherited() {
+            return;
+        }
+        for limit in limits(event, self.time(false)) {
+            limit.add_to(&mut self.limits);
+        }
+    }
+
     /// Adds an item that a paginated file records as an event.
     fn completed(&mut self, item: &Object<'_>, base: Base<'_>) {
         match item.text("type").as_deref() {
@@ -60,7 +73,7 @@ impl Thread {
         let at = self.unconfirmed(message).unwrap_or_else(|| {
             self.flush();
             self.reply = None;
-            let at = self.begin(MessageKind::Prompt);
+            let at = self.begin(MessageKind::Prompt, mark(message));
             self.place(at, base, base.text);
             self.drafts[at].says(message);
             at
@@ -96,7 +109,7 @@ impl Thread {
     /// Adds the text of a reply, which an item usually repeats.
     fn announce(&mut self, message: &str, base: Base<'_>) {
         if message.starts_with("Compact task completed") {
-            let at = self.begin(MessageKind::Info);
+            let at = self.begin(MessageKind::Info, mark(message));
             self.drafts[at].says(message);
             return self.place(at, base, base.text);
         }
@@ -110,7 +123,7 @@ impl Thread {
     /// Adds the facts of an event about a tool.
     fn activity(&mut self, event: &Object<'_>, base: Base<'_>) {
         let Some(activity) = Activity::read(event) else { return };
-        if let Some((at, n)) = self.calls.get(activity.id.as_str()).copied() {
+        if let Some((at, n)) = self.calls.get(&activity.id) {
             activity.complete(&mut self.drafts[at].facts.tools[n]);
             return self.place(at, base, base.text);
         }
@@ -121,7 +134,7 @@ impl Thread {
         }
     }
 
-    fn start_turn(&mut self, id: Option<String>) {
+    pub(super) fn start_turn(&mut self, id: Option<String>) {
         self.flush();
         self.reply = None;
         self.turn_start = self.drafts.len();

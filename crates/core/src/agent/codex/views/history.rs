@@ -1,6 +1,6 @@
 //! Applies compactions and rollbacks to the list of messages that the agent loads.
 
-use super::draft::look;
+use super::draft::{look, mark};
 use super::thread::Thread;
 use crate::agent::codex::format::{Object, Said, classify};
 use crate::facts::Base;
@@ -46,7 +46,7 @@ impl Thread {
             let item = Object::of(raw);
             let text = item.texts("content").join("\n");
             let known = match item.text("call_id") {
-                Some(id) => self.calls.get(&*id).map(|(at, _)| *at),
+                Some(id) => self.calls.get(&id).map(|(at, _)| at),
                 None => look(&text).and_then(|look| {
                     let is_same = |at: &&usize| self.drafts[**at].look == Some(look);
                     self.history.iter().rev().find(is_same).copied()
@@ -60,7 +60,7 @@ impl Thread {
                     continue;
                 }
                 None => {
-                    let at = self.begin(kind(&item));
+                    let at = self.begin(kind(&item), mark(&text));
                     self.place(at, base, raw.get());
                     let draft = &mut self.drafts[at];
                     draft.says(&text);
@@ -91,7 +91,7 @@ impl Thread {
             }
         }
         list.reverse();
-        let at = self.begin(MessageKind::CompressSummary);
+        let at = self.begin(MessageKind::CompressSummary, mark(summary));
         self.place(at, base, base.text);
         let draft = &mut self.drafts[at];
         draft.says(summary);

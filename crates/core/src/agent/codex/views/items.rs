@@ -1,6 +1,6 @@
 //! Reads items: the inputs and outputs of the model.
 
-use super::draft::look;
+use super::draft::{look, mark};
 use super::thread::Thread;
 use crate::agent::codex::format::{Object, Said, classify};
 use crate::agent::codex::text::{Outcome, requested, started_agent};
@@ -24,22 +24,25 @@ impl Thread {
                 Some("assistant") => self.answer(item, base),
                 Some("user") => self.said(item, base),
                 _ => {
-                    self.other(MessageKind::Injected, base);
+                    self.other(MessageKind::Injected, &content(item), base);
                 }
             },
             "reasoning" => {
                 self.is_heard = true;
-                let at = self.reply_for(Piece::Thought, None);
+                let text = item.texts("summary").join("\n");
+                let hidden = item.text("encrypted_content").unwrap_or_default();
+                let at = self.reply_for(Piece::Thought, None, mark(&text) ^ mark(&hidden));
                 self.drafts[at].has_item = true;
                 self.place(at, base, base.text);
                 self.load(at);
             }
             "agent_message" => {
-                let at = self.other(MessageKind::Injected, base);
+                let at = self.other(MessageKind::Injected, &content(item), base);
                 self.drafts[at].starts_turn = true;
             }
             "compaction" => {
-                self.other(MessageKind::CompressSummary, base);
+                let hidden = item.text("encrypted_content").unwrap_or_default();
+                self.other(MessageKind::CompressSummary, &hidden, base);
             }
             kind if kind.ends_with("_output") => self.answered(item, base),
             kind if kind.ends_with("_call") => self.called(item, base),
@@ -48,10 +51,10 @@ impl Thread {
     }
 
     /// Begins a message that is not part of a reply.
-    fn other(&mut self, kind: MessageKind, base: Base<'_>) -> usize {
+    fn other(&mut self, kind: MessageKind, text: &str, base: Base<'_>) -> usize {
         self.flush();
         self.reply = None;
-        let at = self.begin(kind);
+        let at = self.begin(kind, mark(text));
         self.drafts[at].has_item = true;
         self.place(at, base, base.text);
         self.load(at);
@@ -61,8 +64,9 @@ impl Thread {
     /// Adds a message of the model.
     fn answer(&mut self, item: &Object<'_>, base: Base<'_>) {
         self.is_heard = true;
-        self.last_answer = item.texts("content").join("\n");
-        let at = self.reply_for(Piece::Text, look(&self.last_answer));
+        self.last_answer = content(item);
+        let text = look(&self.last_answer);
+        let at = self.reply_for(Piece::Text, text, text.unwrap_or_default());
         let draft = &mut self.drafts[at];
         draft.says(&self.last_answer);
         (draft.is_sure, draft.has_item) = (true, true);
@@ -93,7 +97,7 @@ impl Thread {
         if self.context_cwd.is_none() && said == Said::Context {
             self.context_cwd = cwd(&text);
         }
-        let at = self.other(kind, base);
+        let at = self.other(kind, &text, base);
         let draft = &mut self.drafts[at];
         draft.says(&text);
         draft.is_sure = true;
@@ -111,8 +115,8 @@ impl Thread {
         (is_prompt && draft.look == look(text)).then_some(last)
     }
 
-    /// Returns the reply that a piece of a response belongs to.
-    fn reply_for(&mut self, piece: Piece, text: Option<u64>) -> usize {
+    /// Returns the reply that a piece of a response belongs to. A new one gets a mark.
+    fn reply_for(&mut self, piece: Piece, text: Option<u64>, mark: u64) -> usize {
         if let Some(at) = self.reply {
             let draft = &self.drafts[at];
             // An event announced its text.
@@ -127,12 +131,12 @@ impl Thread {
                 return at;
             }
         }
-        self.begin_reply()
+        self.begin_reply(mark)
     }
 
     /// Begins a reply.
-    pub(super) fn begin_reply(&mut self) -> usize {
-        let at = self.begin(MessageKind::Reply);
+    pub(super) fn begin_reply(&mut self, mark: u64) -> usize {
+        let at = self.begin(MessageKind::Reply, mark);
         self.drafts[at].facts.model = self.model.clone();
         self.claim(at);
         self.reply = Some(at);
@@ -151,7 +155,7 @@ impl Thread {
             let draft = &self.drafts[*at];
             draft.is_empty() && draft.is_open()
         });
-        let at = open.unwrap_or_else(|| self.begin_reply());
+        let at = open.unwrap_or_else(|| self.begin_reply(look));
         self.drafts[at].says(text);
         Some(at)
     }
@@ -159,8 +163,9 @@ impl Thread {
     /// Adds a tool call.
     fn called(&mut self, item: &Object<'_>, base: Base<'_>) {
         self.is_heard = true;
-        let at = self.reply_for(Piece::Call, None);
         let call = requested(item);
+        let at =
+            self.reply_for(Piece::Call, None, mark(call.facts.id.as_deref().unwrap_or_default()));
         if call.is_script {
             self.script = Some(at);
         }
@@ -175,7 +180,7 @@ impl Thread {
         tool.at = self.drafts[at].facts.at.and_then(|_| self.time(false));
         let tools = &mut self.drafts[at].facts.tools;
         if let Some(id) = &tool.id {
-            self.calls.insert(id.clone(), (at, tools.len()));
+            self.calls.insert(id, (at, tools.len()));
         }
         tools.push(tool);
     }
@@ -183,7 +188,7 @@ impl Thread {
     /// Adds the output of a tool call.
     fn answered(&mut self, item: &Object<'_>, base: Base<'_>) {
         let Some(id) = item.text("call_id") else { return };
-        let Some((at, n)) = self.calls.get(&*id).copied() else { return };
+        let Some((at, n)) = self.calls.get(&id) else { return };
         let draft = &mut self.drafts[at];
         draft.is_answered = true;
         let tool = &mut draft.facts.tools[n];
@@ -195,6 +200,11 @@ impl Thread {
         }
         self.place(at, base, base.text);
     }
+}
+
+/// Returns the text of a message.
+fn content(item: &Object<'_>) -> String {
+    item.texts("content").join("\n")
 }
 
 /// Returns the working directory that a context message names.

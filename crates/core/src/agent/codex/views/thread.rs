@@ -1,30 +1,43 @@
 //! Reads the part of a thread that one file contains.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use serde::{Deserialize, Serialize};
 
+use super::calls::ToolCalls;
 use super::counts::Counts;
 use super::draft::Draft;
+use super::ids::Ids;
 use super::steps::Step;
-use crate::agent::codex::format::{Kind, Meta, Object, Record, RolloutName, is_elsewhere};
-use crate::facts::{Base, CallKey, Form, Lineage, ListChange, MessageFacts, PartFacts, SessionRef};
+use crate::agent::Detail;
+use crate::agent::codex::format::{
+    Kind, Meta, Object, Record, RolloutName, is_elsewhere, is_output,
+};
+use crate::facts::{
+    Base, CallKey, Form, LimitFacts, Lineage, ListChange, MessageFacts, PartFacts, SessionRef,
+};
 use crate::id::is_uuid;
 use crate::model::{Fate, MessageKind, Service, ServiceClass, ToolStatus};
 
 /// The pause that ends a copy: the lines that a fork copies are written at once.
 const PAUSE: SignedDuration = SignedDuration::from_millis(250);
 
+/// The prefix of the keys of messages that only used tools.
+pub(super) const TOOL_KEY: &str = "tool:";
+
 /// Reads the lines of a file into the messages of its thread.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Thread {
     name: Option<RolloutName>,
+    /// Whether only calls are wanted.
+    only_calls: bool,
     /// The prefix of the ids of its messages.
     prefix: String,
     meta: Option<Meta>,
     /// The threads that the file copies, the nearest first.
-    ancestors: Vec<(String, Option<Timestamp>)>,
+    ancestors: Vec<Ancestor>,
     /// Whether the lines have envelopes.
     pub(super) has_envelopes: bool,
     /// Whether the lines have positions by which other files refer to them.
@@ -51,11 +64,14 @@ pub(crate) struct Thread {
     /// The running total of the token counts.
     pub(super) counts: Counts,
     /// The turns whose calls are recorded individually.
-    pub(super) recorded: HashSet<Box<str>>,
+    pub(super) recorded: BTreeSet<Box<str>>,
+    /// The hashes of the ids of all recorded responses.
+    pub(super) responses: BTreeSet<u64>,
     /// Whether the model has produced any output.
     pub(super) is_heard: bool,
-    /// The tool calls by id: the index of the message, and the index of the call in it.
-    pub(super) calls: HashMap<Box<str>, (usize, usize)>,
+    /// The tool calls by id, which the messages contain.
+    #[serde(skip)]
+    pub(super) calls: ToolCalls,
     /// The message with the last script, whose commands are recorded as events.
     pub(super) script: Option<usize>,
     /// Whether a review is in progress.
@@ -64,31 +80,46 @@ pub(crate) struct Thread {
     pub(super) title: Option<String>,
     /// The working directory that the context names, for files without one in their header.
     pub(super) context_cwd: Option<String>,
+    /// The limits of the user's plan, which are stored among the facts of the source.
+    #[serde(skip)]
+    pub(super) limits: Vec<LimitFacts>,
+    /// The ids of the messages.
+    #[serde(skip)]
+    pub(super) ids: Ids,
     here: Here,
 }
 
+/// A thread that the file copies.
+#[derive(Debug, Serialize, Deserialize)]
+struct Ancestor {
+    id: String,
+    /// The time at which the thread began.
+    #[serde(with = "crate::time::stored")]
+    at: Option<Timestamp>,
+}
+
 /// A turn of the conversation.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Turn {
     /// The id of the turn.
     pub(super) id: Box<str>,
     /// The time at which it began, if its id contains it.
+    #[serde(with = "crate::time::stored")]
     pub(super) began: Option<Timestamp>,
 }
 
 /// The line that is being read.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Here {
     line: u64,
     position: u64,
+    #[serde(with = "crate::time::stored")]
     at: Option<Timestamp>,
-    /// The number of messages that the line has begun.
-    begun: u32,
     /// Whether there has been no pause since the first line.
     in_burst: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Change {
     Append(u64, usize),
     Replace(u64, Vec<usize>),
@@ -97,27 +128,27 @@ enum Change {
 
 impl Thread {
     /// Begins to read a file with the given name.
-    pub(crate) fn new(name: Option<RolloutName>) -> Self {
+    pub(crate) fn new(name: Option<RolloutName>, detail: Detail) -> Self {
         let id = name.as_ref().map_or("", |name| name.rollout.as_str());
         let prefix = id.get(id.len().saturating_sub(8)..).unwrap_or_default().to_owned();
         let here = Here { in_burst: true, ..Here::default() };
-        Self { name, prefix, here, ..Self::default() }
+        Self { name, only_calls: detail == Detail::Calls, prefix, here, ..Self::default() }
     }
 
     /// Adds a line.
     pub(crate) fn add(&mut self, record: &Record<'_>, line: u64, base: Base<'_>) {
-        let before = self.here.at;
-        let pause = record.at.zip(before).map(|(at, before)| at.duration_since(before));
-        self.here = Here {
-            line,
-            position: record.ordinal.unwrap_or(line),
-            at: record.at.or(before),
-            begun: 0,
-            in_burst: self.here.in_burst && pause.is_none_or(|pause| pause < PAUSE),
-        };
-        self.is_paginated |= record.ordinal.is_some();
-        self.has_envelopes |= record.at.is_some();
+        self.move_to(record.at, record.ordinal, line);
         match record.kind {
+            Kind::Item if self.only_calls => {
+                let role = record.body.text("role").unwrap_or_default();
+                self.is_heard |= is_output(&record.inner(), &role);
+            }
+            Kind::Event if self.only_calls => match &*record.inner() {
+                "token_count" => self.count(&record.body),
+                "task_started" => self.start_turn(record.body.owned("turn_id")),
+                _ => {}
+            },
+            Kind::Compacted if self.only_calls => {}
             Kind::Meta => self.header(Meta::read(&record.body)),
             Kind::Item => self.item(&record.body, base),
             Kind::Event => self.event(record, base),
@@ -128,6 +159,36 @@ impl Thread {
         }
     }
 
+    /// Passes over a line that has nothing to do with a call.
+    pub(crate) fn pass(
+        &mut self,
+        at: Option<Timestamp>,
+        ordinal: Option<u64>,
+        line: u64,
+        is_output: bool,
+    ) {
+        self.move_to(at, ordinal, line);
+        self.is_heard |= is_output;
+    }
+
+    fn move_to(&mut self, at: Option<Timestamp>, ordinal: Option<u64>, line: u64) {
+        let before = self.here.at;
+        let pause = at.zip(before).map(|(at, before)| at.duration_since(before));
+        self.here = Here {
+            line,
+            position: ordinal.unwrap_or(line),
+            at: at.or(before),
+            in_burst: self.here.in_burst && pause.is_none_or(|pause| pause < PAUSE),
+        };
+        self.is_paginated |= ordinal.is_some();
+        self.has_envelopes |= at.is_some();
+    }
+
+    /// Returns whether only calls are wanted.
+    pub(crate) fn has_only_calls(&self) -> bool {
+        self.only_calls
+    }
+
     fn header(&mut self, meta: Meta) {
         if self.meta.is_none() {
             self.service.is_elsewhere = meta.is_elsewhere;
@@ -136,7 +197,7 @@ impl Thread {
         }
         let own = self.id().to_owned();
         if let Some(id) = meta.id.filter(|id| *id != own) {
-            self.ancestors.push((id, meta.at));
+            self.ancestors.push(Ancestor { id, at: meta.at });
         }
     }
 
@@ -175,7 +236,7 @@ impl Thread {
     /// Returns the oldest thread that the lines come from, which all copies of a call share.
     pub(super) fn root(&self) -> &str {
         let forked = self.meta.as_ref().and_then(|meta| meta.forked_from.as_deref());
-        let oldest = self.ancestors.last().map(|(id, _)| id.as_str());
+        let oldest = self.ancestors.last().map(|one| one.id.as_str());
         oldest.or(forked.filter(|_| self.is_copying())).unwrap_or_else(|| self.id())
     }
 
@@ -216,22 +277,34 @@ impl Thread {
             return self.here.at;
         }
         let began = self.turn.as_ref().and_then(|turn| turn.began);
-        began.or_else(|| self.ancestors.first().and_then(|(_, at)| *at)).or(self.here.at)
+        began.or_else(|| self.ancestors.first().and_then(|one| one.at)).or(self.here.at)
     }
 
-    /// Begins a message.
-    pub(super) fn begin(&mut self, kind: MessageKind) -> usize {
-        let Here { line, position, begun, .. } = self.here;
-        let id = match begun {
-            0 => format!("{}-{line}", self.prefix),
-            more => format!("{}-{line}.{more}", self.prefix),
-        };
-        self.here.begun += 1;
+    /// Begins a message at the current line; `mark` is a hash of its content.
+    pub(super) fn begin(&mut self, kind: MessageKind, mark: u64) -> usize {
+        self.begin_at(kind, mark, self.here.at)
+    }
+
+    /// Begins a message that a line of the given time has announced.
+    pub(super) fn begin_at(
+        &mut self,
+        kind: MessageKind,
+        mark: u64,
+        written: Option<Timestamp>,
+    ) -> usize {
+        let mark = mark ^ written.map_or(0, Timestamp::as_millisecond).cast_unsigned();
+        let id = self.ids.next(&self.prefix, mark);
+        let Here { line, position, .. } = self.here;
         let is_inherited = self.is_inherited();
         let mut facts = MessageFacts::new(id, kind, self.time(is_inherited));
         facts.is_inherited = is_inherited;
-        self.drafts.push(Draft::new(facts, position, line));
+        self.drafts.push(Draft::new(facts, mark, position, line));
         self.drafts.len() - 1
+    }
+
+    /// Returns the time at which the current line was written.
+    pub(crate) fn written(&self) -> Option<Timestamp> {
+        self.here.at
     }
 
     /// Adds the location of `part` to a message.
@@ -273,9 +346,9 @@ impl Thread {
         self.here.line
     }
 
-    /// Returns the time of the last line read.
-    pub(crate) fn last_at(&self) -> Option<Timestamp> {
-        self.here.at
+    /// Takes the limits of the user's plan that the file reports.
+    pub(crate) fn take_limits(&mut self) -> Vec<LimitFacts> {
+        std::mem::take(&mut self.limits)
     }
 
     /// Returns whether the file has neither a header nor a message.
@@ -316,19 +389,16 @@ impl Thread {
     fn settle(&mut self) {
         let scope = self.root().to_owned();
         for draft in &mut self.drafts {
-            let facts = &mut draft.facts;
-            // A reply that was cut off leaves an event, but no item.
-            let is_lost =
-                facts.kind == MessageKind::Reply && draft.look.is_some() && !draft.is_sure;
-            if is_lost && facts.fate == Fate::Kept && !facts.is_inherited {
-                facts.fate = Fate::Failed;
+            if draft.is_lost() {
+                draft.facts.fate = Fate::Failed;
             }
+            let facts = &mut draft.facts;
             for tool in &mut facts.tools {
                 tool.lines = tool.lines.filter(|_| tool.status == ToolStatus::Success);
             }
             let tool = facts.tools.first().and_then(|tool| tool.id.as_deref());
             if let Some(tool) = tool.filter(|_| facts.key == CallKey::Local) {
-                facts.key = CallKey::Id(format!("tool:{scope}:{tool}").into());
+                facts.key = CallKey::Id(format!("{TOOL_KEY}{scope}:{tool}").into());
             }
         }
     }

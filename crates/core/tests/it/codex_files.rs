@@ -1,0 +1,185 @@
+//! Tests what happens to the files of Codex CLI: they are linked, compressed, unpacked and rewritten in place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use backstory_core::archive::{Archive, Setup};
+use backstory_core::assemble::SessionFacts;
+use backstory_core::content::View;
+use backstory_core::model::{Fate, MessageKind};
+use backstory_core::projects::ProjectHints;
+use backstory_core::query::Filter;
+use backstory_core::query::limits::limits;
+use serde_json::{Value, json};
+
+use crate::codex::{copy, told, totals};
+use crate::support::{Home, discover_at, files_below, testdata};
+
+/// Copies a tree of test data, and returns its rollouts.
+fn tree(name: &str, to: &Path) -> Vec<PathBuf> {
+    copy(&testdata(name).join("codex"), to, &|path, bytes| (path.to_owned(), bytes));
+    let mut files = files_below(to);
+    files.retain(|path| path.file_name().unwrap().to_str().unwrap().starts_with("rollout-"));
+    files
+}
+
+fn sync(archive: &mut Archive, folder: &Path, is_capturing: bool) {
+    archive.sync(&discover_at(folder), &Setup::plain(&ProjectHints::default()), &|_| {}).unwrap();
+    if is_capturing {
+        archive.capture(&[], None, &|_| {}).unwrap();
+    }
+}
+
+/// Rewrites a log as `codex migrate-rollouts` does: with positions, turns and other events, and without the turns
+/// that were rolled back.
+fn migrated(log: &str) -> String {
+    let mut kept: Vec<Value> = Vec::new();
+    for line in log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let is_event = |line: &Value, kind: &str| line["payload"]["type"] == kind;
+        if is_event(&line, "thread_rolled_back") {
+            let typed = kept.iter().rposition(|line| is_event(line, "user_message")).unwrap();
+            kept.truncate(typed - 1);
+        } else {
+            kept.push(line);
+        }
+    }
+    let mut out = Vec::new();
+    for mut line in kept {
+        if line["payload"]["type"] == "user_message" {
+            let at = line["timestamp"].clone();
+            let turn = format!("rollout-{}", out.len());
+            let started = json!({ "type": "task_started", "turn_id": turn });
+            out.push(json!({ "timestamp": at, "type": "event_msg", "payload": started }));
+            let content = json!([{ "type": "text", "text": line["payload"]["message"] }]);
+            let item = json!({ "type": "UserMessage", "content": content });
+            line["payload"] = json!({ "type": "item_completed", "item": item });
+        }
+        out.push(line);
+    }
+    for (n, line) in out.iter_mut().enumerate() {
+        line["ordinal"] = n.into();
+    }
+    out.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
+}
+
+#[test]
+fn what_a_migration_drops_stays_in_the_archive() {
+    for is_capturing in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let files = tree("codex/0.98.0/life", folder.path());
+        let mut archive = Archive::in_memory().unwrap();
+        sync(&mut archive, folder.path(), is_capturing);
+        let before = Home::at(folder.path());
+        let (was_counted, was_told) = (totals(&before), told(&before));
+        for file in &files {
+            fs::write(file, migrated(&fs::read_to_string(file).unwrap())).unwrap();
+        }
+        let fresh = Home::at(folder.path());
+        assert_eq!(totals(&fresh), was_counted, "growth of the total replaces the lost lines");
+        sync(&mut archive, folder.path(), is_capturing);
+        let after = Home::new(archive, discover_at(folder.path()));
+        assert_eq!(totals(&after), was_counted, "{is_capturing}");
+        let prompts = |home: &Home| {
+            let all = home.sessions.iter().flat_map(SessionFacts::listed);
+            let typed = all.filter(|entry| entry.facts.kind == MessageKind::Prompt);
+            let mut typed: Vec<_> =
+                typed.map(|entry| (entry.facts.typed.clone(), entry.facts.fate)).collect();
+            typed.sort_by_key(|(text, _)| text.clone());
+            typed
+        };
+        assert_eq!(prompts(&after), prompts(&before), "{is_capturing}");
+        assert!(prompts(&after).iter().any(|(_, fate)| *fate == Fate::Rewound));
+        if !is_capturing {
+            continue;
+        }
+        assert_eq!(told(&after), was_told, "both views say the same as before");
+        let current = |home: &Home| -> Vec<usize> {
+            home.sessions.iter().map(|one| home.messages(one, View::Current).len()).collect()
+        };
+        assert_eq!(current(&after), current(&fresh));
+    }
+}
+
+#[test]
+fn compressing_and_unpacking_a_file_changes_nothing() {
+    for name in ["codex/0.98.0/life", "codex/0.166.0/life"] {
+        let folder = tempfile::tempdir().unwrap();
+        let files = tree(name, folder.path());
+        let mut archive = Archive::in_memory().unwrap();
+        sync(&mut archive, folder.path(), true);
+        let before = Home::at(folder.path());
+        let (was_counted, was_told) = (totals(&before), told(&before));
+        for file in &files {
+            let packed = zstd::encode_all(fs::read(file).unwrap().as_slice(), 3).unwrap();
+            fs::write(format!("{}.zst", file.display()), packed).unwrap();
+            fs::remove_file(file).unwrap();
+        }
+        sync(&mut archive, folder.path(), true);
+        let mut home = Home::new(archive, discover_at(folder.path()));
+        assert_eq!((totals(&home), told(&home)), (was_counted.clone(), was_told.clone()), "{name}");
+        for file in &files {
+            let packed = PathBuf::from(format!("{}.zst", file.display()));
+            fs::write(file, zstd::decode_all(fs::read(&packed).unwrap().as_slice()).unwrap())
+                .unwrap();
+            fs::remove_file(packed).unwrap();
+        }
+        sync(&mut home.archive, folder.path(), true);
+        let home = Home::new(home.archive, discover_at(folder.path()));
+        assert_eq!((totals(&home), told(&home)), (was_counted, was_told), "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_once_and_never_to_a_secret() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join(".codex");
+    let files = tree("codex/0.125.0/life", &root);
+    fs::write(root.join("auth.json"), "{\"id\":\"x\",\"timestamp\":\"2026-01-01T00:00:00Z\"}")
+        .unwrap();
+    let found = || {
+        let mut found = discover_at(folder.path());
+        found.sources.retain(|source| source.kind.is_session());
+        found
+    };
+    let count = found().sources.len();
+    let name = |n: u32| {
+        format!("rollout-2026-01-01T00-00-00-0000000{n}-0000-4000-8000-000000000000.jsonl")
+    };
+    symlink(&files[0], root.join("sessions").join(name(1))).unwrap();
+    symlink(&files[0], root.join("sessions").join(name(2))).unwrap();
+    symlink("../auth.json", root.join("sessions").join(name(3))).unwrap();
+    symlink(folder.path(), root.join("sessions/2027")).unwrap();
+    let found = found();
+    assert_eq!(found.sources.len(), count, "{:?}", found.sources);
+    let skipped: Vec<_> = found.skipped.iter().map(|one| one.path.file_name().unwrap()).collect();
+    assert!(skipped.contains(&name(3).as_ref()), "{skipped:?}");
+}
+
+#[test]
+fn the_limits_of_a_plan_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    tree("codex/0.125.0/life", folder.path());
+    let mut archive = Archive::in_memory().unwrap();
+    sync(&mut archive, folder.path(), true);
+    let answer = limits(&archive, &Filter::default()).unwrap();
+    let newest: Vec<_> =
+        answer.newest.iter().map(|one| (one.agent.as_str(), one.facts.window)).collect();
+    assert_eq!(newest, [("codex", Some(300)), ("codex", Some(10_080))]);
+    assert!(answer.history.len() > 2);
+    assert!(answer.history.is_sorted_by_key(|one| one.facts.seen));
+    let last = answer.history.iter().rfind(|one| one.facts.window == Some(300)).unwrap();
+    assert_eq!(&answer.newest[0], last);
+    // A copy of the files, and reading them again, adds nothing; they survive the files.
+    let sessions = folder.path().join("sessions");
+    copy(&sessions, &folder.path().join("archived_sessions"), &|path, bytes| {
+        (path.file_name().unwrap().into(), bytes)
+    });
+    sync(&mut archive, folder.path(), true);
+    fs::remove_dir_all(sessions).unwrap();
+    sync(&mut archive, folder.path(), true);
+    assert_eq!(limits(&archive, &Filter::default()).unwrap().history, answer.history);
+    let other = Filter { agents: vec!["gemini".to_owned()], ..Filter::default() };
+    assert!(limits(&archive, &other).unwrap().history.is_empty());
+}
