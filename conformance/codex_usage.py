@@ -100,8 +100,12 @@ def steps(file, files, seen):
         before = [c[0] for other in base for c in other.counts if c[0] and c[4].get("ordinal", 0) < file.base["end_ordinal_exclusive"]]
         total = before[-1] if before else None
     in_copy = file.is_copying()
+    known_total, falls = None, 0
     for now, last, turn, model, line in file.counts:
         before, total = total, now
+        if now is not None:
+            falls += known_total is not None and any(a < b for a, b in zip(now, known_total))
+            known_total = now
         if now is None or now == before:
             continue
         growth = before and tuple(a - b for a, b in zip(now, before))
@@ -124,6 +128,11 @@ def steps(file, files, seen):
                 seen.add(key)
             else:
                 in_copy = False
+        # The file may be there twice, in both folders.
+        own = (file.rollout, turn, falls, now)
+        if own in seen:
+            continue
+        seen.add(own)
         yield model, step
 
 
@@ -149,10 +158,11 @@ def ours(program, home):
 
 
 def damage(home, chance):
-    """Deletes files, cuts off ends, puts in lines that are not JSON or not known."""
+    """Deletes, copies and moves files, cuts off ends, reorders and repeats lines, puts in lines that are not JSON or not known."""
+    archived = home / "archived_sessions"
     for path in sorted(home.rglob("rollout-*.jsonl")):
         text = path.read_bytes()
-        match chance.randrange(5):
+        match chance.randrange(10):
             case 0:
                 path.unlink()
             case 1:
@@ -163,6 +173,25 @@ def damage(home, chance):
                     odd = chance.choice([b"{\"timestamp\":\"20", b"[]", b"{}", b"\xff\xfe", b"{\"type\":\"new\",\"payload\":{}}"])
                     lines.insert(chance.randrange(1, len(lines) + 1), odd)
                 path.write_bytes(b"\n".join(lines))
+            case 3:
+                archived.mkdir(exist_ok=True)
+                (archived / path.name).write_bytes(text[: chance.choice([len(text), chance.randrange(len(text) + 1)])])
+            case 4:
+                archived.mkdir(exist_ok=True)
+                path.rename(archived / path.name)
+            case 5:
+                lines = text.splitlines(keepends=True)
+                for _ in range(chance.randrange(1, 9)):
+                    at = chance.randrange(1, len(lines))
+                    if b"token_count" not in lines[at]:
+                        lines.insert(chance.randrange(at, min(at + 3, len(lines))), lines.pop(at))
+                path.write_bytes(b"".join(lines))
+            case 6:
+                lines = text.splitlines(keepends=True)
+                for _ in range(chance.randrange(1, 9)):
+                    at = chance.randrange(1, len(lines))
+                    lines.insert(at, lines[at])
+                path.write_bytes(b"".join(lines))
 
 
 def main(program, trees, seeds):
