@@ -66,9 +66,9 @@ pub use machine::MachineId;
 pub use machine::named as machine_named;
 pub use maintenance::{Checked, Info};
 pub use rebuild::{Rebuild, Rebuilt};
-pub use sessions::{FaultCount, FileRow};
 #[doc(hidden)]
 pub use sessions::{ExistingFile, FolderSessions, Sizes};
+pub use sessions::{FaultCount, FileRow};
 pub use sync::{Exclude, Machine, Setup, SyncStats};
 pub use text_index::IndexStats;
 pub use text_search::{Hit, Match, Order, TextRow};

@@ -44,7 +44,7 @@ struct PaceOut {
 impl Page<'_> {
     /// Returns the window of a row, if rows are windows.
     pub(super) fn block(&self, row: &Row) -> Option<Block> {
-        Block::of(self.args.group, row)
+        Block::of(self.group, row)
     }
 
     /// Returns the time without calls between the window of a row and the one before it. Rows in another
@@ -67,7 +67,7 @@ impl Page<'_> {
 
     /// Describes the pace of the window in progress.
     pub(super) fn running_lines(&self) -> Vec<String> {
-        if self.args.group != Group::Blocks {
+        if self.group != Group::Blocks {
             return Vec::new();
         }
         let Some((row, pace)) = self.running() else {

@@ -55,14 +55,14 @@ impl<'a> RowOut<'a> {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<Exit> {
-    let filter = args.filters.filter(ctx)?;
+    let library = Library::open(ctx, printer, &[])?;
+    let filter = args.filters.filter(ctx, &library.all)?;
     let is_about_sessions =
         !(filter.projects.is_empty() && filter.models.is_empty() && filter.tags.is_empty());
     if is_about_sessions || !args.kind.is_empty() {
         let what = "`usage limits` cannot be limited to some sessions, because a plan has one limit for all of them";
         return Err(Failure::new(what).hint("`--agent`, `--machine`, `--since` and `--until` work"));
     }
-    let library = Library::open(ctx, printer, &[])?;
     let answer = limits(&library.archive, &filter).map_err(super::super::cannot_count)?;
     let rows = if args.history { &answer.history } else { &answer.newest };
     let shown = args.limit.map_or(0, |limit| rows.len().saturating_sub(limit));
