@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::form::entropy;
 use super::separator::count;
-use super::value::{Value, entropy, fits};
+use super::value::{Value, fits};
 
 /// The maximum length of the name of a cookie.
 const LONGEST_NAME: usize = 64;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::words::KEYS;
+use super::words::{KEYS, OTHER_KEYS};
 
 /// The maximum length of an identifier in either direction from its keyword.
 pub(super) const LONGEST: usize = 64;
@@ -21,7 +21,7 @@ pub(super) fn is_identifier(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Returns the identifier around a keyword; `API key` counts as one.
+/// Returns the identifier around a keyword; `API key` and `public key` count as one.
 pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     let back = |from: usize| {
         let head = &text[from.saturating_sub(LONGEST)..from];
@@ -36,7 +36,7 @@ pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     {
         let before = back(start - 1);
         let word = String::from_utf8_lossy(&text[before..start - 1]).to_ascii_lowercase();
-        if KEYS.contains(word.as_str()) {
+        if KEYS.contains(word.as_str()) || OTHER_KEYS.contains(word.as_str()) {
             start = before;
         }
     }
@@ -81,4 +81,10 @@ pub(super) fn words(name: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// Returns whether a value ends in its own name, and is a variable or a type: `token = lexer2.token`.
+pub(super) fn ends_in(value: &[u8], name: &[u8]) -> bool {
+    let tail = value.len().checked_sub(name.len()).map(|start| &value[start..]);
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(name))
 }

@@ -32,6 +32,8 @@ pub(super) struct Open {
 pub(super) fn opening(text: &[u8], at: usize) -> Option<Open> {
     let start = at + wrapping(&text[at..]);
     let is_listed = start > at && text[start - 1] == b'[';
+    // A binary of Erlang: `<<"…">>`.
+    let start = start + if text[start..].starts_with(b"<<") { 2 } else { 0 };
     let prefix = count(&text[start..], 2, |byte| b"bBrRuUfFL@$&".contains(&byte));
     let quote = quote(text, start + prefix).or_else(|| quote(text, at))?;
     Some(Open { is_listed, ..quote })

@@ -2,7 +2,7 @@
 //!
 //! `rules.toml` describes the forms of secrets. A text is searched once for the literals of all rules
 //! (`scan`), and a rule is only tried where one of its literals occurs: by a regex, by the name in front of a
-//! value (`name`), by the heading above it (`table`), or by the bounds of a key (`block`). Matching runs on a
+//! value (`name`), by the heading above it (`table`), in a manifest (`manifest`), or by the bounds of a key (`block`). Matching runs on a
 //! view without colours, invisible characters and escapes (`view`). Each secret is replaced by a marker,
 //! which is the same for equal secrets (`apply`), and is removed wherever it occurs again (`known`). Messages
 //! and documents are redacted string by string, unescaped (`json`, `session`).
@@ -10,11 +10,13 @@
 mod apply;
 mod block;
 mod cookie;
+mod form;
 mod identifier;
 mod json;
 mod keywords;
 mod known;
 mod literal;
+mod manifest;
 mod name;
 mod rule;
 mod scan;

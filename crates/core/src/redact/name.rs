@@ -7,15 +7,16 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::identifier::{ends_word, identifier, words};
+use super::form::{entropy, is_key_material, is_phrase, is_technical, is_uuid, turns};
+use super::identifier::{ends_in, ends_word, identifier, words};
 use super::literal::{Open, cut, ends_bare, fallback, joined, next_listed, opening, quoted};
 use super::scan::BLOCK;
 use super::sentence::{before, below, leads};
 use super::separator::{Style, blanks, count, separator};
-use super::value::{Value, entropy, fits, is_technical, is_uuid, turns};
+use super::value::{Value, fits};
 use super::words::{
-    KEYS, NOT_PASS, OTHER_KEYS, OTHER_TOKENS, PASSWORDS, PLURALS, SECRETS, SUFFIXES, WEAK,
-    WEAK_ENV, Words,
+    KEYS, NOT_PASS, OTHER_KEYS, OTHER_PASSES, OTHER_TOKENS, PASSWORDS, PLURALS, SECRETS, SUFFIXES,
+    WEAK, WEAK_ENV, Words,
 };
 
 /// The maximum length of a value without quotes.
@@ -79,7 +80,9 @@ impl Names {
             return None;
         }
         let name = identifier(bytes, &hit);
-        if self.taken.contains(&name.start) || name == self.last {
+        // The last part of a type is not a name: `"AWS::ApiGateway::ApiKey": "…"`.
+        let is_type = bytes[..name.start].ends_with(b"::");
+        if self.taken.contains(&name.start) || name == self.last || is_type {
             return None;
         }
         let separator = separator(bytes, &name);
@@ -96,6 +99,7 @@ impl Names {
         if values.is_empty() && promise.style == Style::Loose {
             values = self.told(text, &name, &promise);
         }
+        values.retain(|value| !ends_in(&bytes[value.clone()], &bytes[name.clone()]));
         self.taken = values.first()?.start..values.last()?.end;
         Some(Place { start: name.start, values })
     }
@@ -126,7 +130,7 @@ impl Names {
                     .filter_map(|(nth, open)| promise.listed(text, nth, &open))
                     .collect()
             }
-            Some(_) if promise.facts.is_plural => Vec::new(),
+            Some(_) if promise.facts.is_plural && !promise.facts.is_env => Vec::new(),
             Some(open) => promise.literal(text, &open).into_iter().collect(),
             None if promise.style == Style::Loose => Vec::new(),
             None => self.bare_value(text, at, promise).into_iter().collect(),
@@ -154,7 +158,12 @@ impl Names {
         }
         let bytes = text.as_bytes();
         let is_told = |value: &Range<usize>, is_near: bool| {
-            text.get(value.clone()).is_some_and(|value| promise.told(value, is_near))
+            let rest = &bytes[value.end..];
+            let is_last = is_near
+                && (ends_line(rest) || rest.first().is_some_and(|byte| b").,;".contains(byte)));
+            text.get(value.clone()).is_some_and(|value| {
+                promise.told(value, is_near) || is_last && promise.directed(value)
+            })
         };
         let ahead = leads(text, name.end).filter_map(|lead| {
             let value = if let Some(open) = opening(bytes, lead.at) {
@@ -171,7 +180,11 @@ impl Names {
         values.dedup();
         if values.is_empty() && !is_weak {
             let around = [below(text, name), before(text, name)];
-            values.extend(around.into_iter().flatten().find(|value| is_told(value, true)));
+            let is_told = |value: &Range<usize>| {
+                is_told(value, true)
+                    || text.get(value.clone()).is_some_and(|value| promise.directed(value))
+            };
+            values.extend(around.into_iter().flatten().find(is_told));
         }
         if values.is_empty() {
             self.told = (block, if self.told.0 == block { self.told.1 + 1 } else { 1 });
@@ -226,7 +239,10 @@ fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     if PASSWORDS.iter().any(|word| last.ends_with(word)) {
         return Some((Password, Strong));
     }
-    if last.ends_with("pass") && !NOT_PASS.contains(last) || last == "pw" {
+    if last == "pass" && has(&OTHER_PASSES) {
+        return None;
+    }
+    if last.ends_with("pass") && !NOT_PASS.contains(last) || last.ends_with("pw") {
         return Some((Password, if head.is_empty() && last.len() <= 4 { Weak } else { Strong }));
     }
     if last.ends_with("secret") || (last.ends_with("token") && !has(&OTHER_TOKENS)) {
@@ -242,7 +258,11 @@ fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     if is_key || is_joined {
         return Some((Secret, Strong));
     }
+    // Any other kind of key, unless it is known to be a name for something public.
+    let is_ranked = matches!(qualifier, Some("primary" | "secondary"));
+    let is_other_key = last == "key" && (is_ranked || !has(&OTHER_KEYS));
     let is_weak = WEAK.contains(last)
+        || is_other_key
         || (last == "salt" && qualifier.is_some())
         || (is_env && qualifier.is_some() && WEAK_ENV.contains(last) && !has(&OTHER_KEYS));
     is_weak.then_some((Secret, Weak))
@@ -271,6 +291,8 @@ pub(super) struct Facts {
     is_plain_token: bool,
     /// Whether one of its words is `secret`.
     is_secret: bool,
+    /// Whether it is just `key`, which has even more.
+    is_plain_key: bool,
     /// Whether it is a plural such as `tokens`, which is more often followed by a count than by a secret.
     is_plural: bool,
 }
@@ -293,9 +315,15 @@ impl Facts {
         let is_env = name.is_ascii() && !name.bytes().any(|byte| byte.is_ascii_lowercase());
         let (class, strength) = foreign(name).or_else(|| classify(&words, is_env))?;
         let is_plain_token = words.len() == 1 && words[0] == "token";
+        let is_plain = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_digit()) == "key";
+        let is_plain_key = match &words[..] {
+            [word] => is_plain(word) && !is_env,
+            [.., of, word] => is_plain(word) && matches!(of.as_str(), "primary" | "secondary"),
+            [] => false,
+        };
         let is_secret = words.iter().any(|word| word == "secret");
         let is_plural = words.last().is_some_and(|word| PLURALS.contains(word.as_str()));
-        Some(Self { class, strength, is_env, is_plain_token, is_secret, is_plural })
+        Some(Self { class, strength, is_env, is_plain_token, is_plain_key, is_secret, is_plural })
     }
 }
 
@@ -335,7 +363,14 @@ impl Promise {
             {
                 value.len() >= 4 && fits(Value::Given, value, None)
             }
-            (Class::Password, _) => is_word && value.len() >= 6 && fits(Value::Mixed, value, None),
+            // `pass` is more often a verb.
+            (Class::Password, Strength::Weak) if self.style == Style::Loose => {
+                self.told(value, true)
+            }
+            (Class::Password, _) => {
+                is_word && value.len() >= 6 && fits(Value::Mixed, value, None)
+                    || self.facts.is_strong() && is_phrase(value, 3)
+            }
             (Class::Secret, _) => is_word && self.is_random(value, 12, None),
         }
     }
@@ -361,6 +396,7 @@ impl Promise {
             return value.len() >= 4 && fits(Value::Given, value, next);
         }
         value.len() >= 6 && fits(Value::Mixed, value, next)
+            || self.facts.is_strong() && is_phrase(value, 4)
     }
 
     /// Returns whether a value in a sentence is a secret. One that no word introduces must look even less
@@ -386,6 +422,7 @@ impl Promise {
             }
             Class::Secret => {
                 value.len() >= 20
+                    && !is_fingerprint(value)
                     && (!is_near || turns(value) >= 5)
                     && fits(Value::Random, value, None)
                     && entropy(value) >= 2.8
@@ -393,8 +430,23 @@ impl Promise {
         }
     }
 
+    /// Returns whether a value at the end of a line is a secret, as in configurations: `password …`.
+    fn directed(&self, value: &str) -> bool {
+        let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+        (self.facts.class == Class::Password || self.facts.is_secret)
+            && self.facts.is_strong()
+            && (8..=64).contains(&value.len())
+            && has(|byte| byte.is_ascii_uppercase() || b"!@#$%^&*+~?=".contains(byte))
+            && !value.contains([':', '/', ',', '\\'])
+            && !is_technical(value)
+            && fits(Value::Random, value, None)
+    }
+
     fn is_random(&self, value: &str, least: usize, next: Option<char>) -> bool {
         let strong = self.facts.strength == Strength::Strong;
+        if self.facts.is_plain_key {
+            return is_key_material(value) && fits(Value::Random, value, next);
+        }
         if strong && self.facts.is_env && self.style != Style::Cell {
             return value.len() >= 8 && fits(Value::Mixed, value, next) && entropy(value) >= 2.5;
         }
@@ -408,6 +460,12 @@ impl Promise {
         }
         value.len() >= least && fits(Value::Random, value, next) && entropy(value) >= 2.8
     }
+}
+
+/// Returns whether a value is the fingerprint of a key, as `gpg` prints it.
+fn is_fingerprint(value: &str) -> bool {
+    value.len() == 40
+        && value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'A'..=b'F'))
 }
 
 /// Returns whether the line ends here, or a comment begins.

@@ -101,6 +101,8 @@ pub(super) enum By {
     Column,
     /// Among the values of cookies.
     Cookie,
+    /// Among the data of a Kubernetes secret.
+    Manifest,
 }
 
 /// The text that may precede a match.

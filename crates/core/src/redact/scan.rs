@@ -7,11 +7,13 @@ use memchr::memchr2_iter;
 
 use super::block::Blocks;
 use super::cookie::cookies;
+use super::form::entropy;
 use super::known::Known;
+use super::manifest::Manifests;
 use super::name::{Class, Names};
 use super::rule::{Before, By, MARKER, REACH, Rule, Rules};
 use super::table::Tables;
-use super::value::{entropy, fits_in};
+use super::value::fits_in;
 use super::view::View;
 
 /// The length of uninterrupted base64 before a match that places it inside a blob.
@@ -134,6 +136,7 @@ struct Search<'a> {
     names: [Names; 2],
     blocks: Blocks,
     tables: Tables,
+    manifests: Manifests,
     /// The end of the last cookies read.
     cookies: usize,
     /// For each rule, the last block examined, and the number of bytes examined there without a match.
@@ -149,6 +152,7 @@ impl<'a> Search<'a> {
             names: [Names::default(), Names::default()],
             blocks: Blocks::default(),
             tables: Tables::default(),
+            manifests: Manifests::default(),
             cookies: 0,
             spent: Vec::new(),
             found: Vec::new(),
@@ -176,6 +180,12 @@ impl<'a> Search<'a> {
                 self.push_all(at, hit.start, values);
             }
             By::Cookie => {}
+            By::Manifest => {
+                let values = self.manifests.look(self.text, &hit);
+                for value in values {
+                    self.push_all(at, value.start, vec![value]);
+                }
+            }
             By::Regex | By::Search => self.regex(at, hit.start),
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::scan::floor;
-use super::separator::{GAP, count};
+use super::separator::{GAP, count, margin};
 use super::words::{EQUATES, LINKS};
 
 /// The maximum distance between a name and its value in a sentence.
@@ -67,6 +67,12 @@ pub(super) fn before(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let from = from + head.rfind('\n').map_or(0, |end| end + 1);
     let mut end =
         name.start.checked_sub(1).filter(|end| *end >= from && text.as_bytes()[*end] == b' ')?;
+    // `… (that is the password)`
+    if let Some(open) =
+        text[from..end].rfind(" (").filter(|open| !text[from + open..end].contains(')'))
+    {
+        return Some(last_word(text, from, from + open));
+    }
     for _ in 0..4 {
         let word = text[from..end].rfind(' ')?;
         let is_last = EQUATES.contains(&text[from + word + 1..end]);
@@ -75,13 +81,20 @@ pub(super) fn before(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
         }
         end = from + word;
         if is_last {
-            let is_mark = |c: char| matches!(c, '`' | '"' | '\'' | '*' | ' ');
-            let value = text[from..end].trim_end_matches(is_mark);
-            let start = value.rfind(is_mark).map_or(0, |mark| mark + 1);
-            return Some(from + start..from + value.len());
+            return Some(last_word(text, from, end));
         }
     }
     None
+}
+
+/// Returns the last word of a part of a text, without quotes and the marks of bold text.
+fn last_word(text: &str, from: usize, end: usize) -> Range<usize> {
+    let is_mark = |c: char| matches!(c, '`' | '"' | '\'' | ' ');
+    let value = text[from..end].trim_end_matches(is_mark).trim_end_matches("**");
+    let value = value.trim_end_matches(is_mark);
+    let start = value.rfind(is_mark).map_or(0, |mark| mark + 1);
+    let bold = value[start..].len() - value[start..].trim_start_matches("**").len();
+    from + start + bold..from + value.len()
 }
 
 /// Returns the length of the white space and marks before a value, including escaped line ends.
@@ -92,7 +105,8 @@ fn gap(text: &str) -> usize {
         let slashes = count(rest.as_bytes(), 16, |byte| byte == b'\\');
         let escaped = rest[slashes..].strip_prefix('n').filter(|_| slashes > 0);
         let Some(next) = escaped.or_else(|| rest.strip_prefix(is_gap)) else { break };
-        rest = next;
+        let is_line_end = escaped.is_some() || rest.starts_with('\n');
+        rest = &next[if is_line_end { margin(next.as_bytes()) } else { 0 }..];
     }
     text.len() - rest.len()
 }

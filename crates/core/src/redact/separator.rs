@@ -66,7 +66,10 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
         [b'=', b'=', ..] => (Style::Assign, 2),
         [b'=', ..] => (Style::Assign, 1),
         [b'%', b'3', b'd' | b'D' | b'a' | b'A', ..] => (Style::Assign, 3),
-        [b':', b':', ..] => return None,
+        // A type, and the message for a missing shell variable.
+        [b':', b':' | b'?', ..] => return None,
+        // A variable of psql.
+        [b':', b'\'', ..] if spaces > 0 && !is_quoted => return None,
         [b':', tail @ ..] => match typed(tail) {
             Some(len) => (Style::Loose, 1 + len),
             None => (Style::Colon, 1),
@@ -79,12 +82,16 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
         _ if spaces > 0 && rest.starts_with(b"As ") => (Style::Loose, typed(&rest[2..])? + 2),
         [b'<', b'/', ..] => (Style::Cell, next_element(rest)?),
         [b'|', next, ..] if *next != b'|' && is_cell(text, name.start) => (Style::Cell, 1),
+        // A row of a record that is printed line by line.
+        [b'|', b' ', ..] if spaces > 0 && begins_line(text, name.start) => (Style::Cell, 1),
         [b'>', ..] if is_quoted => (Style::Cell, 1),
         _ if is_element(text, name.start) => (Style::Element, tag_end(rest)?),
         [b'(', ..] | [b'{', b'"' | b'\'' | b'\\', ..] if !is_quoted && spaces == 0 => {
             (Style::Loose, 1)
         }
         [b'{', ..] if is_quoted => (Style::Nested, 0),
+        // `ENV.fetch("NAME") { "…" }`
+        [b')', b' ', b'{', ..] if is_quoted => (Style::Loose, 3),
         // `getByLabel("Password").fill("…")`
         [b')', b'.', tail @ ..] if is_quoted => {
             let name = count(tail, GAP, |byte| byte.is_ascii_alphabetic() || byte == b'_');
@@ -92,7 +99,10 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
         }
         [b',' | b'\n' | b'\r' | b'\\' | b'v' | b'V', ..] => match pair(&text[at..]) {
             Some(len) => return after_gap(text, Style::Pair, at + len),
-            None if is_quoted && rest[0] == b',' => (Style::Loose, 1),
+            // `"NAME", "…"` in a call, `{name, "…"}` in a tuple.
+            None if rest[0] == b',' && (is_quoted || opens_tuple(text, name.start)) => {
+                (Style::Loose, 1)
+            }
             None => return None,
         },
         [b'a'..=b'z', ..] if is_quoted && spaces > 0 => match pair(&text[at..]) {
@@ -134,6 +144,8 @@ fn after_gap(text: &[u8], style: Style, at: usize) -> Option<(Style, usize)> {
                 return None;
             }
         }
+        // A placeholder in a URL: `//<user>:<password>@host`.
+        (Style::Element, Some(b'@')) => return None,
         (Style::Element, Some(b'<')) if text[at..].starts_with(CDATA) => at += CDATA.len(),
         (Style::Element, Some(b'<')) => at += tag_end(&text[at..])?,
         (Style::Assign, Some(b'<')) => at += here_document(&text[at..]),
@@ -175,7 +187,9 @@ fn lines(rest: &[u8]) -> usize {
     while at < 2 * GAP {
         let slashes = count(&rest[at..], 8, |byte| byte == b'\\');
         at += match rest.get(at + slashes) {
-            Some(b'n' | b'r' | b't') if slashes > 0 => slashes + 1,
+            Some(b'n') if slashes > 0 => slashes + 1 + margin(&rest[at + slashes + 1..]),
+            Some(b'\n') if slashes == 0 => 1 + margin(&rest[at + 1..]),
+            Some(b'r' | b't') if slashes > 0 => slashes + 1,
             Some(byte) if slashes == 0 && (byte.is_ascii_whitespace() || *byte == b'+') => 1,
             _ => break,
         };
@@ -183,13 +197,53 @@ fn lines(rest: &[u8]) -> usize {
     at
 }
 
-/// Returns the length of ` &str =` behind the colon of a declaration.
+/// Returns the length of what may be before the text of a line: its number, the time or the source of a log, a place
+/// that `grep` prints.
+pub(super) fn margin(line: &[u8]) -> usize {
+    let indent = count(line, GAP, |byte| matches!(byte, b' ' | b'\t' | b'+'));
+    let line = &line[indent..];
+    let digits = count(line, 6, |byte| byte.is_ascii_digit());
+    if digits > 0 && line[digits..].starts_with("→".as_bytes()) {
+        return indent + digits + "→".len();
+    }
+    let name = count(line, 40, is_identifier);
+    let bar = name + blanks(&line[name..]);
+    if name > 0 && bar > name && line[bar..].starts_with(b"| ") {
+        return indent + bar + 2;
+    }
+    let path = count(line, 80, |byte| byte.is_ascii_graphic() && !b":\"'\\".contains(&byte));
+    let number = count(line.get(path + 1..).unwrap_or_default(), 6, |byte| byte.is_ascii_digit());
+    let end = path + 1 + number;
+    if path > 0 && number > 0 && line[path] == b':' && matches!(line.get(end), Some(b':' | b'-')) {
+        return indent + end + 1;
+    }
+    let open = count(line, 1, |byte| byte == b'[');
+    let time = count(&line[open..], 32, |byte| byte.is_ascii_digit() || b":.,TZ+-".contains(&byte));
+    let close = open + time + count(&line[open + time..], 1, |byte| byte == b']');
+    let is_time = time >= 5
+        && line[open].is_ascii_digit()
+        && line[open..open + time].contains(&b':')
+        && line.get(close) == Some(&b' ');
+    if !is_time {
+        return 0;
+    }
+    let source = count(&line[close + 1..], 8, |byte| byte.is_ascii_lowercase());
+    let is_source = source > 1 && line.get(close + 1 + source) == Some(&b' ');
+    indent + close + 1 + if is_source { source + 1 } else { 0 }
+}
+
+/// Returns the length of ` &'static str =` behind the colon of a declaration.
 fn typed(tail: &[u8]) -> Option<usize> {
-    let at = blanks(tail);
-    let at = at + count(&tail[at..], 1, |byte| byte == b'&');
-    let letters = count(&tail[at..], 12, |byte| byte.is_ascii_alphabetic());
-    let end = at + letters + blanks(&tail[at + letters..]);
-    (letters > 0 && tail.get(end) == Some(&b'=')).then_some(end + 1)
+    let is_type = |byte: u8| byte.is_ascii_alphabetic() || b"&'<>[]|?*. ".contains(&byte);
+    let end = count(tail, 40, is_type);
+    let has_name = tail[..end].iter().any(u8::is_ascii_alphabetic);
+    (has_name && tail.get(end) == Some(&b'=')).then_some(end + 1)
+}
+
+/// Returns whether a name is the first of a tuple: `{name, …}`, `{:name, …}`.
+fn opens_tuple(text: &[u8], start: usize) -> bool {
+    let head = &text[..start];
+    head.strip_suffix(b":").unwrap_or(head).ends_with(b"{")
 }
 
 /// Returns the length of `", "value": ` between the name and the value of a pair, with other attributes before it.
@@ -279,6 +333,13 @@ fn is_cell(text: &[u8], start: usize) -> bool {
     let head = &text[start.saturating_sub(GAP)..start];
     let before = head.iter().rev().find(|byte| !matches!(byte, b' ' | b'*' | b'`' | b'"'));
     before == Some(&b'|')
+}
+
+/// Returns whether a name is the first of its line.
+fn begins_line(text: &[u8], start: usize) -> bool {
+    let head = &text[start.saturating_sub(GAP)..start];
+    let before = head.iter().rev().find(|byte| !matches!(byte, b' ' | b'>' | b'+'));
+    before.is_none_or(|byte| matches!(byte, b'\n' | b'"')) || head.ends_with(b"\\n")
 }
 
 /// Returns whether a name is that of an element: `<NAME>`, `<ns:NAME>`.

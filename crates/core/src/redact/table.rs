@@ -7,7 +7,7 @@ use memchr::{memmem, memrchr};
 use super::identifier::{ends_word, identifier, is_identifier};
 use super::name::Facts;
 use super::rule::REACH;
-use super::separator::count;
+use super::separator::{count, margin};
 
 /// The maximum length of a line of a table.
 const LONGEST_LINE: usize = 1024;
@@ -148,6 +148,7 @@ fn is_heading(text: &[u8], columns: &[Range<usize>], separator: Option<&str>) ->
 
 /// Returns whether a line is a horizontal rule: `|---|:--:|`, `----+----`.
 fn is_rule(line: &[u8]) -> bool {
+    let line = &line[margin(line)..];
     line.iter().all(|byte| b"-+|:= \t\r".contains(byte)) && line.len() > 2
 }
 

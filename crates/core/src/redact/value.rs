@@ -5,10 +5,10 @@
 
 use serde::Deserialize;
 
+use super::form::{entropy, is_basic, is_uuid, turns};
 use super::scan::floor;
 use super::words::{
-    FOREIGN, PASSES, PLACEHOLDER_PARTS, PLACEHOLDERS, SAMPLE_WORDS, SAMPLES, TECHNICAL, USERS,
-    WORDS,
+    FOREIGN, NAMES, PASSES, PLACEHOLDER_PARTS, PLACEHOLDERS, SAMPLE_WORDS, SAMPLES, USERS, WORDS,
 };
 
 /// The form that a secret must have in addition to matching a rule.
@@ -35,9 +35,6 @@ pub(super) enum Value {
     /// Base64 of `user:password`.
     Basic,
 }
-
-/// Words in the names of variables that contain secrets.
-const NAMES: &[&str] = &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
 
 /// Returns whether the secret of a match has the form that its rule requires. `next` is the character behind
 /// it.
@@ -70,7 +67,7 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
         Value::Given => is_given(secret, next),
         Value::Mixed => is_given(secret, next) && is_mixed(secret),
         Value::Random => {
-            has(u8::is_ascii_digit)
+            (has(u8::is_ascii_digit) || is_scrambled(secret))
                 && has(u8::is_ascii_alphabetic)
                 && is_given(secret, next)
                 && is_mixed(secret)
@@ -83,7 +80,13 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
             let is_inside =
                 digit.is_some_and(|at| secret[at..].bytes().any(|byte| byte.is_ascii_alphabetic()));
             let is_mixed = is_inside && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
-            (is_odd || is_mixed)
+            // `Harbor_Saturn6080`
+            let digits = secret.bytes().rev().take_while(u8::is_ascii_digit).count();
+            let is_joined = digits >= 3
+                && secret.contains(['_', '-'])
+                && has(u8::is_ascii_lowercase)
+                && has(u8::is_ascii_uppercase);
+            (is_odd || is_mixed || is_joined)
                 && !secret.contains([':', '/', ','])
                 && fits(Value::Random, secret, next)
         }
@@ -178,7 +181,10 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || has_placeholder(text, &lower)
         || (text.len() >= 16 && is_sequence(text))
         || is_foreign(&lower)
-        || is_dotted_name(trimmed))
+        // In minified code more follows: `t.password=n.password,t}`.
+        || is_dotted_name(
+            text[..trimmed.len()].split([',', ';', '}']).next().unwrap_or_default(),
+        ))
 }
 
 /// Returns whether a text has a part that only occurs in placeholders.
@@ -200,8 +206,10 @@ fn is_reference(text: &str) -> bool {
             c.is_ascii_alphabetic() && is_plain_name(&text[1..])
         }
         (Some('-'), Some(c)) => {
-            c == '-' || text[1..].bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
+            let is_option = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            c == '-' || text.bytes().all(|byte| is_option(byte) || matches!(byte, b'-' | b'='))
         }
+        (Some('/'), Some(_)) if text.split(['/', '+', '=']).any(is_disorder) => false,
         (Some('/' | '.' | '~'), Some(c)) => c == '/' || c.is_ascii_lowercase(),
         _ => false,
     }
@@ -211,8 +219,20 @@ fn is_plain_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
 }
 
-/// Returns whether a text is a hexadecimal number: `0x1f`.
+/// Returns whether a text is a hexadecimal number, a version or a time: `0x1f`, `^7.1.2`, `2026-05-04t10:22`.
 fn is_number(text: &str) -> bool {
+    let is_time = |(at, byte): (usize, u8)| match at {
+        4 | 7 => byte == b'-',
+        10 => byte == b't',
+        _ => byte.is_ascii_digit(),
+    };
+    if text.len() >= 16 && text.bytes().take(13).enumerate().all(is_time) {
+        return true;
+    }
+    let version = text.trim_start_matches(['^', '~', '>', '<', '=', 'v']);
+    if version.contains('.') && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return true;
+    }
     let digits = text.strip_prefix("0x").unwrap_or_default();
     (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -239,10 +259,18 @@ fn is_masked(text: &str) -> bool {
 fn is_dotted_name(text: &str) -> bool {
     let is_name = |part: &str| {
         let stem = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let is_letters =
+            |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        // `win32api`, `colon2_token`
+        let is_lower = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        let is_numbered = stem.len() > 5
+            && stem.bytes().take(3).all(|byte| byte.is_ascii_alphabetic())
+            && stem.bytes().filter(u8::is_ascii_digit).count() <= 2
+            && stem.bytes().all(|byte| is_lower(byte) || byte.is_ascii_digit());
         !stem.is_empty()
-            && part.len() < 20
+            && part.len() < if part.contains('_') { 40 } else { 20 }
             && part.len() - stem.len() <= 2
-            && stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+            && (is_letters(stem) || is_numbered)
     };
     text.contains('.') && text.split('.').all(is_name)
 }
@@ -261,6 +289,7 @@ fn is_mixed(text: &str) -> bool {
         return false;
     }
     !is_pair(text)
+        && !(sign && is_variable(text))
         && (sign
             || is_disorder
             || !(is_words(text) || is_constant(text) || is_variable(text) || is_path(text)))
@@ -273,6 +302,11 @@ fn is_disorder(part: &str) -> bool {
         && part.bytes().any(|byte| byte.is_ascii_uppercase())
         && entropy(part) >= 3.5
         && !is_camel(part)
+}
+
+/// Returns whether letters alone change case too often for words: `lafKFtyJkFOtqfdAalHd`.
+fn is_scrambled(text: &str) -> bool {
+    text.len() >= 20 && is_disorder(text) && turns(text) * 5 >= text.len()
 }
 
 /// Returns whether a text has few upper-case letters for its length, like `myVeryLongVariableName`.
@@ -290,11 +324,14 @@ fn is_words(text: &str) -> bool {
     if has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) {
         return false;
     }
+    let is_long = text.split(SEPARATORS).count() >= 3;
     let is_word = |part: &str| {
         let letters = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let is_number = letters.len() <= 3 && letters.bytes().all(|byte| byte.is_ascii_digit());
+        let is_numbered = letters.len() == 1 && is_long;
         letters.is_empty()
-            || (is_number && (part.len() == letters.len() || part.len() - letters.len() <= 1))
+            || (is_number
+                && (part.len() == letters.len() || part.len() - letters.len() <= 1 || is_numbered))
     };
     text.contains(SEPARATORS) && text.split(SEPARATORS).all(is_word)
 }
@@ -312,6 +349,11 @@ fn is_constant(text: &str) -> bool {
 /// `password2`, `auth_token_v1`.
 fn is_variable(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
+    // A type of generated code: `Schema$AppCheckV1Token`.
+    if text.len() >= 20 && text.contains('$') {
+        let is_name = |part: &str| part.starts_with(|c: char| c.is_ascii_alphabetic());
+        return text.split('$').all(is_name) && NAMES.iter().any(|name| lower.contains(name));
+    }
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
     stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && lower.len() - stem.len() <= 2
@@ -321,7 +363,7 @@ fn is_variable(text: &str) -> bool {
 /// Returns whether a text is itself a name and a value: `id=npmrc`.
 fn is_pair(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=') else { return false };
-    (1..=8).contains(&name.len())
+    (2..=8).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_lowercase())
         && value.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
@@ -333,77 +375,6 @@ fn is_path(text: &str) -> bool {
             && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-' || byte == b'_')
     };
     text.contains("://") || (text.contains('/') && text.split(['/', '.']).any(is_word))
-}
-
-/// Returns whether a text is a UUID.
-pub(super) fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
-}
-
-/// Returns whether a text is base64 of `user:password`.
-fn is_basic(text: &str) -> bool {
-    let decoded = base64(text);
-    decoded.len() >= 3
-        && decoded.contains(&b':')
-        && decoded.iter().all(|byte| (b' '..0x7f).contains(byte) || *byte >= 0x80)
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    let (mut bits, mut count) = (0u32, 0);
-    for byte in text.bytes() {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => break,
-        };
-        bits = (bits << 6) | u32::from(six);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            out.push((bits >> count).to_le_bytes()[0]);
-        }
-    }
-    out
-}
-
-/// Returns the number of changes between digits, lower-case and upper-case letters, not counting the change
-/// from upper to lower case at the beginning of a word. A name such as `Base64Encoder` has few of them.
-pub(super) fn turns(text: &str) -> usize {
-    let kind = |byte: u8| match byte {
-        b'0'..=b'9' => Some(0),
-        b'a'..=b'z' => Some(1),
-        b'A'..=b'Z' => Some(2),
-        _ => None,
-    };
-    let pairs = text.bytes().zip(text.bytes().skip(1));
-    let turns = pairs.filter_map(|(a, b)| Some((kind(a)?, kind(b)?)));
-    turns.filter(|(a, b)| a != b && (*a, *b) != (2, 1)).count()
-}
-
-/// Returns whether a text contains the name of an algorithm or protocol, which may have digits:
-/// `PBKDF2WithHmacSHA256`, `OAuth2Client`.
-pub(super) fn is_technical(text: &str) -> bool {
-    TECHNICAL.is_match(text)
-}
-
-/// Returns the entropy of a text in bits per character.
-pub(super) fn entropy(text: &str) -> f64 {
-    let mut seen = [0u32; 256];
-    for byte in text.bytes() {
-        seen[usize::from(byte)] += 1;
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a secret is no longer than its reach")]
-    let length = text.len() as f64;
-    let counts = seen.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / length);
-    -counts.map(|share| share * share.log2()).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -45,7 +45,15 @@ pub(super) static PLURALS: Words =
 
 /// Words that end in `pass` and are unrelated to passwords.
 pub(super) static NOT_PASS: Words =
-    LazyLock::new(|| split("bypass compass surpass encompass overpass underpass trespass"));
+    LazyLock::new(|| split("bypass buypass compass surpass encompass overpass underpass trespass"));
+
+/// Words that make a pass one of a compiler, a renderer or a similar mechanism.
+pub(super) static OTHER_PASSES: Words = LazyLock::new(|| {
+    split(
+        "one two three single multi first second third next last final render shadow depth light \
+         compiler optimization analysis forward backward low high band all by",
+    )
+});
 
 /// Words before `key` that make it the name of a secret.
 pub(super) static KEYS: Words = LazyLock::new(|| {
@@ -64,7 +72,13 @@ pub(super) static OTHER_KEYS: Words = LazyLock::new(|| {
     split(
         "public publishable primary foreign sort partition cache object index row hash storage group \
          event hot name ssh gpg host unique lookup s3 file state query translation map redis \
-         idempotency dedup sequence range anon",
+         idempotency dedup dedupe sequence range anon pub verify verification verifying websocket \
+         surrogate composite compound natural candidate shard merge bucket upload image video asset media \
+         thumbnail blob path content data record item document doc entity node job task request message \
+         span parent child config setting i18n locale label field column attribute metric tag any \
+         build restore artifact layer block commit tree package module chunk dict json registry sha \
+         checksum fingerprint digest etag version socket short press arrow tab enter escape modifier up down \
+         resource bundle trace correlation cursor order activity",
     )
 });
 
@@ -244,3 +258,13 @@ pub(super) static WRAPPERS: Words = LazyLock::new(|| {
          default",
     )
 });
+
+/// Words in the names of variables that contain secrets.
+pub(super) const NAMES: &[&str] =
+    &["pass", "pwd", "token", "secret", "key", "auth", "cred", "config", "user"];
+
+/// Words in the names of services and environments.
+pub(super) const PLACES: [&str; 18] = [
+    "prod", "stag", "test", "dev", "local", "admin", "root", "data", "base", "postgres", "mysql",
+    "redis", "vault", "name", "value", "file", "change", "here",
+];
