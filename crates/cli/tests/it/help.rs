@@ -255,7 +255,7 @@ fn export() {
               Only sessions that used this model; part of its name is enough (repeatable)
 
           --agent <AGENT>
-              Only this agent
+              Only this agent (repeatable)
 
               [possible values: claude, codex, gemini]
 

@@ -1,6 +1,7 @@
 //! The real program, run as people run it, one binary for all.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod agents;
 mod archive;
 mod config;
 mod costs;
