@@ -169,9 +169,33 @@ impl Context {
         tilde(path, self.env.home.as_deref())
     }
 
+    /// Returns whether a long answer is paged: a pager is named, or the usual one is installed.
+    pub(crate) fn pages(&self) -> bool {
+        let is_there = |path: &std::ffi::OsStr| {
+            std::env::split_paths(path).any(|folder| folder.join("less").is_file())
+        };
+        match self.env.var("PAGER") {
+            Some(_) => !matches!(self.pager.trim(), "" | "cat"),
+            None => self.env.var("PATH").is_some_and(is_there),
+        }
+    }
+
     /// Returns the period that a word names, in the zone of this run.
     pub(crate) fn stretch(&self, word: &str) -> Option<(Timestamp, Timestamp)> {
         time::stretch(word, &self.now.to_zoned(self.zone.clone()))
+    }
+
+    /// Formats a path for people, relative to a folder if it is below it.
+    pub(crate) fn show_within(&self, path: &Path, folder: Option<&str>) -> String {
+        match folder.and_then(|folder| path.strip_prefix(folder).ok()) {
+            Some(below) if !below.as_os_str().is_empty() => below.display().to_string(),
+            _ => self.show(path),
+        }
+    }
+
+    /// Returns a typed path; one that begins with `.` or `..` becomes absolute.
+    pub(crate) fn typed_path(&self, path: &str) -> String {
+        self.typed_folder(path).map_or_else(|| path.to_owned(), |path| path.display().to_string())
     }
 
     /// Returns the folder that a word means if it is `.`, `..` or begins with one of them.

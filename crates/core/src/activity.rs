@@ -182,7 +182,7 @@ fn first_line(call: &ToolCall) -> String {
     line.unwrap_or("no text").chars().take(LONGEST).collect()
 }
 
-fn is_shell(name: &str) -> bool {
+pub(crate) fn is_shell(name: &str) -> bool {
     let tool = tool_name(name, None);
     tool.canonical == "shell_exec" && !name.contains("background")
 }
@@ -195,7 +195,7 @@ pub fn simple_commands(call: &ToolCall) -> Vec<SimpleCommand> {
 
 /// Returns the command line of a shell call: `command` or `cmd`, in an object or in a string that
 /// encodes one.
-fn command_text(call: &ToolCall) -> Option<String> {
+pub(crate) fn command_text(call: &ToolCall) -> Option<String> {
     if !is_shell(&call.name.name) {
         return None;
     }

@@ -102,6 +102,7 @@ pub mod assemble;
 pub mod clean;
 pub mod collection;
 pub mod content;
+pub mod diff;
 pub mod discover;
 #[doc(hidden)]
 pub mod doctor;

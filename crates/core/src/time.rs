@@ -160,7 +160,7 @@ pub fn stretch(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
 /// Returns several words as one, joined by `-`, in lower case; exact times stay as they are.
 fn words(text: &str) -> Cow<'_, str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '_');
-    if !text.chars().all(is_word) || text.starts_with(|c: char| c == '-') {
+    if !text.chars().all(is_word) || text.starts_with('-') {
         return Cow::Borrowed(text);
     }
     let words = text.split([' ', '_']).filter(|word| !word.is_empty());

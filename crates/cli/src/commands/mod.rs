@@ -3,10 +3,13 @@
 mod archive;
 mod budget;
 mod completions;
+mod digest;
 mod doctor;
 mod events;
 pub(crate) mod export;
+mod files;
 mod forget;
+mod log;
 mod man;
 mod name;
 mod overview;
@@ -17,6 +20,7 @@ mod redact;
 mod restore;
 mod resume;
 mod search;
+mod secrets;
 mod sessions;
 mod shell;
 mod show;
@@ -55,10 +59,14 @@ pub(crate) enum Command {
     Usage(usage::Usage),
     Tools(tools::Tools),
     Commands(shell::Commands),
+    Log(log::Log),
+    Files(files::Files),
+    Digest(digest::Digest),
     Projects(projects::Projects),
     Events(events::Events),
     Export(export::Export),
     Redact(redact::Redact),
+    Secrets(secrets::Secrets),
     Verify(verify::Verify),
     Pricing(pricing::Pricing),
     Restore(restore::Restore),
@@ -116,6 +124,10 @@ pub(crate) fn run(
         Some(Command::Usage(args)) => usage::run(ctx, printer, args),
         Some(Command::Tools(args)) => tools::run(ctx, printer, args),
         Some(Command::Commands(args)) => shell::run(ctx, printer, args),
+        Some(Command::Log(args)) => log::run(ctx, printer, args),
+        Some(Command::Files(args)) => files::run(ctx, printer, args),
+        Some(Command::Digest(args)) => digest::run(ctx, printer, args),
+        Some(Command::Secrets(args)) => secrets::run(ctx, printer, args),
         Some(Command::Verify(args)) => verify::run(ctx, printer, args),
         Some(Command::Pricing(args)) => pricing::run(ctx, printer, args),
         Some(Command::Projects(args)) => projects::run(ctx, printer, args),

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use backstory_core::collection::{Collection, newest_first};
 use backstory_core::export::json::SessionRow;
-use backstory_core::model::{Bucket, Session, SessionKind};
+use backstory_core::model::{Bucket, Session, SessionKind, State};
 use backstory_core::query::usage::Costs;
 use clap::ValueEnum;
 use serde::Serialize;
@@ -21,7 +21,8 @@ Examples:
   backstory sessions --since 7d -p harbor  the last 7 days, in the project harbor
   backstory sessions --grep 'berth calendar'
                                            sessions with both words in one message
-  backstory sessions --sort tokens --limit 5
+  backstory sessions --sort cost --limit 5
+  backstory sessions --gone                deleted by the agent, kept in the archive
   backstory sessions --kind subagent       the subagents that sessions started
   backstory sessions --json | jq -r '.sessions[].title'
 
@@ -45,6 +46,10 @@ pub(crate) struct Sessions {
     /// Only sessions that contain these words, in the syntax of `search`
     #[arg(long, value_name = "WORDS", help_heading = "Filters")]
     grep: Option<String>,
+
+    /// Only sessions that the agent has deleted and the archive keeps (marked † in the list)
+    #[arg(long, help_heading = "Filters")]
+    gone: bool,
 
     /// List every kind, empty sessions, and sessions known only from prompt logs
     #[arg(long, help_heading = "Filters")]
@@ -75,6 +80,8 @@ enum Sort {
     Started,
     /// Tokens, most first
     Tokens,
+    /// Cost, highest first
+    Cost,
     /// Prompts, most first
     Prompts,
     /// Model calls, most first
@@ -100,7 +107,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     if let Some(said) = said {
         sessions.retain(|session| said.contains(&session.id));
     }
-    sort(&mut sessions, args.sort);
+    if args.gone {
+        sessions.retain(|session| session.state == State::Gone);
+    }
+    let costs = library.costs()?;
+    sort(&mut sessions, args.sort, &costs);
     if args.reverse {
         sessions.reverse();
     }
@@ -108,7 +119,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     let limit = args.limit.or((format == Format::Table).then_some(20));
     let more = limit.map_or(0, |limit| sessions.len().saturating_sub(limit));
     sessions.truncate(sessions.len() - more);
-    print(ctx, printer, &library, &sessions, format)?;
+    print(ctx, printer, &library.all, &sessions, &costs, format)?;
     if sessions.is_empty() {
         if format == Format::Table {
             return Err(nothing(ctx, all, &args.filters));
@@ -122,17 +133,23 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
             sessions.len() + more
         ));
     }
+    if format == Format::Table && sessions.iter().any(|session| session.state == State::Gone) {
+        printer.note(
+            "† deleted by the agent, kept in the archive: `backstory restore` brings it back.",
+        );
+    }
     super::tell_faults(printer, &library);
     Ok(super::strictly(ctx, &library))
 }
 
-fn sort(sessions: &mut [&Session], by: Sort) {
+fn sort(sessions: &mut [&Session], by: Sort, costs: &Costs) {
     newest_first(sessions);
     let most = |number: usize| std::cmp::Reverse(number);
     match by {
         Sort::Updated => {}
         Sort::Started => sessions.sort_by_key(|s| std::cmp::Reverse(s.started)),
         Sort::Tokens => sessions.sort_by_key(|s| std::cmp::Reverse(s.usage.total())),
+        Sort::Cost => sessions.sort_by_key(|s| std::cmp::Reverse(costs.of(&s.id).usd)),
         Sort::Prompts => sessions.sort_by_key(|s| most(s.prompts)),
         Sort::Calls => sessions.sort_by_key(|s| most(s.calls)),
         Sort::Tools => sessions.sort_by_key(|s| most(s.tool_calls)),
@@ -143,8 +160,9 @@ fn sort(sessions: &mut [&Session], by: Sort) {
 fn print(
     ctx: &Context,
     printer: &mut Printer,
-    library: &Library,
+    all: &Collection,
     sessions: &[&Session],
+    costs: &Costs,
     format: Format,
 ) -> Result<()> {
     #[derive(Serialize)]
@@ -152,8 +170,6 @@ fn print(
         schema: &'static str,
         sessions: Vec<SessionRow<'a>>,
     }
-    let costs = library.costs()?;
-
     match format {
         Format::Json => {
             let sessions = sessions.iter().map(|s| SessionRow::new(s, costs.of(&s.id))).collect();
@@ -162,9 +178,9 @@ fn print(
         Format::Jsonl => {
             printer.json_lines(sessions.iter().map(|s| SessionRow::new(s, costs.of(&s.id))))?;
         }
-        Format::Csv | Format::Md => printer.rows(&plain_rows(sessions, &costs), format)?,
+        Format::Csv | Format::Md => printer.rows(&plain_rows(sessions, costs), format)?,
         Format::Table if sessions.is_empty() => {}
-        Format::Table => printer.rows(&table(ctx, &library.all, sessions, &costs), format)?,
+        Format::Table => printer.rows(&table(ctx, all, sessions, costs), format)?,
     }
     Ok(())
 }
@@ -195,6 +211,9 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) 
             SessionKind::Main => title,
             kind => format!("[{}] {title}", kind.name()),
         };
+        let mark = if session.state == State::Gone { "† " } else { "" };
+        let tags: String = session.tags.iter().map(|tag| format!("#{tag} ")).collect();
+        let title = format!("{mark}{tags}{title}");
         let mut cells = vec![
             Cell::styled(style::DIM, place.map(|n| format!("@{}", n + 1)).unwrap_or_default()),
             Cell::styled(style::NAME, all.short(session)),

@@ -16,6 +16,7 @@ use crate::output::{Cell, Column, Printer, style};
 const EXAMPLES: &str = "\
 Examples:
   backstory tools                     every tool, most used first
+  backstory tools --sort failed -n 5  those that fail most often
   backstory tools server              by MCP server
   backstory tools --since 7d -p api   the last 7 days, in one project
   backstory commands                  the programs that the shell tool ran";
@@ -38,9 +39,27 @@ pub(crate) struct Tools {
     #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
     kind: Vec<Kind>,
 
+    /// The sort order
+    #[arg(long, value_enum, default_value = "calls")]
+    sort: Sort,
+
+    /// Show at most N tools
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
+    limit: Option<usize>,
+
     /// The output format
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Calls, most first
+    Calls,
+    /// Failed calls, most first
+    Failed,
+    /// Name
+    Name,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -131,7 +150,13 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
         sessions: super::wanted_sessions(all, &filter, &args.kind),
         checkpoints: args.kind.contains(&Kind::Checkpoint),
     };
-    let rows = tools(&library.archive, &question).map_err(super::cannot_count)?;
+    let mut rows = tools(&library.archive, &question).map_err(super::cannot_count)?;
+    match args.sort {
+        Sort::Calls => {}
+        Sort::Failed => rows.sort_by_key(|row| std::cmp::Reverse(row.error)),
+        Sort::Name => rows.sort_by(|a, b| a.key.cmp(&b.key)),
+    }
+    rows.truncate(args.limit.unwrap_or(usize::MAX));
     let failed = || {
         let ids = super::counted(all, question.sessions.as_ref(), &args.kind);
         failures(&library.archive, &ids, &filter.period)

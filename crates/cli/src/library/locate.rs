@@ -30,3 +30,11 @@ pub(crate) fn locate_projects(ctx: &Context, all: &Collection) -> Vec<PathBuf> {
     let end = Instant::now() + PATIENCE;
     find_projects(&hashes, &Search { roots, depth: DEPTH }, &|| Instant::now() < end)
 }
+
+/// Makes `latest` prefer the project of the current folder.
+pub(super) fn located(ctx: &Context, all: Collection) -> Collection {
+    match &ctx.cwd {
+        Some(cwd) => all.at(cwd),
+        None => all,
+    }
+}

@@ -36,6 +36,7 @@ use crate::output::number::plural;
 pub(crate) use keep::keep;
 pub(crate) use lease::Lease;
 pub(crate) use locate::locate_projects;
+use locate::located;
 pub(crate) use place::{cannot_write, check_place};
 pub(crate) use prices::prices;
 
@@ -244,14 +245,6 @@ impl Library {
             self.complete(assembled);
         }
         found.ok_or_else(|| Failure::nothing(format!("session `{id}` no longer exists")))
-    }
-}
-
-/// Makes `latest` prefer the project of the current folder.
-fn located(ctx: &Context, all: Collection) -> Collection {
-    match &ctx.cwd {
-        Some(cwd) => all.at(cwd),
-        None => all,
     }
 }
 

@@ -4,6 +4,7 @@
 //! control characters to a terminal.
 
 pub(crate) mod chart;
+pub(crate) mod diff;
 mod escape;
 mod grid;
 mod line;

@@ -9,6 +9,8 @@ pub(crate) const YOU: Style = AnsiColor::Magenta.on_default();
 pub(crate) const CODE: Style = AnsiColor::Yellow.on_default();
 pub(crate) const FOUND: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// Text that was removed.
+pub(crate) const GONE: Style = AnsiColor::Red.on_default();
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();

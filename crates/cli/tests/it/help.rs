@@ -26,10 +26,14 @@ fn program() {
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls, their results and the lines they changed
       commands     Count the programs that the shell tool ran
+      log          List what ran in the shell, in order, with exit codes
+      files        List the files that agents read and changed, and the sessions that did
+      digest       Summarize what you asked, what was changed and what it cost, by project
       projects     List projects: names, paths, and the source of each path
       events       Print sessions as a stream of events, one JSON object per line
       export       Export sessions as Markdown, HTML, JSON, CSV and more
       redact       Remove secrets from any text: a filter for standard input
+      secrets      List the sessions that contain secrets, by kind
       verify       Check the numbers against the totals in the files, and list every doubt
       pricing      Show the price table, and the models without a price
       restore      Restore a session's files, so that the agent can list and resume it
@@ -130,10 +134,14 @@ fn program_in_short() {
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls, their results and the lines they changed
       commands     Count the programs that the shell tool ran
+      log          List what ran in the shell, in order, with exit codes
+      files        List the files that agents read and changed, and the sessions that did
+      digest       Summarize what you asked, what was changed and what it cost, by project
       projects     List projects: names, paths, and the source of each path
       events       Print sessions as a stream of events, one JSON object per line
       export       Export sessions as Markdown, HTML, JSON, CSV and more
       redact       Remove secrets from any text: a filter for standard input
+      secrets      List the sessions that contain secrets, by kind
       verify       Check the numbers against the totals in the files, and list every doubt
       pricing      Show the price table, and the models without a price
       restore      Restore a session's files, so that the agent can list and resume it
@@ -405,7 +413,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `projects`, `events`, `export`, `redact`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`, `help`
+      hint: commands: `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `log`, `files`, `digest`, `projects`, `events`, `export`, `redact`, `secrets`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`, `help`
     ");
 }
 

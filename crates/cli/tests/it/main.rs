@@ -20,6 +20,7 @@ mod overview;
 #[cfg(unix)]
 mod paths;
 mod projects;
+mod questions;
 mod redact;
 mod restore;
 mod search;

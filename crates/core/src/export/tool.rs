@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::clean;
+use crate::diff::displayed;
 use crate::model::{ToolCall, ToolStatus};
 use crate::number::{bytes, count};
 use crate::read::json::{self, Raw};
@@ -91,7 +92,7 @@ pub(super) fn sections<'a>(
     whole: bool,
 ) -> Vec<Section<'a>> {
     let mut out = Vec::new();
-    let diff = diff(call);
+    let diff = displayed(call);
     let has_diff = diff.is_some();
     arguments(call, argument, has_diff, &mut out);
     let mut push = |title: &'static str, kind, text: Option<Cow<'a, str>>| {
@@ -166,19 +167,6 @@ fn readable(value: Raw<'_>) -> Cow<'_, str> {
         .flatten()
         .and_then(|value| serde_json::to_string_pretty(&value).ok());
     laid_out.map_or(Cow::Borrowed(text), Cow::Owned)
-}
-
-/// Returns the diff of an edit as the agent displayed it.
-fn diff(call: &ToolCall) -> Option<Cow<'_, str>> {
-    let shown = call.result_display.as_deref().filter(|raw| raw.get().starts_with('{'))?;
-    let mut diff = None;
-    json::each_field(shown.get(), |key, value| {
-        if *key == *b"fileDiff" {
-            diff = json::string(value);
-        }
-    })
-    .ok()?;
-    diff
 }
 
 /// Returns the beginning and the end of a long text, cut at line ends if possible.

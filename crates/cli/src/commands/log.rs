@@ -1,0 +1,160 @@
+use backstory_core::export::json::Time;
+use backstory_core::model::ToolStatus;
+use backstory_core::query::log::{Log as Query, Run};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::{Filters, Kind};
+use crate::library::Library;
+use crate::output::clean::one_line;
+use crate::output::number::{date, json_time, plural};
+use crate::output::rows::{Format, Rows};
+use crate::output::{Cell, Column, Printer, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory log --on yesterday     what agents ran in the shell yesterday
+  backstory log -p . --failed      what failed in this project
+  backstory log --format csv       the same for a spreadsheet";
+
+/// List what ran in the shell, in order, with exit codes
+///
+/// Lists every command line that a shell tool ran, newest last. `backstory commands` counts them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Log {
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Only sessions of these kinds
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
+    kind: Vec<Kind>,
+
+    /// Only commands that failed
+    #[arg(long, help_heading = "Filters")]
+    failed: bool,
+
+    /// Show the last N commands [default: 50; no limit with --json and other formats]
+    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
+    limit: Option<usize>,
+
+    /// The output format
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+/// `backstory.log/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    runs: Vec<RunOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunOut<'a> {
+    at: Option<Time>,
+    session: &'a str,
+    project: Option<&'a str>,
+    command: &'a str,
+    status: &'static str,
+    exit_code: Option<i32>,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let all = &library.all;
+    let filter = args.filters.filter(ctx, all)?;
+    let wanted = super::wanted_sessions(all, &filter, &args.kind);
+    let ids = super::counted(all, wanted.as_ref(), &args.kind);
+    let mut log = Query::new(filter.period);
+    library
+        .each(&ids, |assembled| log.add(&assembled, library.archive.reader()))
+        .map_err(|error| Failure::new("cannot read the commands").because(error))?;
+    let mut runs = log.runs();
+    if args.failed {
+        runs.retain(|run| run.status == ToolStatus::Error);
+    }
+    let format = args.format.or_json(ctx.json);
+    if runs.is_empty() && format == Format::Table {
+        return Err(super::nothing(ctx, all, &args.filters, "no shell commands match"));
+    }
+    let limit = args.limit.or((format == Format::Table).then_some(50)).unwrap_or(usize::MAX);
+    let more = runs.len().saturating_sub(limit);
+    let shown = &runs[more..];
+    let out = || {
+        shown.iter().map(|run| RunOut {
+            at: run.at.map(Time),
+            session: &run.session,
+            project: all.get(&run.session).map(|session| session.project.key()),
+            command: &run.command,
+            status: run.status.name(),
+            exit_code: run.exit_code,
+        })
+    };
+    match format {
+        Format::Json => {
+            printer.json(&Document { schema: "backstory.log/1", runs: out().collect() })?;
+        }
+        Format::Jsonl => printer.json_lines(out())?,
+        _ => printer.rows(&table(ctx, &library, shown, format == Format::Table), format)?,
+    }
+    if more > 0 && format == Format::Table {
+        let earlier = plural(more as u64, "earlier command", "earlier commands");
+        printer.note(format!("{earlier}; `--limit {}` lists them all.", runs.len()));
+    }
+    super::tell_faults(printer, &library);
+    Ok(if runs.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
+}
+
+fn table(ctx: &Context, library: &Library, runs: &[Run], for_people: bool) -> Rows {
+    let [at, exit, project, session, command] = if for_people {
+        ["TIME", "EXIT", "PROJECT", "SESSION", "COMMAND"]
+    } else {
+        ["at", "exit_code", "project", "session", "command"]
+    };
+    let mut out = Rows::new([
+        Column::text(at),
+        Column::number(exit),
+        Column::text(project).spare(2),
+        Column::text(session).spare(1),
+        Column::main(command),
+    ]);
+    for run in runs {
+        let session = library.all.get(&run.session);
+        if for_people {
+            let (text, style) = match (run.exit_code, run.status) {
+                (Some(code), ToolStatus::Error) => (code.to_string(), style::WARNING),
+                (None, ToolStatus::Error) => ("✗".to_owned(), style::WARNING),
+                (_, ToolStatus::Success) => ("0".to_owned(), style::DIM),
+                (_, ToolStatus::Cancelled) => ("⊘".to_owned(), style::WARNING),
+                (_, ToolStatus::Unfinished) => ("…".to_owned(), style::DIM),
+            };
+            let short = |at: jiff::Timestamp| {
+                at.to_zoned(ctx.zone.clone()).strftime("%m-%d %H:%M").to_string()
+            };
+            let at =
+                Cell::styled(style::DIM, run.at.map(|at| date(at, &ctx.zone)).unwrap_or_default());
+            out.row([
+                at.or(run.at.map(short).unwrap_or_default()),
+                Cell::styled(style, text),
+                session.map(|session| session.project.name.clone()).unwrap_or_default().into(),
+                Cell::styled(
+                    style::NAME,
+                    session.map(|s| library.all.short(s)).unwrap_or_default(),
+                ),
+                one_line(&run.command).collect::<String>().into(),
+            ]);
+        } else {
+            out.row([
+                run.at.map(json_time).unwrap_or_default().into(),
+                run.exit_code.map(|code| code.to_string()).unwrap_or_default().into(),
+                session.map(|session| session.project.key()).unwrap_or_default().into(),
+                run.session.as_str().into(),
+                run.command.as_str().into(),
+            ]);
+        }
+    }
+    out
+}

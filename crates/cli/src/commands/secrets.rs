@@ -1,0 +1,179 @@
+use backstory_core::content::View;
+use backstory_core::model::Session;
+use backstory_core::redact::{Count, Redactor};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::{Exit, Failure, Result};
+use crate::filters::{Filters, Kind};
+use crate::library::Library;
+use crate::output::number::{count, plural};
+use crate::output::rows::{Format, Rows};
+use crate::output::{Cell, Column, Printer, style};
+
+const EXAMPLES: &str = "\
+Examples:
+  backstory secrets                every session that contains a secret
+  backstory secrets --since 30d -p .
+  backstory secrets --json | jq -r '.sessions[].session'
+
+`backstory forget SESSION` removes a session from the archive. The agent's own file keeps the secret until you
+delete it, and a secret that was in a session should be replaced.";
+
+/// List the sessions that contain secrets, by kind
+///
+/// Searches every text of every session with the rules that `export` redacts by. No secret is printed, nor any part of
+/// one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Secrets {
+    #[command(flatten)]
+    filters: Filters,
+
+    /// Only sessions of these kinds
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
+    kind: Vec<Kind>,
+
+    /// The output format
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+/// `backstory.secrets/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    sessions: Vec<RowOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct RowOut<'a> {
+    session: &'a str,
+    project: &'a str,
+    title: String,
+    state: &'static str,
+    /// The number of places, and of different secrets.
+    found: u64,
+    distinct: u64,
+    kinds: Vec<KindOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct KindOut<'a> {
+    kind: &'a str,
+    found: u64,
+    distinct: u64,
+}
+
+/// A session, redacted, and the secrets that it contained.
+struct Holder {
+    session: Session,
+    counts: Vec<Count>,
+}
+
+pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Result<Exit> {
+    super::require_given(ctx)?;
+    let rules = super::redact::rules(ctx)?;
+    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let all = &library.all;
+    let mut filter = args.filters.filter(ctx, all)?;
+    filter.kinds = args.kind.iter().map(|kind| (*kind).into()).collect();
+    filter.all = true;
+    let chosen: Vec<&Session> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
+    let ids: Vec<String> = chosen.iter().map(|session| session.id.clone()).collect();
+    let progress = printer.counter(("searching", "sessions"), ids.len());
+    let mut holders: Vec<Holder> = Vec::new();
+    library
+        .each(&ids, |mut assembled| {
+            progress.tick();
+            let mut redactor = Redactor::new(&rules);
+            let read = library.archive.reader().transcript(&assembled, View::Full, &|_| None);
+            for message in &mut read? {
+                redactor.message(message);
+            }
+            // Counted are messages; the title repeats one of them.
+            let counts = redactor.counts();
+            redactor.learn();
+            redactor.session(&mut assembled.session);
+            if !counts.is_empty() {
+                holders.push(Holder { session: assembled.session, counts });
+            }
+            Ok(())
+        })
+        .map_err(|error| Failure::new("cannot read the sessions").because(error))?;
+    drop(progress);
+    holders.sort_by_key(|holder| std::cmp::Reverse(holder.session.updated));
+    let format = args.format.or_json(ctx.json);
+    let out = || holders.iter().map(row);
+    match format {
+        Format::Json => {
+            let sessions = out().collect();
+            printer.json(&Document { schema: "backstory.secrets/1", sessions })?;
+        }
+        Format::Jsonl => printer.json_lines(out())?,
+        _ if holders.is_empty() => {
+            let searched = plural(ids.len() as u64, "session", "sessions");
+            return Err(match ids.len() {
+                0 => super::nothing(ctx, all, &args.filters, "no sessions match"),
+                _ => Failure::nothing(format!("no secrets were found in {searched}")),
+            });
+        }
+        _ => printer.rows(&table(ctx, &library, &holders, format == Format::Table), format)?,
+    }
+    super::tell_faults(printer, &library);
+    Ok(if holders.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
+}
+
+fn row(holder: &Holder) -> RowOut<'_> {
+    let Holder { session, counts } = holder;
+    RowOut {
+        session: &session.id,
+        project: session.project.key(),
+        title: session.title().0,
+        state: session.state.name(),
+        found: counts.iter().map(|count| count.found).sum(),
+        distinct: counts.iter().map(|count| count.distinct).sum(),
+        kinds: counts.iter().map(kind).collect(),
+    }
+}
+
+fn kind(count: &Count) -> KindOut<'_> {
+    KindOut { kind: &count.kind, found: count.found, distinct: count.distinct }
+}
+
+fn table(ctx: &Context, library: &Library, holders: &[Holder], for_people: bool) -> Rows {
+    let [session, updated, project, secrets, title] = if for_people {
+        ["SESSION", "UPDATED", "PROJECT", "SECRETS", "TITLE"]
+    } else {
+        ["session", "updated", "project", "secrets", "title"]
+    };
+    let mut out = Rows::new([
+        Column::text(session),
+        Column::text(updated).spare(2),
+        Column::text(project).spare(3),
+        Column::long(secrets),
+        Column::long(title).spare(1),
+    ]);
+    for Holder { session, counts } in holders {
+        let kinds = counts.iter().map(|count_of| match count_of.distinct {
+            1 => count_of.kind.clone(),
+            many => format!("{} × {}", count(many), count_of.kind),
+        });
+        let kinds = Cell::styled(style::WARNING, kinds.collect::<Vec<_>>().join(", "));
+        let short = library.all.get(&session.id).map(|session| library.all.short(session));
+        let (id, updated) = if for_people {
+            (short.unwrap_or_default(), Cell::age(session.updated, ctx.now))
+        } else {
+            let updated = session.updated.map(crate::output::number::json_time);
+            (session.id.clone(), updated.unwrap_or_default().into())
+        };
+        out.row([
+            Cell::styled(style::NAME, id),
+            updated,
+            session.project.name.as_str().into(),
+            kinds,
+            session.title().0.into(),
+        ]);
+    }
+    out
+}
