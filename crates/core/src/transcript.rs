@@ -3,6 +3,8 @@
 //! Shown are a person's prompts, the agent's replies, each tool with its most informative argument,
 //! and errors. Everything else is optional.
 
+use std::borrow::Cow;
+
 use crate::argument::argument;
 pub use crate::argument::key_argument;
 use crate::model::{Message, MessageKind, Thought, ToolCall};
@@ -116,4 +118,100 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
 fn tool<'a>(call: &'a ToolCall, options: &Options) -> What<'a> {
     let output = call.output.as_deref().or(call.error.as_deref());
     What::Tool { call, argument: argument(call), output: output.filter(|_| options.tool_output) }
+}
+
+/// Lines around the output of a command that agents add for the model.
+const BEFORE: [&str; 7] = [
+    "Command: ",
+    "Directory: ",
+    "Chunk ID: ",
+    "Wall time: ",
+    "Process exited with code ",
+    "Original token count: ",
+    "Exit code: ",
+];
+const AFTER: [&str; 6] = [
+    "Error: (none)",
+    "Exit Code: ",
+    "Signal: ",
+    "Background PIDs: ",
+    "Process Group PGID: ",
+    "</untrusted_context>",
+];
+
+/// Returns the output of a command without the lines that the agent adds for the model.
+pub fn bare_output(text: &str) -> Cow<'_, str> {
+    let text = text.trim_end();
+    let text = text.strip_prefix("<untrusted_context>\n").unwrap_or(text);
+    let mut rest = text;
+    while BEFORE.iter().any(|start| rest.starts_with(start)) {
+        rest = rest.split_once('\n').map_or("", |(_, after)| after);
+    }
+    // Without this label, what looks like such lines is output.
+    let Some(output) = rest.strip_prefix("Output:") else { return Cow::Borrowed(text) };
+    let mut output = output.strip_prefix([' ', '\n']).unwrap_or(output);
+    loop {
+        let (before, last) = output.rsplit_once('\n').unwrap_or(("", output));
+        if !AFTER.iter().any(|end| last.starts_with(end)) {
+            break;
+        }
+        output = before;
+    }
+    Cow::Borrowed(if output.trim() == "(empty)" { "" } else { output })
+}
+
+/// Returns the command and the output of a `!` command, which agents record as two blocks of code.
+pub fn shell_escape(text: &str) -> Option<(&str, &str)> {
+    let mut blocks = text.split("```");
+    let command = blocks.nth(1)?;
+    let (_, command) = command.split_once('\n')?;
+    let output = blocks.nth(1).and_then(|output| output.split_once('\n'));
+    let output = output.map_or("", |(_, output)| output.trim_end());
+    Some((command.trim_end(), if output == "(Command produced no output)" { "" } else { output }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_a_command_without_its_wrappers() {
+        for (text, want) in [
+            (
+                "<untrusted_context>\nOutput: red\n\nExit Code: 101\nProcess Group PGID: 7\n</untrusted_context>",
+                "red\n",
+            ),
+            (
+                "Command: ls\nDirectory: (root)\nOutput: a\nb\nError: (none)\nExit Code: 0\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 7",
+                "a\nb",
+            ),
+            ("Output: (empty)\nProcess Group PGID: 7", ""),
+            (
+                "Chunk ID: x\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\nok\n",
+                "ok",
+            ),
+            ("Command: not a wrapper", "Command: not a wrapper"),
+            ("Exit Code: 3", "Exit Code: 3"),
+            ("plain\n", "plain"),
+            ("", ""),
+        ] {
+            assert_eq!(bare_output(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_shell_escape_is_a_command_and_its_output() {
+        let text = "I ran the following shell command:\n```sh\ngit status\n```\n\nThis produced the following result:\n```\nclean\n```";
+        assert_eq!(shell_escape(text), Some(("git status", "clean")));
+        assert_eq!(shell_escape("```sh\nls\n```"), Some(("ls", "")));
+        assert_eq!(shell_escape("ls"), None);
+        assert_eq!(shell_escape("``` ```"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_output_never_grows(text in "((Output:|Exit Code: |Signal: |Command: )?[a-z \n]{0,9}){0,6}") {
+            proptest::prop_assert!(text.contains(&*bare_output(&text)));
+        }
+    }
 }

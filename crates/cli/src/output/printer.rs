@@ -227,8 +227,8 @@ impl Printer {
         let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
         let mut pager = Command::new(shell)
             .args([flag, command])
-            // `less` shows colours only with `-R`.
-            .env("LESS", jump.map_or_else(|| "-R".to_owned(), |text| format!("-R +/{text}")))
+            // `less` shows colours only with `-R`, and ends by itself with `-F` if one page is enough.
+            .env("LESS", jump.map_or_else(|| "-FRX".to_owned(), |text| format!("-FRX +/{text}")))
             .stdin(Stdio::piped())
             .spawn()?;
         if let Some(input) = pager.stdin.take() {

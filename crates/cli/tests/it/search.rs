@@ -206,21 +206,20 @@ fn sessions_and_show_take_words_too() {
     add a cart
     id         11111111-0000-4000-8000-000000000001
     project    /code/shop
-    time       2026-07-20 10:00 to 2026-07-20 11:00
+    time       2026-07-20 10:00 to 11:00 (1 h)
     size       2 prompts, 0 model calls, 0 tool calls, 0 tokens
 
-    you  2026-07-20 10:00
+    you  2026-07-20 10:00  1 h
       add a cart
 
-    gemini-2.5-pro  2026-07-20 11:00
+    gemini-2.5-pro  11:00
       done
 
-    ▸ you  2026-07-20 10:00
+    ▸ you  2026-07-20 10:00  1 h
       and a till
 
-    gemini-2.5-pro  2026-07-20 11:00
+    gemini-2.5-pro  11:00
       done
-
     --- stderr
     2 faults while reading; see `backstory doctor`.
     ");

@@ -11,46 +11,49 @@ fn show(args: &[&str]) -> String {
 
 #[test]
 fn a_session_with_a_rewind() {
-    insta::assert_snapshot!(show(&["1074bde6"]), @"
+    insta::assert_snapshot!(show(&["1074bde6"]), @r#"
     Split TideChart.tsx into smaller components
     id         1074bde6-559a-4ce0-8304-199b77fdc13e
     project    /home/sam/code/tidepool
-    time       2026-08-12 13:05 to 2026-08-12 13:09
+    time       2026-08-12 13:05 to 13:09 (3 min)
     size       3 prompts, 6 model calls, 3 tool calls, 199,653 tokens
     cost       $0.03
     models     gemini-3-flash-preview
 
-    you  2026-08-12 13:06
+    you  2026-08-12 13:06  $0.02 · 12 s
       src/chart/TideChart.tsx has 600 lines. Split it into parts that make sense, no change in behaviour.
 
-    gemini-3-flash-preview  2026-08-12 13:06
+    gemini-3-flash-preview  13:06
       Three parts share only the scale: axis, line and cursor. The axis first.
 
       ✓ Write  src/chart/TideAxis.tsx  +5 −0
+        @@ -0,0 +1,5 @@
+        +export const TideAxis = ({ scale, ticks }: AxisProps) => (
+        +  <g className="axis">
+        +    {ticks.map((t) => <text key={+t} x={scale(t)}>{t.getHours()}:00</text>)}
+        +  </g>
+        +);
 
-    gemini-3-flash-preview  2026-08-12 13:06
       The axis has its own file now (5 lines). Shall I go on with the line?
 
-    you  2026-08-12 13:07  [rewound]
+    you  2026-08-12 13:07  $0.0063 · 18 s  [rewound]
     ┊ yes, and use d3-scale for the scales while you are there
 
-    gemini-3-flash-preview  2026-08-12 13:07  [rewound]
+    gemini-3-flash-preview  13:07  [rewound]
     ┊ Adding `d3-scale` first.
 
     ┊ ✓ Bash  npm install d3-scale @types/d3-scale
 
-    gemini-3-flash-preview  2026-08-12 13:07  [rewound]
     ┊ Installed: nine packages, about 60 kB in the bundle. Note that `d3-scale` wants numbers where our scale takes dates, so every caller changes as well.
 
-    you  2026-08-12 13:08
+    you  2026-08-12 13:08  $0.0054 · 18 s
       yes, go on with the line, but without a new dependency
 
-    gemini-3-flash-preview  2026-08-12 13:08
+    gemini-3-flash-preview  13:08
       ✓ Bash  npm uninstall d3-scale @types/d3-scale && npx vitest run src/chart
 
-    gemini-3-flash-preview  2026-08-12 13:09
       The stray package is gone again and all 21 tests pass. The line moves next, with the scale we have.
-    ");
+    "#);
 }
 
 #[test]
@@ -83,7 +86,10 @@ fn names_of_a_session() {
 #[test]
 fn a_subagent_is_linked() {
     let parent = show(&["b2c9"]);
-    assert!(parent.contains("backstory show 1010660a-20b9-4687-82b2-bac43986ef0d"), "{parent}");
+    assert!(
+        parent.contains("subagent, 3 model calls, $0.0064: backstory show 1010660a"),
+        "{parent}"
+    );
     assert!(show(&["1010"]).contains("started by"));
 }
 

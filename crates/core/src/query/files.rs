@@ -62,7 +62,7 @@ impl Files {
     pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
         let session = &assembled.session;
         let has_file = |tool: &ToolFacts| is_file_tool(tool_name(&tool.name, None).canonical);
-        tool_calls(assembled, reader, &self.period, true, has_file, |call, at| {
+        tool_calls(assembled, reader, &self.period, has_file, |call, at| {
             for path in paths(call) {
                 let path = whole(&path, session.project.path.as_deref());
                 if self.wanted.as_ref().is_some_and(|wanted| !is_within(&path, wanted)) {

@@ -42,7 +42,7 @@ impl Log {
     /// Adds the runs of a session.
     pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
         let is_shell = |tool: &ToolFacts| is_shell(&tool.name);
-        tool_calls(assembled, reader, &self.period, true, is_shell, |call, at| {
+        tool_calls(assembled, reader, &self.period, is_shell, |call, at| {
             self.runs.extend(command_text(call).map(|command| Run {
                 at,
                 session: assembled.session.id.clone(),

@@ -12,13 +12,11 @@ use crate::facts::ToolFacts;
 use crate::model::{MessageKind, ToolCall};
 use crate::time::Period;
 
-/// Passes each wanted call of a session to `sink`, once, however often it was recorded. `needs_results` is
-/// whether the results matter, which may be in other messages.
+/// Passes each wanted call of a session to `sink`, once, however often it was recorded.
 pub(super) fn tool_calls(
     assembled: &SessionFacts,
     reader: Reader<'_>,
     period: &Period,
-    needs_results: bool,
     is_wanted: impl Fn(&ToolFacts) -> bool,
     mut sink: impl FnMut(&ToolCall, Option<Timestamp>),
 ) -> io::Result<()> {
@@ -29,7 +27,8 @@ pub(super) fn tool_calls(
         return Ok(());
     }
     let is_result = |placed: &MessageEntry| placed.facts.kind == MessageKind::ToolResult;
-    let is_apart = assembled.is_history || (needs_results && assembled.listed().any(is_result));
+    // The results may be in other messages.
+    let is_apart = assembled.is_history || assembled.listed().any(is_result);
     let messages = if is_apart {
         reader.excerpt(assembled, &wanted)?
     } else {

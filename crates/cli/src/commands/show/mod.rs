@@ -1,5 +1,9 @@
+mod follow;
+mod head;
 mod marks;
 mod page;
+mod tool;
+mod turns;
 
 use std::ffi::OsString;
 
@@ -12,6 +16,7 @@ use clap::ValueEnum;
 
 use self::marks::Marks;
 use self::page::Page;
+use self::turns::Extras;
 use super::search::Ask;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -24,16 +29,16 @@ Examples:
   backstory show latest                 the newest conversation
   backstory show @3 --thoughts          the third of `backstory sessions`, with the model's thoughts
   backstory show 3f2a --only prompt     only prompts
-  backstory show 3f2a --grep tide --pager
-                                        from the first message with that word
+  backstory show 3f2a --grep tide       from the first message with that word
+  backstory show --follow               the session that is running, as it is written
   backstory show 3f2a --view current    only the messages that the agent would load
   backstory show ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl
-  backstory show latest | less -R       a long one, page by page";
+  backstory show latest --no-pager      all at once";
 
 /// Read a session: prompts, replies, tool calls and errors
 ///
 /// A session is named by its id or a prefix of it, by `latest` or `@N` (the N-th of `backstory sessions`),
-/// or by a file. By default, messages that were rewound, compressed away or failed are shown too, and
+/// or by a file. On a terminal, it is shown page by page. By default, messages that were rewound, compressed away or failed are shown too, and
 /// marked as such.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -70,13 +75,21 @@ pub(crate) struct Show {
     #[arg(long, value_name = "N")]
     part: Option<usize>,
 
-    /// Mark these words, in the syntax of `search`, and with `--pager` start at the first
+    /// Mark these words, in the syntax of `search`, and start at the first
     #[arg(long, value_name = "WORDS")]
     grep: Option<String>,
 
-    /// Show it page by page, with the program that `PAGER` names
-    #[arg(long)]
+    /// Print the last turn, and go on as the agent writes
+    #[arg(long, short)]
+    follow: bool,
+
+    /// Page even if the environment says otherwise
+    #[arg(long, hide = true)]
     pager: bool,
+
+    /// Do not page; otherwise `PAGER` names the program
+    #[arg(long, conflicts_with = "pager")]
+    no_pager: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -117,7 +130,7 @@ impl From<OnlyArg> for Only {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<Exit> {
     super::require_given(ctx)?;
-    let (library, assembled) = super::open_session(ctx, printer, &args.session)?;
+    let (mut library, assembled) = super::open_session(ctx, printer, &args.session)?;
     let assembled = &assembled;
     let mut messages = library.messages(ctx, assembled, args.view.into())?;
     if let Some(part) = args.part {
@@ -137,14 +150,20 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         Some(query) => Some(Marks::new(query, &messages, &mut options)?),
         None => None,
     };
-    let cost = library.costs()?.of(&assembled.session.id);
+    if args.follow {
+        let mut page = Page::new(ctx, printer, args, marks);
+        let id = &assembled.session.id;
+        follow::run(ctx, &mut page, &mut library, id, &args.session, &options)?;
+        return Ok(Exit::Fine);
+    }
     if ctx.json {
+        let cost = library.costs()?.of(&assembled.session.id);
         let wanted = blocks_messages(messages, &options);
         let mut out = printer.data()?;
         json::write(&assembled.session, cost, &wanted, &library.prices, &mut out)?;
         out.flush()?;
     } else {
-        if args.pager {
+        if !args.no_pager && (args.pager || ctx.pages()) {
             let jump = marks.as_ref().map(|_| Marks::SIGN);
             printer.page(&ctx.pager, jump).map_err(|error| {
                 Failure::new(format!("cannot start the pager `{}`", ctx.pager))
@@ -152,13 +171,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
                     .hint("`PAGER` names the program to use")
             })?;
         }
-        let agents = library.all.loose_agents(&assembled.session, &messages);
-        let agents = agents.iter().map(|agent| agent.id.clone()).collect();
-        Page { ctx, printer, args, marks, cost, agents }.session(
-            &assembled.session,
-            &messages,
-            &options,
-        )?;
+        let extras = Extras::new(&library, &assembled.session, &messages)?;
+        let mut page = Page::new(ctx, printer, args, marks);
+        page.session(&assembled.session, &messages, &options, &extras)?;
     }
     super::tell_faults(printer, &library);
     Ok(super::strictly(ctx, &library))
