@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -176,8 +177,7 @@ fn digest(ctx: &Context, library: &Library, filters: &Filters) -> Result<Documen
     for project in &mut projects {
         project.sessions.sort_by_key(|session| session.updated.map(|Time(at)| at));
     }
-    let mut cost = Bill::default();
-    projects.iter().for_each(|project| cost.add(&project.cost));
+    let cost = projects.iter().map(|project| &project.cost).collect();
     Ok(Document {
         schema: "backstory.digest/1",
         since: period.since.map(Time),
@@ -275,7 +275,7 @@ fn print(ctx: &Context, printer: &mut Printer, document: &Document) -> Result<()
     Ok(())
 }
 
-/// Formats the digest as Markdown; text of sessions is escaped.
+/// Formats the digest as Markdown; text of sessions is escaped. Writing to a string cannot fail.
 fn markdown(ctx: &Context, document: &Document) -> String {
     let text = |text: &str| {
         let line = one_line(text).collect::<String>();
@@ -291,17 +291,17 @@ fn markdown(ctx: &Context, document: &Document) -> String {
     let mut out = format!("# {}\n", text(&heading(ctx, document)));
     for project in &document.projects {
         let cost = project.cost.short().map(|cost| format!(" ({cost})")).unwrap_or_default();
-        out.push_str(&format!("\n## {}{cost}\n", text(&project.name)));
+        let _ = writeln!(out, "\n## {}{cost}", text(&project.name));
         for session in &project.sessions {
             let cost = session.cost.short().map(|cost| format!(" ({cost})")).unwrap_or_default();
-            out.push_str(&format!("\n- **{}**{cost}\n", text(&session.title)));
+            let _ = writeln!(out, "\n- **{}**{cost}", text(&session.title));
             for typed in &session.prompts {
-                out.push_str(&format!("  - asked: {}\n", text(&prompt(typed))));
+                let _ = writeln!(out, "  - asked: {}", text(&prompt(typed)));
             }
             if !session.files.is_empty() {
                 let files: Vec<String> =
                     session.files.iter().map(|file| text(&lines(file))).collect();
-                out.push_str(&format!("  - changed: {}\n", files.join(", ")));
+                let _ = writeln!(out, "  - changed: {}", files.join(", "));
             }
         }
     }

@@ -212,8 +212,8 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) 
             kind => format!("[{}] {title}", kind.name()),
         };
         let mark = if session.state == State::Gone { "† " } else { "" };
-        let tags: String = session.tags.iter().map(|tag| format!("#{tag} ")).collect();
-        let title = format!("{mark}{tags}{title}");
+        let tags: Vec<String> = session.tags.iter().map(|tag| format!("#{tag} ")).collect();
+        let title = format!("{mark}{}{title}", tags.concat());
         let mut cells = vec![
             Cell::styled(style::DIM, place.map(|n| format!("@{}", n + 1)).unwrap_or_default()),
             Cell::styled(style::NAME, all.short(session)),

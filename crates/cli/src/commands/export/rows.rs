@@ -36,12 +36,11 @@ pub(super) fn run(
     let mut filter = args.filters.filter(ctx, &library.all)?;
     // Sessions without any conversation may still have calls.
     filter.all = true;
-    let ids = match one {
-        Some(id) => vec![id],
-        None => {
-            let wanted = wanted_sessions(&library.all, &filter, &[]);
-            counted(&library.all, wanted.as_ref(), &[])
-        }
+    let ids = if let Some(id) = one {
+        vec![id]
+    } else {
+        let wanted = wanted_sessions(&library.all, &filter, &[]);
+        counted(&library.all, wanted.as_ref(), &[])
     };
     let sheet = Sheet {
         format: args.format,

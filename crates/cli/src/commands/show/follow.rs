@@ -29,10 +29,8 @@ pub(super) fn run(
             .hint("`backstory events --follow` prints what happens as JSON"));
     }
     let file = Path::new(name);
-    let look = || match file.is_file() {
-        true => Agents::default().discover_at(file),
-        false => ctx.discover(),
-    };
+    let is_file = file.is_file();
+    let look = || if is_file { Agents::default().discover_at(file) } else { ctx.discover() };
     let mut watcher = Watcher::new(look, &library.all.found, None);
     let mut is_first = true;
     loop {

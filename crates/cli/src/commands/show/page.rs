@@ -116,7 +116,8 @@ impl<'a> Page<'a> {
         }
         let is_tool = matches!(block.what, What::Tool { .. });
         let has_heading = self.heading(block, extras)?;
-        if !has_heading && !(self.last.is_tool && is_tool) {
+        let is_next_tool = self.last.is_tool && is_tool;
+        if !has_heading && !is_next_tool {
             self.printer.blank()?;
         }
         self.last.message = Some(message.id.clone());

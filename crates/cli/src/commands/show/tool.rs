@@ -42,7 +42,8 @@ impl Page<'_> {
             "MCP" if name.label != name.name => format!("MCP {}", name.name),
             label => label.to_owned(),
         };
-        let notes: String = notes(call).iter().map(|note| format!("  {note}")).collect();
+        let notes: Vec<String> = notes(call).iter().map(|note| format!("  {note}")).collect();
+        let notes = notes.concat();
         let mut line = Line::new().text(margin).styled(color, mark).text(" ");
         line = line.styled(style::HEADING, &label);
         if let Some(argument) = argument.map(|argument| short(argument, session)) {
