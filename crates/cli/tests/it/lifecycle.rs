@@ -357,10 +357,11 @@ fn an_archived_session_of_codex_cli() {
     error: Codex CLI would not find the session where it is
       caused by: `~/.codex` has it among the archived sessions; `codex unarchive 01a10000-0000-7000-8000-00000000000a` brings it back
     ");
-    // If it is deleted there, it comes back to where Codex CLI resumes it.
+    // If it is deleted there, it comes back as an archived one.
     fs::remove_file(archived.join(&name)).unwrap();
     let document = env.json(&["restore", "01a1", "--json"]);
-    assert_eq!(real(&env, &document["files"][0]["path"]), env.home().join(DAY).join(&name));
+    assert_eq!(real(&env, &document["files"][0]["path"]), archived.join(&name));
+    assert_eq!(document["files"][0]["done"], "written");
 }
 
 #[test]

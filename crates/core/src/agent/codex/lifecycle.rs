@@ -135,12 +135,12 @@ fn root_of(place: &Path) -> PathBuf {
     place.parent().filter(|_| is_known).unwrap_or(place).to_owned()
 }
 
-/// Returns the path to write: where the file was, unless it was in another folder of Codex CLI or among
-/// the archived ones, which Codex CLI does not resume.
+/// Returns the path to write: where the file was, unless that was not in this folder of Codex CLI. An
+/// archived session goes back to the archived ones: Codex CLI remembers that it is one of them, and would
+/// neither resume nor unarchive it elsewhere.
 fn path(source: &Source, root: &Path, target: &RestoreTarget<'_>) -> Result<PathBuf, Refusal> {
     let place = place(source, target).filter(|place| root_of(place) == *root);
-    let stays = |place: &PathBuf| source.is_live() || !place.ends_with(paths::ARCHIVED);
-    if place.as_ref().is_some_and(stays) {
+    if place.is_some() {
         return Ok(source.path.clone());
     }
     let outside = || Refusal::Outside(source.path.clone());
