@@ -181,7 +181,7 @@ class Damage:
                 key = self.chance.choice(["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"])
                 usage[key] = self.chance.choice([0, 1, 77, 5_000, 1.5, -3, "9", None, True, 10**15])
             case 3 if isinstance(usage, dict):
-                record["message"]["usage"] = self.chance.choice([{}, None, {"output_tokens": 5}, [], {**usage, "cache_creation": None}])
+                record["message"]["usage"] = self.chance.choice([{}, {"output_tokens": 5}, {**usage, "cache_creation": None}])
         return record
 
     def apply(self, path):
