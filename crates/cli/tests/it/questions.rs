@@ -35,8 +35,8 @@ fn home() -> TestEnv {
             call("c4", "run_shell_command", json!({"command": "cargo\n  fmt"}), "Output: (empty)", 3),
         ]}),
     ];
-    let log: String = records.iter().map(|record| format!("{record}\n")).collect();
-    env.write(".gemini/tmp/shop/chats/session-2026-08-13T10-00-aaaaaaaa.jsonl", log);
+    let log: Vec<String> = records.iter().map(|record| format!("{record}\n")).collect();
+    env.write(".gemini/tmp/shop/chats/session-2026-08-13T10-00-aaaaaaaa.jsonl", log.concat());
     env
 }
 

@@ -105,7 +105,7 @@ fn hostile() -> TestEnv {
             ]}),
         );
         add(json!({"id": "e1", "timestamp": at(3), "type": "error", "content": text}));
-        log.push_str(&format!("{{\"broken {solid}\n"));
+        writeln!(log, "{{\"broken {solid}").unwrap();
         env.write(&format!("{folder}/chats/session-2026-08-1{n}T10-00-{}.jsonl", &id[..8]), log);
     }
     env
