@@ -71,7 +71,7 @@ fn costs(session: &str, input: u64, output: u64) -> Value {
 
 fn unrecorded(home: &Home) -> Usage {
     let prices = Table::embedded();
-    let reports = Reports::new(&home.archive, &TimeZone::UTC, &prices).unwrap();
+    let reports = Reports::new(&home.archive, &TimeZone::UTC, &prices);
     reports.usage(&Question::new(Group::Daily)).unwrap().unrecorded
 }
 

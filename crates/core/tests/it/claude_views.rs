@@ -6,7 +6,7 @@ use backstory_core::archive::{Archive, Setup};
 use backstory_core::content::View;
 use backstory_core::model::{Message, ToolStatus};
 use backstory_core::projects::ProjectHints;
-use backstory_core::query::failures::Failures;
+use backstory_core::query::failures::failures;
 use backstory_core::time::Period;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -428,10 +428,8 @@ fn the_error_of_a_failed_tool_is_in_its_result() {
         reply("r1", "u1", 1, "m1", "toolu_1"),
         line("user", "t1", "r1", 2, &failed),
     ]);
-    let mut failures = Failures::new(Period::default());
-    for session in &tree.sessions {
-        failures.add(session, tree.archive.reader()).unwrap();
-    }
-    let texts: Vec<String> = failures.rows().into_iter().map(|row| row.text).collect();
+    let ids: Vec<String> = tree.sessions.iter().map(|s| s.session.id.clone()).collect();
+    let rows = failures(&tree.archive, &ids, &Period::default()).unwrap();
+    let texts: Vec<String> = rows.into_iter().map(|row| row.text).collect();
     assert_eq!(texts, ["File does not exist."]);
 }
