@@ -130,7 +130,7 @@ fn digest(ctx: &Context, library: &Library, filters: &Filters) -> Result<Documen
         sessions: super::wanted_sessions(all, &filter, &[]),
         ..Question::new(Group::Session)
     };
-    let answer = library.reports().and_then(|reports| reports.usage(&question));
+    let answer = library.reports().usage(&question);
     let answer = answer.map_err(super::cannot_count)?;
     let costs: BTreeMap<&str, Bill> =
         answer.rows.iter().map(|row| (row.key.as_str(), row.sum.bill)).collect();

@@ -153,7 +153,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     let mut rows = tools(&library.archive, &question).map_err(super::cannot_count)?;
     match args.sort {
         Sort::Calls => {}
-        Sort::Failed => rows.sort_by_key(|row| std::cmp::Reverse(row.error)),
+        Sort::Failed => rows.sort_by_key(|row| std::cmp::Reverse(row.counts.error)),
         Sort::Name => rows.sort_by(|a, b| a.key.cmp(&b.key)),
     }
     rows.truncate(args.limit.unwrap_or(usize::MAX));

@@ -52,9 +52,7 @@ fn turns(messages: &[Message], prices: &Table) -> HashMap<String, String> {
         let turn = &messages[pair[0]..pair[1]];
         let mut cost = Bill::default();
         for message in turn {
-            if let Some(usage) = &message.usage {
-                cost.add(&prices.bill(message.model.as_deref(), message.at, usage));
-            }
+            cost.add(&prices.bill_message(message, message.at));
         }
         let last: Option<Timestamp> = turn.iter().filter_map(|message| message.at).max();
         let length = turn[0].at.zip(last).map(|(start, end)| end.duration_since(start));
