@@ -56,7 +56,10 @@ impl<'a> QuickLine<'a> {
         match key {
             b"type" => {
                 once(&mut self.inner, scanner)?;
-                let is_needed = matches!(self.inner(), "\"token_count\"" | "\"task_started\"");
+                let is_needed = matches!(
+                    self.inner(),
+                    "\"token_count\"" | "\"task_started\"" | "\"thread_settings_applied\""
+                );
                 if is_needed && self.kind == Some(Kind::Event) { Err(Invalid) } else { Ok(()) }
             }
             b"role" => once(&mut self.role, scanner),
