@@ -3,9 +3,8 @@
 //! They are read here and nowhere else; commands and the library receive them as values, so that tests, the
 //! demo and other front ends can set them.
 
-use std::cell::Cell;
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use anstream::ColorChoice;
@@ -63,7 +62,7 @@ pub(crate) struct Context {
     /// The persistent archive, even if this run uses another one.
     pub(crate) own_archive: Option<PathBuf>,
     /// The archive that this run has opened, while no command uses it.
-    pub(crate) idle: Rc<Cell<Option<Archive>>>,
+    pub(crate) idle: Arc<Mutex<Option<Archive>>>,
     pub(crate) no_sync: bool,
     /// Whether the command fails unless it can write to the archive.
     pub(crate) must_write: bool,
@@ -126,7 +125,7 @@ impl Context {
             machine: config.machine.unwrap_or_else(machine),
             archive: usual.filter(|_| global.from.is_empty() && demo.is_none()),
             own_archive,
-            idle: Rc::default(),
+            idle: Arc::default(),
             no_sync: global.no_sync,
             must_write: false,
             batch,
@@ -140,6 +139,11 @@ impl Context {
         })
     }
 
+    /// Takes the archive that a command left open.
+    pub(crate) fn take_idle(&self) -> Option<Archive> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Returns whether this run shows the sample sessions.
     pub(crate) fn is_demo(&self) -> bool {
         self.demo.is_some()
@@ -147,7 +151,7 @@ impl Context {
 
     /// Returns the current time, for commands that keep running.
     pub(crate) fn clock(&self) -> Timestamp {
-        now(&self.env).unwrap_or(self.now)
+        if self.is_demo() { self.now } else { now(&self.env).unwrap_or(self.now) }
     }
 
     /// Returns the name of the time zone.

@@ -61,6 +61,17 @@ impl Failure {
         self
     }
 
+    /// Creates the failure for a question that the user left unanswered.
+    pub(crate) fn interrupted(what: impl Into<String>) -> Self {
+        Self { exit: Exit::Interrupted, ..Self::new(what) }
+    }
+
+    /// Returns the failure and its causes on one line.
+    pub(crate) fn line(&self) -> String {
+        let what = std::iter::once(self.what.clone()).chain(self.causes());
+        what.collect::<Vec<_>>().join(": ")
+    }
+
     /// Returns the cause, the cause of the cause, and so on.
     pub(crate) fn causes(&self) -> Vec<String> {
         let mut next = self.cause.as_ref().map(|cause| &**cause as &dyn Error);

@@ -1,6 +1,7 @@
 //! One file per command: its arguments, whose doc comments are the help, and `run`.
 
 mod archive;
+mod browse;
 mod budget;
 mod completions;
 mod digest;
@@ -31,7 +32,7 @@ mod verify;
 mod watch;
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use backstory_core::archive::ArchiveError;
@@ -52,6 +53,8 @@ use crate::output::number::plural;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    Browse(browse::Browse),
+    Pick(browse::Pick),
     Sessions(sessions::Sessions),
     Show(show::Show),
     Search(search::Search),
@@ -117,6 +120,8 @@ pub(crate) fn run(
 ) -> Result<Exit> {
     match command {
         None => overview::run(ctx, printer),
+        Some(Command::Browse(args)) => browse::run(ctx, printer, args),
+        Some(Command::Pick(args)) => browse::run_pick(ctx, printer, args),
         Some(Command::Sessions(args)) => sessions::run(ctx, printer, args),
         Some(Command::Show(args)) => show::run(ctx, printer, args),
         Some(Command::Search(args)) => search::run(ctx, printer, args),
@@ -147,6 +152,18 @@ pub(crate) fn run(
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
         Some(Command::Completions(args)) => completions::run(printer, args, program()),
         Some(Command::Man(args)) => man::run(printer, args, program()),
+    }
+}
+
+/// Returns the given session, or else the one that the user chooses in the terminal; none without a terminal.
+fn given_or_chosen(
+    ctx: &Context,
+    printer: &mut Printer,
+    given: Option<&OsStr>,
+) -> Result<Option<OsString>> {
+    match given {
+        Some(given) => Ok(Some(given.to_owned())),
+        None => browse::choose(ctx, printer),
     }
 }
 

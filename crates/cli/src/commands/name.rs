@@ -1,4 +1,4 @@
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use backstory_core::collection::{Collection, NotOne};
 use serde::Serialize;
@@ -18,11 +18,12 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = NAME_EXAMPLES)]
 pub(crate) struct Name {
-    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name
-    session: OsString,
+    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name [default: choose one in
+    /// the terminal]
+    session: Option<OsString>,
 
-    /// The new name
-    #[arg(value_name = "NAME", required_unless_present = "clear")]
+    /// The new name [default: asked for]
+    #[arg(value_name = "NAME")]
     text: Option<String>,
 
     /// Remove the name
@@ -35,11 +36,11 @@ pub(crate) struct Name {
 /// `backstory sessions --tag TAG` lists the sessions with a tag.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Tag {
-    /// The session
-    session: OsString,
+    /// The session [default: choose one in the terminal]
+    session: Option<OsString>,
 
-    /// The tags
-    #[arg(required = true, value_name = "TAG")]
+    /// The tags [default: asked for]
+    #[arg(value_name = "TAG")]
     tags: Vec<String>,
 }
 
@@ -55,8 +56,13 @@ pub(crate) struct Untag {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<Exit> {
-    let (mut library, id) = named(ctx, printer, &args.session)?;
-    let name = args.text.as_deref().map(str::trim);
+    let session = given(ctx, printer, args.session.as_deref())?;
+    let text = match &args.text {
+        None if !args.clear => Some(answer(printer, "Its new name")?),
+        given => given.clone(),
+    };
+    let (mut library, id) = named(ctx, printer, &session)?;
+    let name = text.as_deref().map(str::trim);
     if name.is_some_and(str::is_empty) {
         return Err(Failure::new("a name cannot be empty").hint("`--clear` removes the name"));
     }
@@ -73,8 +79,13 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<E
 }
 
 pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Exit> {
-    let (mut library, id) = named(ctx, printer, &args.session)?;
-    for tag in cleaned(&args.tags)? {
+    let session = given(ctx, printer, args.session.as_deref())?;
+    let tags = match args.tags.is_empty() {
+        true => answer(printer, "Its tags")?.split_whitespace().map(str::to_owned).collect(),
+        false => args.tags.clone(),
+    };
+    let (mut library, id) = named(ctx, printer, &session)?;
+    for tag in check_tags(&tags)? {
         library.archive.add_tag(&id, tag, ctx.now).map_err(cannot_open)?;
     }
     let tags = document(ctx, printer, &library, &id)?;
@@ -85,7 +96,7 @@ pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Ex
 pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Result<Exit> {
     let (mut library, id) = named(ctx, printer, &args.session)?;
     let mut exit = Exit::Fine;
-    for tag in cleaned(&args.tags)? {
+    for tag in check_tags(&args.tags)? {
         if !library.archive.remove_tag(&id, tag, ctx.now).map_err(cannot_open)? {
             printer.warn(format!("session `{id}` has no tag `{tag}`"));
             exit = Exit::Nothing;
@@ -95,8 +106,24 @@ pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Resul
     Ok(exit)
 }
 
+/// Returns the given session or the one that the user chooses.
+fn given(ctx: &Context, printer: &mut Printer, session: Option<&OsStr>) -> Result<OsString> {
+    let session = super::given_or_chosen(ctx, printer, session)?;
+    session.ok_or_else(|| {
+        Failure::new("which session?").hint("name one: its id, `latest`, `@N`, or a file")
+    })
+}
+
+/// Asks the user for words.
+fn answer(printer: &mut Printer, question: &str) -> Result<String> {
+    let answer = printer.question(question)?;
+    answer.ok_or_else(|| {
+        Failure::new(format!("{}?", question.to_lowercase())).hint("add it to the command")
+    })
+}
+
 /// Refuses a name that already identifies something, because a name must find its session.
-fn check_free(all: &Collection, id: &str, name: &str) -> Result<()> {
+pub(super) fn check_free(all: &Collection, id: &str, name: &str) -> Result<()> {
     let number = name.strip_prefix('@').and_then(|number| number.parse::<usize>().ok());
     if name == "latest" || number.is_some() {
         return Err(Failure::new(format!("`{name}` cannot be a name"))
@@ -111,7 +138,8 @@ fn check_free(all: &Collection, id: &str, name: &str) -> Result<()> {
     Err(Failure::new(format!("`{name}` already means {other}")).hint("choose another name"))
 }
 
-fn cleaned(tags: &[String]) -> Result<Vec<&str>> {
+/// Returns the tags without surrounding blanks; each must be one word.
+pub(super) fn check_tags(tags: &[String]) -> Result<Vec<&str>> {
     let bad = |tag: &&str| tag.is_empty() || tag.contains(|c: char| c.is_whitespace() || c == ',');
     let tags: Vec<&str> = tags.iter().map(|tag| tag.trim()).collect();
     match tags.iter().find(|tag| bad(tag)) {

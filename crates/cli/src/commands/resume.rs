@@ -28,9 +28,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Resume {
     /// The session: its id or a prefix of it, `latest` (in this folder's project if it has one), `@N`, its name, or
-    /// a file name
-    #[arg(default_value = "latest")]
-    session: OsString,
+    /// a file name [default: choose one in the terminal, else latest]
+    session: Option<OsString>,
 
     /// Print the command without running it
     #[arg(long)]
@@ -55,8 +54,18 @@ struct Document<'a> {
     restore: bool,
 }
 
+/// Continues the session with an id.
+pub(super) fn run_id(ctx: &Context, printer: &mut Printer, id: &str) -> Result<Exit> {
+    run(ctx, printer, &Resume { session: Some(id.into()), print: false, project: None })
+}
+
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result<Exit> {
-    let (library, assembled) = super::open_session(ctx, printer, &args.session)?;
+    let chosen = match &args.session {
+        None if args.print => None,
+        given => super::given_or_chosen(ctx, printer, given.as_deref())?,
+    };
+    let session = chosen.unwrap_or_else(|| "latest".into());
+    let (library, assembled) = super::open_session(ctx, printer, &session)?;
     let session = &assembled.session;
     if session.kind != SessionKind::Main || !is_uuid(&session.id) {
         let agent = library.archive.agents().get(&session.agent);

@@ -41,7 +41,7 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
 /// Returns the archive that the command has used, unless another process does structural work on it. A
 /// command that reads a single file has not opened it, and does not create it.
 fn idle_archive(ctx: &Context, path: &Path) -> Option<Archive> {
-    let idle = ctx.idle.take().filter(|archive| archive.path() == Some(path));
+    let idle = ctx.take_idle().filter(|archive| archive.path() == Some(path));
     match idle {
         Some(archive) => Some(archive).filter(|_| !Archive::is_busy(path)),
         // An archive that cannot be opened is left for the next command to report.

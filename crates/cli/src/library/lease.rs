@@ -1,8 +1,7 @@
 //! Keeps the archive of a run open for the capture that follows its command.
 
-use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use backstory_core::archive::Archive;
 
@@ -13,12 +12,12 @@ use crate::context::Context;
 pub(crate) struct Lease {
     /// None only while this is being dropped.
     archive: Option<Archive>,
-    idle: Rc<Cell<Option<Archive>>>,
+    idle: Arc<Mutex<Option<Archive>>>,
 }
 
 impl Lease {
     pub(super) fn new(ctx: &Context, archive: Archive) -> Self {
-        Self { archive: Some(archive), idle: Rc::clone(&ctx.idle) }
+        Self { archive: Some(archive), idle: Arc::clone(&ctx.idle) }
     }
 }
 
@@ -38,6 +37,6 @@ impl DerefMut for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.idle.set(self.archive.take());
+        *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = self.archive.take();
     }
 }

@@ -79,6 +79,19 @@ impl Library {
         if paths.is_empty() { Ok(library) } else { library.with_paths(ctx, printer, paths) }
     }
 
+    /// Opens the archive with what it has, without a sync, for a screen that must appear at once. An archive
+    /// that does not exist or has no sessions yet is brought up to date first.
+    pub(crate) fn open_as_kept(ctx: &Context, printer: &mut Printer) -> Result<Self> {
+        if !ctx.archive.as_ref().is_some_and(|path| path.exists()) {
+            return Self::open(ctx, printer, &[]);
+        }
+        let library = Self::of_archive(ctx, open_archive(ctx, printer)?, Discovery::default())?;
+        if library.all.sessions.is_empty() {
+            return Self::open(ctx, printer, &[]);
+        }
+        Ok(library)
+    }
+
     /// Opens the archive for sums only: the list of sessions is not loaded.
     pub(crate) fn open_for_sums(ctx: &Context, printer: &mut Printer) -> Result<Self> {
         let found = ctx.discover();
@@ -300,7 +313,7 @@ pub(crate) fn open_archive_at(
     printer: &mut Printer,
     path: &Path,
 ) -> Result<Archive> {
-    drop(ctx.idle.take());
+    drop(ctx.take_idle());
     check_new(ctx, path)?;
     let archive = match open_waiting(ctx, printer, path) {
         Err(ArchiveError::Outdated(_)) => {

@@ -74,8 +74,18 @@ impl Line {
         self.pieces.iter().map(|(_, text)| text.width()).sum()
     }
 
+    /// Returns the text in pieces of one style each.
+    pub(crate) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// Returns the text without styles.
+    pub(crate) fn plain(&self) -> String {
+        self.pieces.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
     /// Wraps the line at words to a width.
-    pub(super) fn wrapped(self, width: usize) -> Vec<Self> {
+    pub(crate) fn wrapped(self, width: usize) -> Vec<Self> {
         let width = width.max(NARROWEST);
         if self.width() <= width {
             return vec![self];

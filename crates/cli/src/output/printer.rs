@@ -194,6 +194,18 @@ impl Printer {
         }
     }
 
+    /// Asks for a line of text; none without a terminal, or if there is no answer.
+    pub(crate) fn question(&mut self, question: &str) -> io::Result<Option<String>> {
+        if !self.terminal.stderr || !io::stdin().is_terminal() {
+            return Ok(None);
+        }
+        self.flush()?;
+        self.say(style::HEADING, "", &format!("{question}:"));
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(Some(answer.trim().to_owned()).filter(|answer| !answer.is_empty()))
+    }
+
     /// Asks a yes-or-no question. Without a terminal the answer is no.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<bool> {
         if !self.terminal.stderr || !io::stdin().is_terminal() {

@@ -9,7 +9,7 @@ pub mod index;
 pub mod json;
 mod link;
 pub mod markdown;
-mod tool;
+pub mod tool;
 
 pub use document::{Agent, Agents, Document, Options};
 

@@ -12,27 +12,39 @@ use crate::number::{bytes, count};
 use crate::read::json::{self, Raw};
 
 /// The headline of a call.
-pub(super) struct Headline<'a> {
-    pub(super) mark: &'static str,
+pub struct Headline<'a> {
+    /// The mark of the outcome, such as `✓`.
+    pub mark: &'static str,
     /// `success`, `failed`, `error`, `cancelled` or `unfinished`.
-    pub(super) state: &'static str,
-    pub(super) label: Cow<'a, str>,
-    pub(super) argument: Option<String>,
-    pub(super) notes: Vec<String>,
+    pub state: &'static str,
+    /// The name of the tool.
+    pub label: Cow<'a, str>,
+    /// The most informative argument, on one line.
+    pub argument: Option<String>,
+    /// Facts such as an exit code.
+    pub notes: Vec<String>,
 }
 
 /// One section below the headline.
-pub(super) struct Section<'a> {
-    pub(super) title: Cow<'a, str>,
-    pub(super) kind: Kind,
-    pub(super) text: Cow<'a, str>,
+pub struct Section<'a> {
+    /// Its title.
+    pub title: Cow<'a, str>,
+    /// Its kind.
+    pub kind: SectionKind,
+    /// Its text.
+    pub text: Cow<'a, str>,
 }
 
+/// The kind of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum SectionKind {
+    /// A command that ran.
     Command,
+    /// A unified diff.
     Diff,
+    /// Any text.
     Text,
+    /// An error.
     Error,
 }
 
@@ -45,7 +57,7 @@ const HEAD: usize = 6_000;
 const TAIL: usize = 3_000;
 
 /// Returns the headline of a call whose most informative argument is `argument`.
-pub(super) fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headline<'a> {
+pub fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headline<'a> {
     let (mark, state) = match call.status {
         ToolStatus::Success if call.exit_code.is_some_and(|code| code != 0) => ("✗", "failed"),
         ToolStatus::Success => ("✓", "success"),
@@ -86,11 +98,7 @@ pub(super) fn short(text: &str, most: usize) -> String {
 }
 
 /// Returns the sections of a call. Long texts are cut unless the `whole` is wanted.
-pub(super) fn sections<'a>(
-    call: &'a ToolCall,
-    argument: Option<&str>,
-    whole: bool,
-) -> Vec<Section<'a>> {
+pub fn sections<'a>(call: &'a ToolCall, argument: Option<&str>, whole: bool) -> Vec<Section<'a>> {
     let mut out = Vec::new();
     let diff = displayed(call);
     let has_diff = diff.is_some();
@@ -98,11 +106,11 @@ pub(super) fn sections<'a>(
     let mut push = |title: &'static str, kind, text: Option<Cow<'a, str>>| {
         out.extend(text.map(|text| Section { title: title.into(), kind, text }));
     };
-    push("diff", Kind::Diff, diff);
+    push("diff", SectionKind::Diff, diff);
     // The answer to an edit repeats the diff.
     let is_told = has_diff && call.status == ToolStatus::Success && !whole;
-    push("output", Kind::Text, call.output.as_deref().filter(|_| !is_told).map(Cow::from));
-    push("error", Kind::Error, call.error.as_deref().map(Cow::from));
+    push("output", SectionKind::Text, call.output.as_deref().filter(|_| !is_told).map(Cow::from));
+    push("error", SectionKind::Error, call.error.as_deref().map(Cow::from));
     out.retain(|section| !section.text.trim_start().is_empty());
     for section in &mut out {
         section.text = match std::mem::take(&mut section.text) {
@@ -146,7 +154,7 @@ fn arguments<'a>(
             return;
         }
         if is_long {
-            let kind = if is_command { Kind::Command } else { Kind::Text };
+            let kind = if is_command { SectionKind::Command } else { SectionKind::Text };
             let title = clean::line(&key).into_owned().into();
             large.push(Section { title, kind, text });
         } else {
@@ -154,7 +162,11 @@ fn arguments<'a>(
         }
     });
     if !small.is_empty() {
-        out.push(Section { title: "arguments".into(), kind: Kind::Text, text: small.into() });
+        out.push(Section {
+            title: "arguments".into(),
+            kind: SectionKind::Text,
+            text: small.into(),
+        });
     }
     out.extend(large);
 }

@@ -147,7 +147,11 @@ enum Rows {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result<Exit> {
     super::require_given(ctx)?;
-    let session = args.session.as_deref();
+    let mut session = args.session.clone();
+    if session.is_none() && !args.all && args.filters.is_empty() {
+        session = super::browse::choose(ctx, printer)?;
+    }
+    let session = session.as_deref();
     if session.is_none() && !args.all && args.filters.is_empty() {
         return Err(Failure::new("which session?")
             .hint("name one: its id, `latest`, `@N`, or a file")
@@ -196,6 +200,30 @@ fn one(
     target::put(ctx, printer, args, censor, |out| writer.session(&assembled, out))?;
     super::tell_faults(printer, &library);
     Ok(super::strictly(ctx, &library))
+}
+
+/// Exports a session to a new file, redacted: as a page if it ends in `.html`, and as Markdown otherwise.
+pub(super) fn to_file(
+    ctx: &Context,
+    library: &Library,
+    assembled: &SessionFacts,
+    path: &std::path::Path,
+) -> Result<()> {
+    target::check_file(ctx, path, false)?;
+    let rules = super::redact::rules(ctx)?;
+    let censor = Censor::new(Some(&rules));
+    let is_page = path.extension().is_some_and(|ending| ending == "html");
+    let writer = Writer {
+        library,
+        costs: library.costs()?,
+        format: if is_page { Format::Html } else { Format::Markdown },
+        view: ViewArg::Full,
+        options: Options::default(),
+        zone: &ctx.zone,
+        names: &Names::new(),
+        censor: &censor,
+    };
+    target::put_file(ctx, path, false, &censor, |out| writer.session(assembled, out))
 }
 
 /// Writes sessions in the requested format.

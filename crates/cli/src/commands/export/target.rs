@@ -62,6 +62,22 @@ pub(super) fn check_folder<'a>(
     file::create_folders(folder).map_err(|error| cannot_write(ctx, folder, error))
 }
 
+/// Writes to a file; `content` is called twice, as by [`put`].
+pub(super) fn put_file(
+    ctx: &Context,
+    output: &Path,
+    force: bool,
+    censor: &Censor<'_>,
+    mut content: impl FnMut(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    censor.rehearse(&mut content).map_err(cannot_export)?;
+    save(output, existing(force), content).map_err(|error| cannot_write(ctx, output, error))
+}
+
+fn cannot_export(error: io::Error) -> Failure {
+    Failure::new("cannot export").because(error)
+}
+
 /// Writes to standard output or to the given file. `content` is called twice: the first time only to
 /// collect its secrets.
 pub(super) fn put(
@@ -71,16 +87,14 @@ pub(super) fn put(
     censor: &Censor<'_>,
     mut content: impl FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
-    let cannot = |error: io::Error| Failure::new("cannot export").because(error);
-    censor.rehearse(&mut content).map_err(cannot)?;
     match args.output.as_deref().filter(|output| *output != Path::new("-")) {
         None => {
+            censor.rehearse(&mut content).map_err(cannot_export)?;
             let mut out = printer.data()?;
-            content(&mut out).and_then(|()| out.flush()).map_err(cannot)
+            content(&mut out).and_then(|()| out.flush()).map_err(cannot_export)
         }
         Some(output) => {
-            save(output, existing(args.force), content)
-                .map_err(|error| cannot_write(ctx, output, error))?;
+            put_file(ctx, output, args.force, censor, content)?;
             printer.detail(format!("wrote `{}`", ctx.show(output)));
             Ok(())
         }

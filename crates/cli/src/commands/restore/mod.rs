@@ -38,8 +38,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Restore {
-    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name
-    #[arg(required_unless_present = "all_files")]
+    /// The session: its id or a prefix of it, `latest`, `@N`, its name, or a file name [default: choose one in
+    /// the terminal]
     session: Option<OsString>,
 
     /// Show what would be written without writing it
@@ -98,12 +98,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
     if let Some(to) = &args.to {
         return all::run(ctx, printer, args.session.as_deref(), to, args.dry_run);
     }
-    let Some(session) = &args.session else {
+    let Some(session) = super::given_or_chosen(ctx, printer, args.session.as_deref())? else {
         return Err(
             Failure::new("restore what?").hint("name a session, or use `--to DIR --all-files`")
         );
     };
-    let (library, assembled) = super::open_session(ctx, printer, session)?;
+    let (library, assembled) = super::open_session(ctx, printer, &session)?;
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
     if args.fresh {
         prepared.freshening(ctx).map_err(|why| {

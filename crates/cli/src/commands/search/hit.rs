@@ -12,20 +12,20 @@ use crate::error::Result;
 use crate::library::{Library, cannot_open};
 
 /// A matching message, as it is shown.
-pub(super) struct Hit<'a> {
-    pub(super) session: &'a Session,
+pub(in crate::commands) struct Hit<'a> {
+    pub(in crate::commands) session: &'a Session,
     /// `None` for text about the session as a whole.
-    pub(super) message: Option<String>,
-    pub(super) at: Option<Timestamp>,
-    pub(super) role: String,
-    pub(super) kind: String,
-    pub(super) fate: String,
-    pub(super) field: Where,
-    pub(super) snippet: Vec<Bit>,
-    pub(super) score: f64,
+    pub(in crate::commands) message: Option<String>,
+    pub(in crate::commands) at: Option<Timestamp>,
+    pub(in crate::commands) role: String,
+    pub(in crate::commands) kind: String,
+    pub(in crate::commands) fate: String,
+    pub(in crate::commands) field: Where,
+    pub(in crate::commands) snippet: Vec<Bit>,
+    pub(in crate::commands) score: f64,
     /// Whether some of its text is not indexed.
-    pub(super) capped: bool,
-    pub(super) context: Vec<Message>,
+    pub(in crate::commands) capped: bool,
+    pub(in crate::commands) context: Vec<Message>,
 }
 
 /// Reads hits.

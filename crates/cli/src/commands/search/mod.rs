@@ -10,7 +10,7 @@ use backstory_core::archive::{Match, Order};
 use backstory_core::export::json::Time;
 use backstory_core::model::Session;
 use backstory_core::query::Filter;
-use backstory_core::search::Finder;
+use backstory_core::search::{Finder, Query};
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -20,9 +20,10 @@ use crate::filters::Filters;
 use crate::library::{Library, cannot_open};
 use crate::output::Printer;
 use crate::output::number::plural;
-use hit::{Hit, Read};
+use hit::Read;
 
 pub(super) use ask::Ask;
+pub(super) use hit::Hit;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -220,6 +221,16 @@ pub(super) fn sessions_with(
         .matches(&query, &library.all.sessions, Order::Date, &takes)
         .map_err(cannot_open)?;
     Ok(found.iter().map(|hit| hit.session.id.clone()).collect())
+}
+
+/// Reads the text of matches.
+pub(super) fn read<'a>(
+    library: &'a Library,
+    query: &'a Query,
+    finder: &'a Finder<'a>,
+    found: &[Match<'a>],
+) -> Result<Vec<Hit<'a>>> {
+    Read { library, query, finder, context: 0, unread: Cell::new(0) }.matches(found)
 }
 
 /// Chooses the hits to show. For people, the best hits of each session are grouped, in the order of the

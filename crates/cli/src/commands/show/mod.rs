@@ -3,7 +3,7 @@ mod head;
 mod marks;
 mod page;
 mod tool;
-mod turns;
+pub(super) mod turns;
 
 use std::ffi::OsString;
 
@@ -43,9 +43,9 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Show {
-    /// A session, or a file
-    #[arg(value_name = "SESSION", default_value = "latest")]
-    session: OsString,
+    /// A session, or a file [default: choose one in the terminal, else latest]
+    #[arg(value_name = "SESSION")]
+    session: Option<OsString>,
 
     /// The messages to show
     #[arg(long, value_enum, default_value = "full")]
@@ -130,7 +130,12 @@ impl From<OnlyArg> for Only {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<Exit> {
     super::require_given(ctx)?;
-    let (mut library, assembled) = super::open_session(ctx, printer, &args.session)?;
+    let chosen = match &args.session {
+        None if ctx.json => None,
+        given => super::given_or_chosen(ctx, printer, given.as_deref())?,
+    };
+    let session = chosen.unwrap_or_else(|| "latest".into());
+    let (mut library, assembled) = super::open_session(ctx, printer, &session)?;
     let assembled = &assembled;
     let mut messages = library.messages(ctx, assembled, args.view.into())?;
     if let Some(part) = args.part {
@@ -153,7 +158,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
     if args.follow {
         let mut page = Page::new(ctx, printer, args, marks);
         let id = &assembled.session.id;
-        follow::run(ctx, &mut page, &mut library, id, &args.session, &options)?;
+        follow::run(ctx, &mut page, &mut library, id, &session, &options)?;
         return Ok(Exit::Fine);
     }
     if ctx.json {

@@ -43,7 +43,7 @@ impl Extras {
 }
 
 /// Returns the cost and length of each turn, by the id of its prompt.
-fn turns(messages: &[Message], prices: &Table) -> HashMap<String, String> {
+pub(in crate::commands) fn turns(messages: &[Message], prices: &Table) -> HashMap<String, String> {
     let mut out = HashMap::new();
     let mut starts: Vec<usize> =
         (0..messages.len()).filter(|n| messages[*n].kind.is_typed()).collect();

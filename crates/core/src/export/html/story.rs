@@ -7,7 +7,7 @@ use super::markdown::render;
 use crate::clean;
 use crate::export::document::{Agent, Document, Lines, buckets};
 use crate::export::escape::html;
-use crate::export::tool::{Headline, Kind, Section, headline, sections, short};
+use crate::export::tool::{Headline, Section, SectionKind, headline, sections, short};
 use crate::model::{Fate, Message, Session, Thought, ToolCall};
 use crate::number::{bytes, count, plural};
 use crate::transcript::{Block, What, blocks};
@@ -213,7 +213,7 @@ impl<'a> Story<'a> {
             writeln!(self.out, "<h4>{}</h4>", html(&section.title))?;
         }
         match section.kind {
-            Kind::Diff => {
+            SectionKind::Diff => {
                 write!(self.out, "<pre class=\"diff\">")?;
                 let mut in_hunk = false;
                 for line in section.text.lines() {
@@ -231,8 +231,10 @@ impl<'a> Story<'a> {
                 }
                 writeln!(self.out, "</pre>")
             }
-            Kind::Error => writeln!(self.out, "<pre class=\"error\">{}</pre>", html(&section.text)),
-            Kind::Command | Kind::Text => {
+            SectionKind::Error => {
+                writeln!(self.out, "<pre class=\"error\">{}</pre>", html(&section.text))
+            }
+            SectionKind::Command | SectionKind::Text => {
                 writeln!(self.out, "<pre>{}</pre>", html(section.text.trim_end()))
             }
         }

@@ -9,7 +9,7 @@ use self::safe::{markdown, write_fenced};
 use super::document::{Agent, Document, Lines, buckets};
 use super::escape::html;
 use super::front;
-use super::tool::{Headline, Kind, headline, sections};
+use super::tool::{Headline, SectionKind, headline, sections};
 use crate::clean;
 use crate::model::{Fate, Message, Session, ToolCall};
 use crate::number::{bytes, count, plural};
@@ -156,9 +156,9 @@ impl Writer<'_> {
         self.fold(&line)?;
         for section in &sections {
             let language = match section.kind {
-                Kind::Command => "sh",
-                Kind::Diff => "diff",
-                Kind::Text | Kind::Error => "",
+                SectionKind::Command => "sh",
+                SectionKind::Diff => "diff",
+                SectionKind::Text | SectionKind::Error => "",
             };
             if sections.len() > 1 {
                 writeln!(self.out, "{}:\n", inline(&section.title))?;

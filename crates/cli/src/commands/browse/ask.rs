@@ -1,0 +1,123 @@
+//! The questions that the screen asks, and the answers it gets.
+
+use std::collections::HashSet;
+
+use backstory_core::query::usage::{Group, Sum};
+use backstory_core::search::Bit;
+
+use super::page::Page;
+use super::rows::Row;
+
+/// A question for the worker. A newer one of the same kind replaces one that is not answered yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ask {
+    /// Reads changed files.
+    Refresh,
+    /// Lays out the beginning of a session.
+    Preview {
+        id: String,
+        width: usize,
+    },
+    /// Lays out a session.
+    Page {
+        id: String,
+        width: usize,
+    },
+    /// Finds sessions whose text contains some words.
+    InText(String),
+    /// Finds messages.
+    Hits(String),
+    Usage(Period),
+    /// Finds the sessions behind a bar.
+    Behind {
+        period: Period,
+        key: String,
+        label: String,
+    },
+    Attention,
+    Name {
+        id: String,
+        name: Option<String>,
+    },
+    /// Replaces the tags of a session.
+    Tags {
+        id: String,
+        tags: Vec<String>,
+    },
+    Export {
+        id: String,
+        path: String,
+    },
+}
+
+/// The period and the grouping of bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Period {
+    pub(super) group: Group,
+    /// The number of days until today; `None` for all time.
+    pub(super) days: Option<i64>,
+}
+
+/// A matching message.
+#[derive(Debug, Clone)]
+pub(super) struct HitRow {
+    pub(super) session: String,
+    pub(super) message: Option<String>,
+    pub(super) field: &'static str,
+    pub(super) snippet: Vec<Bit>,
+}
+
+/// One bar of a chart.
+#[derive(Debug, Clone)]
+pub(super) struct Bar {
+    pub(super) key: String,
+    pub(super) label: String,
+    pub(super) sum: Sum,
+}
+
+/// Something that the user should know.
+#[derive(Debug, Clone)]
+pub(super) struct Notice {
+    pub(super) text: String,
+    /// The session that it is about.
+    pub(super) session: Option<String>,
+    /// A command that helps.
+    pub(super) command: Option<String>,
+}
+
+/// An answer of the worker.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Rows(Vec<Row>),
+    Preview {
+        id: String,
+        page: Page,
+    },
+    Page {
+        id: String,
+        page: Page,
+    },
+    InText {
+        words: String,
+        sessions: HashSet<String>,
+    },
+    Hits {
+        words: String,
+        hits: Vec<HitRow>,
+        total: usize,
+        took_ms: u128,
+    },
+    Usage {
+        period: Period,
+        bars: Vec<Bar>,
+        total: Sum,
+    },
+    Behind {
+        label: String,
+        sessions: HashSet<String>,
+    },
+    Attention(Vec<Notice>),
+    /// A sentence for the status line.
+    Done(String),
+    Failed(String),
+}

@@ -1,0 +1,241 @@
+//! Draws the browser: tabs, the screen of the tab or a session, footer, and what lies on top.
+
+use anstyle::Style;
+use ratatui_core::layout::Rect;
+use unicode_width::UnicodeWidthStr;
+
+use super::canvas::Canvas;
+use super::draw_lists as lists;
+use super::field::Field;
+use super::keys::{self, BINDINGS, Place};
+use super::reading::Reading;
+use super::state::{App, Mode, Overlay, Tab};
+use crate::output::style;
+
+/// Below this height there is no preview, and below the other neither tabs nor a footer.
+const LOW: u16 = 14;
+const LOWEST: u16 = 8;
+
+/// Draws everything; returns the position of the cursor if it is visible.
+pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+    let (width, height) = (canvas.width(), canvas.height());
+    let (mut top, mut bottom) = (0, height);
+    if height >= LOWEST {
+        tabs(app, canvas);
+        footer(app, canvas, height - 1);
+        (top, bottom) = (1, height - 1);
+    }
+    let area = Rect::new(0, top, width, bottom.saturating_sub(top));
+    app.areas.height = usize::from(area.height.saturating_sub(1));
+    app.areas.page = usize::from(width.saturating_sub(2).min(120));
+    let cursor = if app.readings.is_empty() {
+        match app.tab {
+            Tab::Sessions => lists::sessions(app, canvas, area, height >= LOW),
+            Tab::Search => lists::hits(app, canvas, area),
+            Tab::Usage => lists::chart(app, canvas, area),
+            Tab::Attention => lists::notices(app, canvas, area),
+        }
+    } else {
+        reading(app, canvas, area)
+    };
+    match &app.overlay {
+        Some(overlay) => overlay_box(app, overlay, canvas),
+        None => cursor.filter(|_| app.is_typing),
+    }
+}
+
+fn tabs(app: &App, canvas: &mut Canvas<'_>) {
+    let width = canvas.width();
+    let mut at = 1;
+    if app.mode == Mode::Pick {
+        at = canvas.text(at, 0, width, style::HEADING, "Choose a session");
+    } else {
+        for (n, tab) in Tab::ALL.into_iter().enumerate() {
+            let is_shown = tab == app.tab;
+            let color = if is_shown { style::HEADING.underline() } else { style::DIM };
+            let name = if width < 70 { tab.short() } else { tab.name() };
+            at = canvas.text(at, 0, width, style::NAME, &format!("{} ", n + 1));
+            at = canvas.text(at, 0, width, color, name);
+            if tab == Tab::Attention && !app.notices.is_empty() {
+                at = canvas.text(at, 0, width, style::WARNING, &format!(" {}", app.notices.len()));
+            }
+            at += 2;
+        }
+    }
+    let scope = if app.list.is_here { "this folder" } else { "all folders" };
+    let state = if app.is_syncing { "reading changes…" } else { scope };
+    right(canvas, 0, at + 1, style::DIM, state);
+}
+
+/// Writes a text at the right edge, if there is room after `from`.
+pub(super) fn right(canvas: &mut Canvas<'_>, y: u16, from: u16, color: Style, text: &str) {
+    let wide = u16::try_from(text.width()).unwrap_or(u16::MAX);
+    let start = canvas.width().saturating_sub(wide.saturating_add(1));
+    if start >= from {
+        canvas.text(start, y, wide, color, text);
+    }
+}
+
+fn footer(app: &App, canvas: &mut Canvas<'_>, y: u16) {
+    let width = canvas.width();
+    if let Some(status) = &app.status {
+        let text = backstory_core::clean::line(status);
+        canvas.text(1, y, width - 1, style::HINT, &text);
+        return;
+    }
+    let mut at: u16 = 1;
+    for (key, word) in keys::hints(app.place(), app.is_typing) {
+        let word = if word == "open" && app.mode == Mode::Pick { "choose" } else { word };
+        let wide = u16::try_from(key.width() + 1 + word.width()).unwrap_or(u16::MAX);
+        if at.saturating_add(wide) > width {
+            continue;
+        }
+        at = canvas.text(at, y, width, style::NAME, &key) + 1;
+        at = canvas.text(at, y, width, style::DIM, word) + 2;
+    }
+}
+
+/// Draws a field on a line; returns the position of its cursor.
+pub(super) fn field(
+    canvas: &mut Canvas<'_>,
+    y: u16,
+    prompt: &str,
+    field: &Field,
+    placeholder: &str,
+) -> (u16, u16) {
+    let width = canvas.width();
+    let start = canvas.text(1, y, width, style::YOU.bold(), prompt);
+    if field.is_empty() {
+        canvas.text(start, y, width.saturating_sub(start), style::DIM, placeholder);
+    } else {
+        canvas.text(start, y, width.saturating_sub(start), Style::new(), field.text());
+    }
+    let column = u16::try_from(field.column()).unwrap_or(u16::MAX);
+    (start.saturating_add(column).min(width.saturating_sub(1)), y)
+}
+
+/// Chooses the first visible row so that the selected one is in view.
+pub(super) fn scrolled(scroll: usize, selected: usize, rows: usize) -> usize {
+    if selected < scroll {
+        selected
+    } else if selected >= scroll + rows {
+        selected + 1 - rows.max(1)
+    } else {
+        scroll
+    }
+}
+
+fn reading(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u16)> {
+    let is_typing = app.is_typing;
+    let row = app.readings.last().and_then(|reading| app.row(&reading.id));
+    let title = row.map(|row| (row.short.clone(), row.title.clone(), row.cost.short()));
+    let is_running = row.is_some_and(|row| row.is_running(app.now));
+    let reading = app.readings.last_mut()?;
+    let (short, title, cost) = title.unwrap_or_else(|| (reading.id.clone(), String::new(), None));
+    let (prompt, prompts) = reading.prompts();
+    let mut facts: Vec<String> = cost.into_iter().collect();
+    facts.push(format!("prompt {prompt}/{prompts}"));
+    facts.push(reading.only.name().to_owned());
+    if is_running {
+        facts.push(if reading.follows { "● following" } else { "● running" }.to_owned());
+    }
+    let facts = facts.join("  ");
+    let room = area.width.saturating_sub(u16::try_from(facts.width()).unwrap_or(0) + 3);
+    let at = canvas.text(1, area.y, room, style::DIM, &short);
+    let at = canvas.text(at + 1, area.y, room.saturating_sub(at), style::HEADING, &title);
+    right(canvas, area.y, at + 1, style::DIM, &facts);
+    let has_field = is_typing || !reading.find.is_empty();
+    let lines = usize::from(area.height.saturating_sub(1 + u16::from(has_field)));
+    reading.scroll = scrolled(reading.scroll, reading.cursor, lines);
+    body(reading, canvas, area.y + 1, lines);
+    has_field.then(|| field(canvas, area.bottom().saturating_sub(1), "find › ", &reading.find, ""))
+}
+
+fn body(reading: &Reading, canvas: &mut Canvas<'_>, top: u16, lines: usize) {
+    let width = canvas.width();
+    if reading.page.is_none() {
+        canvas.text(1, top, width, style::DIM, "reading…");
+    } else if reading.len() == 0 {
+        canvas.text(1, top, width, style::DIM, "Nothing to show; `v` changes the view.");
+    }
+    for n in 0..lines {
+        let at = reading.scroll + n;
+        let Some((line, is_folded)) = reading.line(at) else { break };
+        let y = top + u16::try_from(n).unwrap_or(u16::MAX);
+        if is_folded {
+            canvas.text(0, y, 1, style::DIM, "▸");
+        }
+        canvas.line(1, y, width.saturating_sub(1), line);
+        if at == reading.cursor {
+            canvas.select(0, y, 1);
+        }
+    }
+}
+
+/// Draws a box in the middle of the screen; returns the position of its cursor.
+fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+    let (title, lines, field): (&str, Vec<String>, Option<&Field>) = match overlay {
+        Overlay::Help { scroll } => {
+            let lines = help().into_iter().skip(*scroll).collect();
+            ("Keys (any other key closes this)", lines, None)
+        }
+        Overlay::Name { field, .. } => {
+            ("Name the session", vec!["Enter saves, nothing removes the name".into()], Some(field))
+        }
+        Overlay::Tags { field, .. } => {
+            ("Tag the session", vec!["words, separated by spaces".into()], Some(field))
+        }
+        Overlay::Export { field, .. } => {
+            ("Export the session", vec![".md or .html; secrets are removed".into()], Some(field))
+        }
+        Overlay::Resume { id } => {
+            let row = app.row(id);
+            let agent = row.map_or("the agent", |row| row.agent.as_str());
+            let folder = row.and_then(|row| row.path.clone()).unwrap_or_default();
+            let title = row.map(|row| row.title.clone()).unwrap_or_default();
+            let mut lines = vec![title, format!("in {agent}, in {folder}")];
+            if row.is_some_and(|row| row.is_gone) {
+                lines.push("Its files are restored first.".to_owned());
+            }
+            lines.push("Enter continues it, Esc goes back.".to_owned());
+            ("Continue the session?", lines, None)
+        }
+    };
+    let width = canvas.width().saturating_sub(4).min(76);
+    let wanted = u16::try_from(lines.len() + 2 + usize::from(field.is_some())).unwrap_or(u16::MAX);
+    let height = wanted.min(canvas.height().saturating_sub(2)).max(1);
+    let left = (canvas.width() - width.min(canvas.width())) / 2;
+    let top = (canvas.height() - height.min(canvas.height())) / 2;
+    canvas.clear(Rect::new(left, top, width, height));
+    let rule = "─".repeat(usize::from(width));
+    canvas.text(left, top, width, style::DIM, &rule);
+    canvas.text(left + 2, top, width, style::HEADING, &format!(" {title} "));
+    canvas.text(left, top + height - 1, width, style::DIM, &rule);
+    let mut y = top + 1;
+    let mut cursor = None;
+    if let Some(field) = field {
+        canvas.text(left + 1, y, width - 2, Style::new(), field.text());
+        let column = u16::try_from(field.column()).unwrap_or(0);
+        cursor = Some((left + 1 + column.min(width.saturating_sub(2)), y));
+        y += 1;
+    }
+    for line in lines.iter().take(usize::from(height.saturating_sub(2))) {
+        canvas.text(left + 1, y, width.saturating_sub(2), Style::new(), line);
+        y += 1;
+    }
+    cursor
+}
+
+/// Returns the lines of the help.
+fn help() -> Vec<String> {
+    let places =
+        [Place::Body, Place::Sessions, Place::Search, Place::Usage, Place::Reading, Place::Any];
+    let mut out = vec!["● running   † deleted by the agent, kept here   # tagged".to_owned()];
+    for place in places {
+        out.push(String::new());
+        out.push(place.name().to_owned());
+        let of_place = BINDINGS.iter().filter(|b| b.place == place && !b.help.is_empty());
+        out.extend(of_place.map(|b| format!("  {:<10} {}", b.key.name(), b.help)));
+    }
+    out
+}

@@ -1,0 +1,249 @@
+//! Draws the screens of the tabs.
+
+use anstyle::Style;
+use backstory_core::number::{age, count, plural};
+use ratatui_core::layout::Rect;
+use unicode_width::UnicodeWidthStr;
+
+use super::canvas::Canvas;
+use super::draw::{field, right, scrolled};
+use super::rows::Row;
+use super::state::App;
+use crate::output::chart::bar;
+use crate::output::{Line, cut, style};
+
+/// From this width on, the preview is beside the list.
+const WIDE: u16 = 110;
+
+/// Below this width, there is neither a preview nor a project.
+const NARROW: u16 = 70;
+
+pub(super) fn sessions(
+    app: &mut App,
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    has_room: bool,
+) -> Option<(u16, u16)> {
+    let count_all = count(app.rows.len() as u64);
+    let placeholder = match app.is_typing {
+        true => format!("type to filter {count_all} sessions"),
+        false => "`/` filters".to_owned(),
+    };
+    let cursor = field(canvas, area.y, "› ", &app.list.field, &placeholder);
+    right(canvas, area.y, cursor.0 + 2, style::DIM, &conditions(app));
+    let list = Rect::new(area.x, area.y + 1, area.width, area.height.saturating_sub(1));
+    let has_preview = app.list.has_preview && has_room && area.width >= NARROW;
+    let (list, preview_area) = match has_preview {
+        false => (list, None),
+        true if area.width >= WIDE => {
+            let wide = area.width * 11 / 20;
+            let rest = Rect::new(wide + 2, list.y, area.width - wide - 2, list.height);
+            (Rect { width: wide, ..list }, Some(rest))
+        }
+        true => {
+            let high = list.height / 2;
+            let rest = Rect::new(1, list.y + high + 1, area.width - 1, list.height - high - 1);
+            (Rect { height: high, ..list }, Some(rest))
+        }
+    };
+    let selected = app.list.place(&app.rows).unwrap_or(0);
+    app.list.scroll = scrolled(app.list.scroll, selected, usize::from(list.height));
+    app.areas.list = (list.y, list.height);
+    if app.list.shown.is_empty() {
+        let why =
+            if app.rows.is_empty() { "There are no sessions yet." } else { "Nothing matches." };
+        canvas.text(1, list.y, list.width, style::DIM, why);
+    }
+    for n in 0..list.height {
+        let place = app.list.scroll + usize::from(n);
+        let Some(at) = app.list.shown.get(place) else { break };
+        let is_in_text = place >= app.list.titles;
+        session_row(app, canvas, &app.rows[*at], list.y + n, list.width, is_in_text);
+        if place == selected {
+            canvas.select(0, list.y + n, list.width);
+        }
+    }
+    app.areas.preview = preview_area.map_or(0, |area| usize::from(area.width));
+    if let Some(area) = preview_area {
+        preview(app, canvas, area);
+    }
+    Some(cursor)
+}
+
+/// Describes the conditions of the list.
+fn conditions(app: &App) -> String {
+    let list = &app.list;
+    let mut out: Vec<String> = list.chips.iter().map(|chip| format!("[{}]", chip.label)).collect();
+    out.extend(list.agent.clone());
+    if list.only_gone {
+        out.push("deleted".to_owned());
+    }
+    if list.sort != super::rows::Sort::Time {
+        out.push(list.sort.name().to_owned());
+    }
+    let in_text = list.shown.len() - list.titles;
+    let shown = count(list.titles as u64);
+    out.push(format!("{shown}/{}", count(app.rows.len() as u64)));
+    if in_text > 0 {
+        out.push(format!("+{} in text", count(in_text as u64)));
+    }
+    out.join("  ")
+}
+
+fn session_row(app: &App, canvas: &mut Canvas<'_>, row: &Row, y: u16, width: u16, in_text: bool) {
+    let mark = match row {
+        row if row.is_running(app.now) => ("●", style::GOOD),
+        row if row.is_gone => ("†", style::WARNING),
+        row if !row.tags.is_empty() => ("#", style::NAME),
+        _ => (" ", Style::new()),
+    };
+    canvas.text(1, y, 1, mark.1, mark.0);
+    let when = row.updated.map(|at| age(at, app.now)).unwrap_or_default();
+    canvas.text(3, y, 5, style::DIM, &format!("{when:>5}"));
+    let mut at = 9;
+    if width >= NARROW - 10 {
+        canvas.text(at, y, 12, style::NAME, &cut(&row.project, 12));
+        at += 13;
+    }
+    let cost = row.cost.short().unwrap_or_default();
+    canvas.text(at, y, 8, style::DIM, &format!("{cost:>8}"));
+    at += 9;
+    let room = usize::from(width.saturating_sub(at));
+    let color = if in_text { style::DIM } else { Style::new() };
+    canvas.text(at, y, width.saturating_sub(at), color, &cut(&row.title, room));
+}
+
+fn preview(app: &App, canvas: &mut Canvas<'_>, area: Rect) {
+    let Some(row) = app.list.selected.as_deref().and_then(|id| app.row(id)) else { return };
+    let mut facts = vec![row.short.clone(), row.agent.clone()];
+    facts.push(plural(row.prompts as u64, "prompt", "prompts"));
+    facts.push(format!("{} tokens", count(row.tokens)));
+    facts.extend(row.cost.short());
+    if row.is_gone {
+        facts.push("deleted by the agent, kept here".to_owned());
+    }
+    facts.extend(row.tags.iter().map(|tag| format!("#{tag}")));
+    canvas.text(area.x, area.y, area.width, style::DIM, &facts.join(" · "));
+    let Some((_, page)) = app.preview.as_ref().filter(|(id, _)| *id == row.id) else { return };
+    let lines = page.blocks.iter().flat_map(|block| &block.head).skip(app.list.preview_scroll);
+    for (n, line) in (1..area.height).zip(lines) {
+        canvas.line(area.x, area.y + n, area.width, line);
+    }
+}
+
+pub(super) fn hits(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u16)> {
+    let placeholder = "words, \"phrases\", tool:Edit, -without";
+    let cursor = field(canvas, area.y, "› ", &app.hits.field, placeholder);
+    if !app.hits.words.is_empty() {
+        let found = plural(app.hits.total as u64, "hit", "hits");
+        let facts = format!("{found}, {} ms", app.hits.took_ms);
+        right(canvas, area.y, cursor.0 + 2, style::DIM, &facts);
+    }
+    let rows = usize::from(area.height.saturating_sub(1)) / 2;
+    app.hits.scroll = scrolled(app.hits.scroll, app.hits.selected, rows);
+    app.areas.list = (area.y + 1, 0);
+    if app.hits.rows.is_empty() && !app.hits.words.is_empty() {
+        canvas.text(1, area.y + 1, area.width, style::DIM, "Nothing found.");
+    }
+    for n in 0..rows {
+        let place = app.hits.scroll + n;
+        let Some(hit) = app.hits.rows.get(place) else { break };
+        let y = area.y + 1 + u16::try_from(n * 2).unwrap_or(0);
+        let row = app.row(&hit.session);
+        let when = row.and_then(|row| row.updated).map(|at| age(at, app.now)).unwrap_or_default();
+        let project = row.map(|row| row.project.as_str()).unwrap_or_default();
+        let title = row.map_or(hit.session.as_str(), |row| row.title.as_str());
+        let head = Line::new()
+            .styled(style::DIM, format!("{when:>5}  "))
+            .styled(style::NAME, format!("{}  ", cut(project, 14)))
+            .styled(style::HEADING, title);
+        canvas.line(1, y, area.width - 1, &head);
+        let mut line = Line::new().styled(style::DIM, format!("      {:<9} ", hit.field));
+        for (text, is_found) in &hit.snippet {
+            line = if *is_found { line.styled(style::FOUND, text) } else { line.text(text) };
+        }
+        canvas.line(1, y + 1, area.width - 1, &line);
+        if place == app.hits.selected {
+            canvas.select(0, y, area.width);
+        }
+    }
+    Some(cursor)
+}
+
+pub(super) fn chart(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u16)> {
+    let chart = &mut app.chart;
+    let period = match chart.period.days {
+        Some(365) => "the last year".to_owned(),
+        Some(days) => format!("the last {days} days"),
+        None => "all time".to_owned(),
+    };
+    let measure = if chart.by_tokens { "tokens" } else { "cost" };
+    let heading = format!("{} · {measure} · {period}", by(chart.period.group));
+    let at = canvas.text(1, area.y, area.width, style::HEADING, &heading);
+    let cost = chart.total.bill.short().unwrap_or_default();
+    let total = format!("{cost}  {} tokens", count(chart.total.usage.total()));
+    right(canvas, area.y, at + 1, style::DIM, &total);
+    let rows = usize::from(area.height.saturating_sub(2));
+    chart.scroll = scrolled(chart.scroll, chart.selected, rows);
+    app.areas.list = (area.y + 2, area.height.saturating_sub(2));
+    if chart.bars.is_empty() {
+        canvas.text(1, area.y + 2, area.width, style::DIM, "No calls in this time.");
+    }
+    let amount = |bar: &super::ask::Bar| {
+        if chart.by_tokens {
+            bar.sum.usage.total()
+        } else {
+            u64::try_from(bar.sum.bill.usd.unwrap_or_default().pico() / 1_000).unwrap_or(u64::MAX)
+        }
+    };
+    let most = chart.bars.iter().map(amount).max().unwrap_or(0);
+    let label = chart.bars.iter().map(|bar| bar.label.width()).max().unwrap_or(0);
+    let label = label.min(usize::from(area.width) / 3);
+    for n in 0..rows {
+        let place = chart.scroll + n;
+        let Some(row) = chart.bars.get(place) else { break };
+        let y = area.y + 2 + u16::try_from(n).unwrap_or(0);
+        let end = 2 + u16::try_from(label).unwrap_or(0);
+        canvas.text(1, y, end, Style::new(), &cut(&row.label, label));
+        let sum = &row.sum;
+        let number = match chart.by_tokens {
+            true => count(sum.usage.total()),
+            false => sum.bill.short().unwrap_or_default(),
+        };
+        let facts = format!("{number:>12}  {:>13}", plural(sum.sessions, "session", "sessions"));
+        let room = usize::from(area.width).saturating_sub(usize::from(end) + facts.width() + 3);
+        canvas.text(end + 1, y, area.width, style::NAME, &bar(amount(row), most, room));
+        right(canvas, y, end, Style::new(), &facts);
+        if place == chart.selected {
+            canvas.select(0, y, end);
+        }
+    }
+    None
+}
+
+fn by(group: backstory_core::query::usage::Group) -> &'static str {
+    use backstory_core::query::usage::Group;
+    match group {
+        Group::Model => "Usage by model",
+        Group::Project => "Usage by project",
+        Group::Agent => "Usage by agent",
+        _ => "Usage by day",
+    }
+}
+
+pub(super) fn notices(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u16)> {
+    app.areas.list = (area.y, area.height);
+    if app.notices.is_empty() {
+        canvas.text(1, area.y, area.width, style::GOOD, "Nothing needs your attention.");
+    }
+    let scroll = scrolled(0, app.notice, usize::from(area.height));
+    let shown = app.notices.iter().enumerate().skip(scroll);
+    for ((place, notice), y) in shown.zip(area.top()..area.bottom()) {
+        let room = usize::from(area.width.saturating_sub(2));
+        canvas.text(1, y, area.width - 1, Style::new(), &cut(&notice.text, room));
+        if place == app.notice {
+            canvas.select(0, y, area.width);
+        }
+    }
+    None
+}

@@ -1,0 +1,219 @@
+//! The list of sessions: its rows, and which of them are shown.
+
+use std::collections::HashSet;
+
+use backstory_core::collection::Collection;
+use backstory_core::model::{Session, State};
+use backstory_core::money::Usd;
+use backstory_core::pricing::Bill;
+use backstory_core::query::usage::Costs;
+use jiff::Timestamp;
+
+use super::field::Field;
+
+/// A session that changed within this many seconds counts as running.
+const RUNNING: i64 = 120;
+
+/// One session, as far as a list needs it.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) short: String,
+    pub(super) agent: String,
+    pub(super) project: String,
+    pub(super) path: Option<String>,
+    pub(super) updated: Option<Timestamp>,
+    pub(super) cost: Bill,
+    pub(super) tokens: u64,
+    pub(super) prompts: usize,
+    pub(super) title: String,
+    pub(super) name: Option<String>,
+    pub(super) tags: Vec<String>,
+    /// Whether the agent has deleted its files.
+    pub(super) is_gone: bool,
+    /// The text that the filter searches, in lower case.
+    pub(super) text: String,
+}
+
+impl Row {
+    pub(super) fn new(all: &Collection, session: &Session, costs: &Costs, agent: &str) -> Self {
+        let title = session.title().0;
+        let first = session.first_prompt.as_deref().unwrap_or_default();
+        let mut words = vec![&*title, first, &session.project.name, agent, &session.id];
+        words.extend(session.tags.iter().map(String::as_str));
+        Self {
+            text: words.join("\n").to_lowercase(),
+            id: session.id.clone(),
+            short: all.short(session),
+            agent: agent.to_owned(),
+            project: session.project.name.clone(),
+            path: session.project.path.clone(),
+            updated: session.updated,
+            cost: costs.of(&session.id),
+            tokens: session.usage.total(),
+            prompts: session.prompts,
+            title,
+            name: session.name.clone(),
+            tags: session.tags.clone(),
+            is_gone: !matches!(session.state, State::Live),
+        }
+    }
+
+    /// Returns whether it seems to be in use.
+    pub(super) fn is_running(&self, now: Timestamp) -> bool {
+        let age = self.updated.map(|at| now.as_second() - at.as_second());
+        !self.is_gone && age.is_some_and(|age| (-RUNNING..RUNNING).contains(&age))
+    }
+
+    /// Returns whether its project is a folder or contains it.
+    fn is_in(&self, folder: &str) -> bool {
+        let below = |path: &str| {
+            folder.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.path.as_deref().is_some_and(below)
+    }
+}
+
+/// The order of the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    Time,
+    Cost,
+    Tokens,
+}
+
+impl Sort {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Time => "newest first",
+            Self::Cost => "by cost",
+            Self::Tokens => "by tokens",
+        }
+    }
+
+    fn next(self) -> Self {
+        match self {
+            Self::Time => Self::Cost,
+            Self::Cost => Self::Tokens,
+            Self::Tokens => Self::Time,
+        }
+    }
+}
+
+/// A set of sessions that another screen selected.
+#[derive(Debug, Clone)]
+pub(super) struct Chip {
+    pub(super) label: String,
+    pub(super) sessions: HashSet<String>,
+}
+
+/// The list of sessions and its conditions.
+#[derive(Debug)]
+pub(super) struct List {
+    pub(super) field: Field,
+    /// The id of the selected session, which stays selected when rows move.
+    pub(super) selected: Option<String>,
+    pub(super) scroll: usize,
+    /// Whether only the sessions of this folder are listed.
+    pub(super) is_here: bool,
+    pub(super) agent: Option<String>,
+    pub(super) sort: Sort,
+    pub(super) only_gone: bool,
+    pub(super) has_preview: bool,
+    pub(super) preview_scroll: usize,
+    pub(super) chips: Vec<Chip>,
+    /// The places of the rows that match.
+    pub(super) shown: Vec<usize>,
+    /// The number of those at the beginning whose title or first prompt matches; the text of the others does.
+    pub(super) titles: usize,
+    /// The ids of the sessions whose text contains the words of the field.
+    pub(super) in_text: HashSet<String>,
+}
+
+impl List {
+    pub(super) fn new() -> Self {
+        Self {
+            field: Field::default(),
+            selected: None,
+            scroll: 0,
+            is_here: false,
+            agent: None,
+            sort: Sort::Time,
+            only_gone: false,
+            has_preview: true,
+            preview_scroll: 0,
+            chips: Vec::new(),
+            shown: Vec::new(),
+            titles: 0,
+            in_text: HashSet::new(),
+        }
+    }
+
+    /// Chooses and sorts the rows to show, and keeps the selection.
+    pub(super) fn update(&mut self, rows: &[Row], here: Option<&str>) {
+        let words: Vec<String> =
+            self.field.text().split_whitespace().map(str::to_lowercase).collect();
+        let passes = |row: &Row| {
+            (!self.is_here || here.is_some_and(|here| row.is_in(here)))
+                && self.agent.as_ref().is_none_or(|agent| row.agent == *agent)
+                && (!self.only_gone || row.is_gone)
+                && self.chips.iter().all(|chip| chip.sessions.contains(&row.id))
+        };
+        let matches = |row: &Row| words.iter().all(|word| row.text.contains(word.as_str()));
+        let (mut titles, mut texts) = (Vec::new(), Vec::new());
+        for (place, row) in rows.iter().enumerate().filter(|(_, row)| passes(row)) {
+            if matches(row) {
+                titles.push(place);
+            } else if self.in_text.contains(&row.id) {
+                texts.push(place);
+            }
+        }
+        for places in [&mut titles, &mut texts] {
+            match self.sort {
+                Sort::Time => {}
+                Sort::Cost => places.sort_by_key(|at| std::cmp::Reverse(usd(&rows[*at]))),
+                Sort::Tokens => places.sort_by_key(|at| std::cmp::Reverse(rows[*at].tokens)),
+            }
+        }
+        self.titles = titles.len();
+        titles.append(&mut texts);
+        self.shown = titles;
+        if self.place(rows).is_none() {
+            self.selected = self.shown.first().map(|at| rows[*at].id.clone());
+        }
+    }
+
+    /// Returns the place of the selected session among the shown rows.
+    pub(super) fn place(&self, rows: &[Row]) -> Option<usize> {
+        let id = self.selected.as_ref()?;
+        self.shown.iter().position(|at| rows[*at].id == *id)
+    }
+
+    /// Moves the selection.
+    pub(super) fn step(&mut self, rows: &[Row], by: isize) {
+        let Some(last) = self.shown.len().checked_sub(1) else { return };
+        let place = self.place(rows).unwrap_or(0).saturating_add_signed(by).min(last);
+        self.selected = Some(rows[self.shown[place]].id.clone());
+        self.preview_scroll = 0;
+    }
+
+    pub(super) fn next_sort(&mut self) {
+        self.sort = self.sort.next();
+    }
+
+    /// Chooses the next of the agents that have sessions, or all after the last.
+    pub(super) fn next_agent(&mut self, rows: &[Row]) {
+        let mut agents: Vec<&str> = rows.iter().map(|row| row.agent.as_str()).collect();
+        agents.sort_unstable();
+        agents.dedup();
+        let next = match &self.agent {
+            None => agents.first(),
+            Some(agent) => agents.iter().find(|other| ***other > **agent),
+        };
+        self.agent = next.map(|agent| (*agent).to_owned());
+    }
+}
+
+fn usd(row: &Row) -> Usd {
+    row.cost.usd.unwrap_or_default()
+}

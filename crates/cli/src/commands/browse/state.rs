@@ -1,0 +1,719 @@
+//! The state of the browser. Events change it and leave questions for the worker; drawing reads it.
+
+use backstory_core::query::usage::{Group, Sum};
+use crossterm::event::{KeyEvent, KeyEventKind};
+use jiff::Timestamp;
+
+use super::ask::{Answer, Ask, Bar, HitRow, Notice, Period};
+use super::field::Field;
+use super::keys::{self, Action, Place};
+use super::page::Page;
+use super::reading::Reading;
+use super::rows::{Chip, List, Row};
+
+/// The purpose of the browser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// To look around.
+    Browse,
+    /// To choose one session.
+    Pick,
+}
+
+/// The way in which the browser was left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Quit,
+    /// A session was chosen.
+    Chosen(String),
+    /// A session is to be continued in its agent.
+    Resume(String),
+}
+
+/// The screens that are always there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tab {
+    Sessions,
+    Search,
+    Usage,
+    Attention,
+}
+
+impl Tab {
+    pub(super) const ALL: [Self; 4] = [Self::Sessions, Self::Search, Self::Usage, Self::Attention];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Sessions => "Sessions",
+            Self::Search => "Search",
+            Self::Usage => "Usage",
+            Self::Attention => "Attention",
+        }
+    }
+
+    /// Returns the name for a narrow terminal.
+    pub(super) fn short(self) -> &'static str {
+        match self {
+            Self::Sessions => "List",
+            Self::Search => "Find",
+            Self::Usage => "Usage",
+            Self::Attention => "Note",
+        }
+    }
+}
+
+/// A question to the user, on top of a screen.
+#[derive(Debug)]
+pub(super) enum Overlay {
+    Help { scroll: usize },
+    Name { id: String, field: Field },
+    Tags { id: String, field: Field },
+    Export { id: String, field: Field },
+    Resume { id: String },
+}
+
+/// The hits of a search.
+#[derive(Debug, Default)]
+pub(super) struct Hits {
+    pub(super) field: Field,
+    /// The words that the hits are for.
+    pub(super) words: String,
+    pub(super) rows: Vec<HitRow>,
+    pub(super) total: usize,
+    pub(super) took_ms: u128,
+    pub(super) selected: usize,
+    pub(super) scroll: usize,
+}
+
+/// The chart of usage.
+#[derive(Debug)]
+pub(super) struct Chart {
+    pub(super) period: Period,
+    pub(super) by_tokens: bool,
+    pub(super) bars: Vec<Bar>,
+    pub(super) total: Sum,
+    pub(super) selected: usize,
+    pub(super) scroll: usize,
+}
+
+/// The periods of a chart, in days.
+const PERIODS: [Option<i64>; 5] = [Some(7), Some(30), Some(90), Some(365), None];
+
+/// The groupings of a chart.
+const GROUPS: [Group; 4] = [Group::Daily, Group::Model, Group::Project, Group::Agent];
+
+/// The areas of the last frame that react to the mouse.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Areas {
+    /// The first row of the list and the number of its rows.
+    pub(super) list: (u16, u16),
+    /// The widths that pages are laid out for.
+    pub(super) preview: usize,
+    pub(super) page: usize,
+    /// The number of lines of the main area.
+    pub(super) height: usize,
+}
+
+/// The browser.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) mode: Mode,
+    pub(super) now: Timestamp,
+    /// The folder that the program was started in.
+    pub(super) here: Option<String>,
+    pub(super) rows: Vec<Row>,
+    pub(super) is_syncing: bool,
+    pub(super) tab: Tab,
+    pub(super) is_typing: bool,
+    pub(super) list: List,
+    pub(super) hits: Hits,
+    pub(super) chart: Chart,
+    pub(super) notices: Vec<Notice>,
+    pub(super) notice: usize,
+    /// The beginning of the selected session.
+    pub(super) preview: Option<(String, Page)>,
+    /// The sessions being read, the newest last.
+    pub(super) readings: Vec<Reading>,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) status: Option<String>,
+    pub(super) areas: Areas,
+    pub(super) outcome: Option<Outcome>,
+    /// A text to copy.
+    pub(super) copied: Option<String>,
+    pub(super) must_redraw: bool,
+    asked: Option<Ask>,
+    asks: Vec<Ask>,
+}
+
+impl App {
+    pub(super) fn new(mode: Mode, rows: Vec<Row>, now: Timestamp, here: Option<String>) -> Self {
+        let period = Period { group: Group::Daily, days: Some(30) };
+        let mut app = Self {
+            mode,
+            now,
+            here,
+            rows,
+            is_syncing: true,
+            tab: Tab::Sessions,
+            is_typing: true,
+            list: List::new(),
+            hits: Hits::default(),
+            chart: Chart {
+                period,
+                by_tokens: false,
+                bars: Vec::new(),
+                total: Sum::default(),
+                selected: 0,
+                scroll: 0,
+            },
+            notices: Vec::new(),
+            notice: 0,
+            preview: None,
+            readings: Vec::new(),
+            overlay: None,
+            status: None,
+            areas: Areas::default(),
+            outcome: None,
+            copied: None,
+            must_redraw: false,
+            asked: None,
+            asks: vec![Ask::Refresh, Ask::Attention, Ask::Usage(period)],
+        };
+        app.refilter();
+        app
+    }
+
+    /// Returns the questions that came up since the last call.
+    pub(super) fn take_asks(&mut self) -> Vec<Ask> {
+        self.ask_preview();
+        std::mem::take(&mut self.asks)
+    }
+
+    /// Asks for the preview of the selected session, once its width is known.
+    fn ask_preview(&mut self) {
+        let width = self.areas.preview;
+        let Some(id) = self.list.selected.clone().filter(|_| width > 0) else { return };
+        let ask = Ask::Preview { id, width };
+        if self.asked.as_ref() != Some(&ask) {
+            self.asked = Some(ask.clone());
+            self.asks.push(ask);
+        }
+    }
+
+    /// Returns the place that keys are looked up for.
+    pub(super) fn place(&self) -> Place {
+        match self.tab {
+            _ if !self.readings.is_empty() => Place::Reading,
+            Tab::Sessions => Place::Sessions,
+            Tab::Search => Place::Search,
+            Tab::Usage => Place::Usage,
+            Tab::Attention => Place::Attention,
+        }
+    }
+
+    /// Returns the row of a session.
+    pub(super) fn row(&self, id: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.id == id)
+    }
+
+    /// Returns the session that commands are about.
+    pub(super) fn session(&self) -> Option<String> {
+        if let Some(reading) = self.readings.last() {
+            return Some(reading.id.clone());
+        }
+        match self.tab {
+            Tab::Sessions => self.list.selected.clone(),
+            Tab::Search => self.hits.rows.get(self.hits.selected).map(|hit| hit.session.clone()),
+            Tab::Usage => None,
+            Tab::Attention => self.notices.get(self.notice)?.session.clone(),
+        }
+    }
+
+    fn refilter(&mut self) {
+        self.list.update(&self.rows, self.here.as_deref());
+    }
+
+    /// Handles a key.
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if key.kind == KeyEventKind::Release {
+            return;
+        }
+        self.status = None;
+        if self.overlay.is_some() {
+            return self.overlay_key(key);
+        }
+        let is_typing = self.is_typing;
+        let action = keys::action(self.place(), is_typing, key);
+        if is_typing && action.is_none() {
+            if let Some(has_changed) = self.field().and_then(|field| field.key(key)) {
+                if has_changed {
+                    self.typed();
+                }
+                return;
+            }
+        }
+        if let Some(action) = action {
+            self.act(action);
+        }
+    }
+
+    /// Inserts pasted text.
+    pub(super) fn paste(&mut self, text: &str) {
+        let field = match &mut self.overlay {
+            Some(
+                Overlay::Name { field, .. }
+                | Overlay::Tags { field, .. }
+                | Overlay::Export { field, .. },
+            ) => Some(field),
+            Some(_) => None,
+            None if self.is_typing => self.field(),
+            None => None,
+        };
+        if let Some(field) = field {
+            field.insert(text);
+            if self.overlay.is_none() {
+                self.typed();
+            }
+        }
+    }
+
+    /// Returns the field of the screen.
+    fn field(&mut self) -> Option<&mut Field> {
+        if let Some(reading) = self.readings.last_mut() {
+            return Some(&mut reading.find);
+        }
+        match self.tab {
+            Tab::Sessions => Some(&mut self.list.field),
+            Tab::Search => Some(&mut self.hits.field),
+            Tab::Usage | Tab::Attention => None,
+        }
+    }
+
+    /// Reacts to a change of the screen's field.
+    fn typed(&mut self) {
+        if let Some(reading) = self.readings.last_mut() {
+            reading.find(true, true);
+            return;
+        }
+        match self.tab {
+            Tab::Sessions => {
+                self.list.in_text.clear();
+                let words = self.list.field.text().trim().to_owned();
+                if words.chars().count() > 1 {
+                    self.asks.push(Ask::InText(words));
+                }
+                self.list.selected = None;
+                self.list.scroll = 0;
+                self.refilter();
+            }
+            Tab::Search => self.search(),
+            Tab::Usage | Tab::Attention => {}
+        }
+    }
+
+    fn search(&mut self) {
+        let words = self.hits.field.text().trim().to_owned();
+        if words.is_empty() {
+            self.hits = Hits::default();
+        } else {
+            self.asks.push(Ask::Hits(words));
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Quit => self.outcome = Some(Outcome::Quit),
+            Action::Redraw => self.must_redraw = true,
+            Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
+            Action::Tab(n) if self.mode == Mode::Browse => self.show(Tab::ALL[n]),
+            Action::Tab(_) => {}
+            Action::NextFocus => self.is_typing = !self.is_typing && self.field().is_some(),
+            Action::Field => self.is_typing = self.field().is_some(),
+            Action::Back => self.back(),
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
+            Action::PageUp => self.step(-self.page()),
+            Action::PageDown => self.step(self.page()),
+            Action::Top => self.step(isize::MIN),
+            Action::Bottom => match self.readings.last_mut() {
+                Some(reading) => reading.end(),
+                None => self.step(isize::MAX),
+            },
+            Action::Open => self.open(),
+            Action::Resume | Action::Export | Action::Name | Action::Tags => self.begin(action),
+            Action::CopyId | Action::CopyCommand => self.copy(action == Action::CopyCommand),
+            Action::Scope => {
+                self.list.is_here = !self.list.is_here && self.here.is_some();
+                self.refilter();
+            }
+            Action::Agent => {
+                self.list.next_agent(&self.rows);
+                self.refilter();
+            }
+            Action::Sort => {
+                self.list.next_sort();
+                self.refilter();
+            }
+            Action::Gone => {
+                self.list.only_gone = !self.list.only_gone;
+                self.refilter();
+            }
+            Action::Preview => self.list.has_preview = !self.list.has_preview,
+            Action::PreviewDown => self.list.preview_scroll += 1,
+            Action::PreviewUp => {
+                self.list.preview_scroll = self.list.preview_scroll.saturating_sub(1);
+            }
+            Action::Unchip => {
+                self.list.chips.pop();
+                self.refilter();
+            }
+            Action::Group | Action::Longer | Action::Shorter => self.rechart(action),
+            Action::Measure => self.chart.by_tokens = !self.chart.by_tokens,
+            Action::Older => self.neighbour(1),
+            Action::Newer => self.neighbour(-1),
+            _ => self.read(action),
+        }
+    }
+
+    /// Handles an action on the session being read.
+    fn read(&mut self, action: Action) {
+        let Some(reading) = self.readings.last_mut() else { return };
+        match action {
+            Action::NextPrompt => reading.prompt(true),
+            Action::LastPrompt => reading.prompt(false),
+            Action::Unfold => {
+                if let Some(agent) = reading.unfold(Some(true)) {
+                    self.open_session(agent, None);
+                }
+            }
+            Action::Fold => _ = reading.unfold(Some(false)),
+            Action::Tools => reading.toggle_tools(),
+            Action::Thoughts => reading.toggle_thoughts(),
+            Action::Only => reading.next_only(),
+            Action::NextMatch | Action::LastMatch => {
+                if !reading.find(action == Action::NextMatch, false) {
+                    self.status = Some("nothing found; `/` searches this session".to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn page(&self) -> isize {
+        isize::try_from(self.areas.height.saturating_sub(1).max(1)).unwrap_or(1)
+    }
+
+    fn step(&mut self, by: isize) {
+        if let Some(reading) = self.readings.last_mut() {
+            return reading.step(by);
+        }
+        let within = |at: usize, count: usize| at.saturating_add_signed(by).min(count.max(1) - 1);
+        match self.tab {
+            Tab::Sessions => self.list.step(&self.rows, by),
+            Tab::Search => self.hits.selected = within(self.hits.selected, self.hits.rows.len()),
+            Tab::Usage => self.chart.selected = within(self.chart.selected, self.chart.bars.len()),
+            Tab::Attention => self.notice = within(self.notice, self.notices.len()),
+        }
+    }
+
+    /// Shows a tab.
+    pub(super) fn show(&mut self, tab: Tab) {
+        self.readings.clear();
+        self.tab = tab;
+        self.is_typing = match tab {
+            Tab::Sessions => !self.list.field.is_empty(),
+            Tab::Search => true,
+            Tab::Usage | Tab::Attention => false,
+        };
+        match tab {
+            Tab::Usage => self.asks.push(Ask::Usage(self.chart.period)),
+            Tab::Attention => self.asks.push(Ask::Attention),
+            Tab::Sessions | Tab::Search => {}
+        }
+    }
+
+    /// Goes one step back: empties the field, leaves it, then leaves the screen.
+    fn back(&mut self) {
+        let is_typing = self.is_typing;
+        if let Some(field) = self.field().filter(|field| is_typing && !field.is_empty()) {
+            field.clear();
+            self.typed();
+        } else if is_typing {
+            self.is_typing = false;
+            if self.mode == Mode::Pick {
+                self.outcome = Some(Outcome::Quit);
+            }
+        } else if self.readings.pop().is_some() {
+        } else if !self.list.chips.is_empty() {
+            self.list.chips.pop();
+            self.refilter();
+        } else if self.mode == Mode::Pick {
+            self.outcome = Some(Outcome::Quit);
+        } else {
+            self.status = Some("`q` leaves, `?` explains the keys".to_owned());
+        }
+    }
+
+    fn open(&mut self) {
+        if let Some(reading) = self.readings.last_mut() {
+            if self.is_typing {
+                self.is_typing = false;
+            } else if let Some(agent) = reading.unfold(None) {
+                self.open_session(agent, None);
+            }
+            return;
+        }
+        match self.tab {
+            Tab::Sessions => {
+                let Some(id) = self.list.selected.clone() else { return };
+                if self.mode == Mode::Pick {
+                    self.outcome = Some(Outcome::Chosen(id));
+                } else {
+                    self.open_session(id, None);
+                }
+            }
+            Tab::Search => {
+                let Some(hit) = self.hits.rows.get(self.hits.selected).cloned() else { return };
+                let words = self.hits.words.clone();
+                self.open_session(hit.session, hit.message);
+                if let Some(reading) = self.readings.last_mut() {
+                    reading.find = Field::new(words);
+                }
+            }
+            Tab::Usage => {
+                let Some(bar) = self.chart.bars.get(self.chart.selected) else { return };
+                let (key, label) = (bar.key.clone(), bar.label.clone());
+                self.asks.push(Ask::Behind { period: self.chart.period, key, label });
+            }
+            Tab::Attention => {
+                if let Some(id) = self.session() {
+                    self.open_session(id, None);
+                }
+            }
+        }
+    }
+
+    /// Opens a session, at a message if one is named.
+    pub(super) fn open_session(&mut self, id: String, message: Option<String>) {
+        self.is_typing = false;
+        self.asks.push(Ask::Page { id: id.clone(), width: self.areas.page.max(20) });
+        self.readings.push(Reading::new(id, message));
+    }
+
+    /// Opens the session above or below in the list instead.
+    fn neighbour(&mut self, by: isize) {
+        let Some(reading) = self.readings.last() else { return };
+        self.list.selected = Some(reading.id.clone());
+        self.list.step(&self.rows, by);
+        if let Some(id) = self.list.selected.clone().filter(|id| *id != reading.id) {
+            self.readings.pop();
+            self.open_session(id, None);
+        }
+    }
+
+    fn copy(&mut self, command: bool) {
+        let notice = self.notices.get(self.notice).filter(|_| self.tab == Tab::Attention);
+        let given = notice.and_then(|notice| notice.command.clone());
+        let text = match (given, self.session()) {
+            (Some(command), _) if self.readings.is_empty() => command,
+            (_, Some(id)) if command => format!("backstory show {id}"),
+            (_, Some(id)) => id,
+            (_, None) => return,
+        };
+        self.status = Some(format!("copied `{text}`"));
+        self.copied = Some(text);
+    }
+
+    /// Asks the user before something happens to the session.
+    fn begin(&mut self, action: Action) {
+        let Some(id) = self.session().filter(|_| self.mode == Mode::Browse) else { return };
+        let Some(row) = self.row(&id) else { return };
+        let overlay = match action {
+            Action::Name => {
+                let field = Field::new(row.name.clone().unwrap_or_default());
+                Overlay::Name { id, field }
+            }
+            Action::Tags => Overlay::Tags { field: Field::new(row.tags.join(" ")), id },
+            Action::Export => {
+                let field = Field::new(format!("{}.md", row.short.replace('/', "-")));
+                Overlay::Export { id, field }
+            }
+            _ => Overlay::Resume { id },
+        };
+        self.overlay = Some(overlay);
+    }
+
+    fn overlay_key(&mut self, key: KeyEvent) {
+        let action = keys::action(Place::Any, true, key);
+        let Some(overlay) = &mut self.overlay else { return };
+        match (overlay, action) {
+            (_, Some(Action::Quit)) => self.outcome = Some(Outcome::Quit),
+            (_, Some(Action::Back)) => self.overlay = None,
+            (Overlay::Help { scroll }, Some(Action::Down)) => *scroll += 1,
+            (Overlay::Help { scroll }, Some(Action::Up)) => *scroll = scroll.saturating_sub(1),
+            (Overlay::Help { scroll }, Some(Action::PageDown)) => *scroll += 10,
+            (Overlay::Help { scroll }, Some(Action::PageUp)) => *scroll = scroll.saturating_sub(10),
+            (Overlay::Help { .. }, _) => self.overlay = None,
+            (_, Some(Action::Open)) => self.confirm(),
+            (Overlay::Resume { .. }, _) => {}
+            (
+                Overlay::Name { field, .. }
+                | Overlay::Tags { field, .. }
+                | Overlay::Export { field, .. },
+                _,
+            ) => _ = field.key(key),
+        }
+    }
+
+    fn confirm(&mut self) {
+        match self.overlay.take() {
+            Some(Overlay::Resume { id }) => self.outcome = Some(Outcome::Resume(id)),
+            Some(Overlay::Name { id, field }) => {
+                let name = Some(field.text().trim().to_owned()).filter(|name| !name.is_empty());
+                self.asks.push(Ask::Name { id, name });
+            }
+            Some(Overlay::Tags { id, field }) => {
+                let tags = field.text().split([' ', ',']).filter(|tag| !tag.is_empty());
+                self.asks.push(Ask::Tags { id, tags: tags.map(str::to_owned).collect() });
+            }
+            Some(Overlay::Export { id, field }) => {
+                let path = field.text().trim().to_owned();
+                if !path.is_empty() {
+                    self.asks.push(Ask::Export { id, path });
+                }
+            }
+            Some(Overlay::Help { .. }) | None => {}
+        }
+    }
+
+    /// Changes the grouping or the period of the chart.
+    fn rechart(&mut self, action: Action) {
+        let period = &mut self.chart.period;
+        let group = GROUPS.iter().position(|group| *group == period.group).unwrap_or(0);
+        let days = PERIODS.iter().position(|days| *days == period.days).unwrap_or(0);
+        match action {
+            Action::Group => period.group = GROUPS[(group + 1) % GROUPS.len()],
+            Action::Longer => period.days = PERIODS[(days + 1).min(PERIODS.len() - 1)],
+            _ => period.days = PERIODS[days.saturating_sub(1)],
+        }
+        self.chart.selected = 0;
+        self.asks.push(Ask::Usage(self.chart.period));
+    }
+
+    /// Selects the row at a position of the screen; a second click opens it.
+    pub(super) fn click(&mut self, line: u16) {
+        let (first, count) = self.areas.list;
+        let Some(offset) = line.checked_sub(first).filter(|offset| *offset < count) else { return };
+        if self.overlay.is_some() || !self.readings.is_empty() {
+            return;
+        }
+        let offset = usize::from(offset);
+        let is_second = match self.tab {
+            Tab::Sessions => {
+                let Some(row) = self.list.shown.get(self.list.scroll + offset) else { return };
+                let id = Some(self.rows[*row].id.clone());
+                std::mem::replace(&mut self.list.selected, id.clone()) == id
+            }
+            Tab::Search => {
+                let at = self.hits.scroll + offset;
+                at < self.hits.rows.len() && std::mem::replace(&mut self.hits.selected, at) == at
+            }
+            Tab::Usage => {
+                let at = self.chart.scroll + offset;
+                at < self.chart.bars.len() && std::mem::replace(&mut self.chart.selected, at) == at
+            }
+            Tab::Attention => {
+                offset < self.notices.len() && std::mem::replace(&mut self.notice, offset) == offset
+            }
+        };
+        if is_second {
+            self.open();
+        }
+    }
+
+    /// Scrolls by the wheel.
+    pub(super) fn wheel(&mut self, by: isize) {
+        if self.overlay.is_none() {
+            self.step(by);
+        }
+    }
+
+    /// Takes over an answer, unless the question has changed since.
+    pub(super) fn answer(&mut self, answer: Answer) {
+        match answer {
+            Answer::Rows(rows) => {
+                self.is_syncing = false;
+                self.rows = rows;
+                self.refilter();
+                // What is on screen may have grown.
+                self.asked = None;
+                if let Some(reading) = self.readings.last() {
+                    let width = self.areas.page.max(20);
+                    self.asks.push(Ask::Page { id: reading.id.clone(), width });
+                }
+            }
+            Answer::Preview { id, page } => self.preview = Some((id, page)),
+            Answer::Page { id, page } => {
+                if let Some(reading) = self.readings.iter_mut().rev().find(|r| r.id == id) {
+                    reading.show(page);
+                }
+            }
+            Answer::InText { words, sessions } => {
+                if words == self.list.field.text().trim() {
+                    self.list.in_text = sessions;
+                    self.refilter();
+                }
+            }
+            Answer::Hits { words, hits, total, took_ms } => {
+                if words == self.hits.field.text().trim() {
+                    let field = std::mem::take(&mut self.hits.field);
+                    self.hits =
+                        Hits { field, words, rows: hits, total, took_ms, selected: 0, scroll: 0 };
+                }
+            }
+            Answer::Usage { period, bars, total } => {
+                if period == self.chart.period {
+                    self.chart.selected = self.chart.selected.min(bars.len().max(1) - 1);
+                    self.chart.bars = bars;
+                    self.chart.total = total;
+                }
+            }
+            Answer::Behind { label, sessions } => {
+                self.show(Tab::Sessions);
+                self.list.chips.push(Chip { label, sessions });
+                self.is_typing = false;
+                self.refilter();
+            }
+            Answer::Attention(notices) => {
+                self.notice = self.notice.min(notices.len().max(1) - 1);
+                self.notices = notices;
+            }
+            Answer::Done(text) => {
+                self.status = Some(text);
+                self.asks.push(Ask::Refresh);
+            }
+            Answer::Failed(text) => {
+                self.is_syncing = false;
+                self.status = Some(text);
+            }
+        }
+    }
+
+    /// Asks for the open session again if the width has changed.
+    pub(super) fn resized(&mut self) {
+        let width = self.areas.page;
+        let Some(reading) = self.readings.last() else { return };
+        if reading.page.as_ref().is_some_and(|page| page.width != width) {
+            let ask = Ask::Page { id: reading.id.clone(), width };
+            if !self.asks.contains(&ask) {
+                self.asks.push(ask);
+            }
+        }
+    }
+
+    /// Asks for what has changed on disk.
+    pub(super) fn changed(&mut self) {
+        self.is_syncing = true;
+        self.asks.push(Ask::Refresh);
+    }
+}

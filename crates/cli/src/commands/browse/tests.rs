@@ -1,0 +1,462 @@
+//! Screens and key presses, without a terminal.
+
+use std::collections::HashSet;
+
+use backstory_core::model::{Fate, Message, MessageKind, Service, ToolCall, ToolStatus, Usage};
+use backstory_core::pricing::{Bill, Table};
+use backstory_core::query::usage::Sum;
+use backstory_core::tools;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use jiff::Timestamp;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Modifier;
+
+use super::ask::{Answer, Ask, Bar, HitRow};
+use super::canvas::Canvas;
+use super::draw::draw;
+use super::page::Page;
+use super::rows::Row;
+use super::state::{App, Mode, Outcome, Tab};
+
+const NOW: &str = "2026-08-14T16:30:00Z";
+
+fn row(id: &str, title: &str, project: &str, minutes: i64) -> Row {
+    let now: Timestamp = NOW.parse().unwrap();
+    Row {
+        id: id.to_owned(),
+        short: id.to_owned(),
+        agent: "Gemini CLI".to_owned(),
+        project: project.to_owned(),
+        path: Some(format!("/home/dev/{project}")),
+        updated: Some(now - jiff::SignedDuration::from_mins(minutes)),
+        cost: Bill {
+            usd: Some(backstory_core::money::Usd::from_pico(50_000_000_000)),
+            ..Bill::default()
+        },
+        tokens: 1200,
+        prompts: 2,
+        title: title.to_owned(),
+        name: None,
+        tags: Vec::new(),
+        is_gone: false,
+        text: format!("{title}\n{project}").to_lowercase(),
+    }
+}
+
+fn app() -> App {
+    let mut gone = row("c3", "Fix the reconnect that answers twice", "harbor-api", 3 * 24 * 60);
+    gone.is_gone = true;
+    let mut tagged = row("d4", "Load nvm lazily 日本語 in zsh", "dotfiles", 9 * 24 * 60);
+    tagged.tags = vec!["shell".to_owned()];
+    tagged.agent = "Claude Code".to_owned();
+    let rows = vec![
+        row("a1", "Split the tide feed chart into components", "tidepool", 1),
+        row("b2", "Review useTideFeed.ts", "tidepool", 25 * 60),
+        gone,
+        tagged,
+    ];
+    let here = Some("/home/dev/tidepool/src".to_owned());
+    let mut app = App::new(Mode::Browse, rows, NOW.parse().unwrap(), here);
+    app.is_syncing = false;
+    app
+}
+
+fn paint(app: &mut App, width: u16, height: u16) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    draw(app, &mut Canvas { buffer: &mut buffer, has_color: true });
+    buffer
+}
+
+fn screen(app: &mut App, width: u16, height: u16) -> String {
+    let buffer = paint(app, width, height);
+    let mut out = String::new();
+    for y in 0..height {
+        let mut line = String::new();
+        let mut x = 0;
+        while x < width {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol).max(1)).unwrap();
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn press(app: &mut App, code: KeyCode) {
+    app.key(KeyEvent::new(code, KeyModifiers::NONE));
+}
+
+fn kinds(app: &mut App, text: &str) {
+    for c in text.chars() {
+        press(app, KeyCode::Char(c));
+    }
+}
+
+fn message(id: &str, kind: MessageKind, text: &str) -> Message {
+    Message {
+        id: id.to_owned(),
+        at: Some(NOW.parse().unwrap()),
+        role: kind.role(),
+        kind,
+        fate: Fate::Kept,
+        current: true,
+        part: 0,
+        text: text.to_owned(),
+        typed: None,
+        references: Vec::new(),
+        attachments: Vec::new(),
+        thoughts: Vec::new(),
+        model: Some("gemini-2.5-pro".to_owned()),
+        usage: (kind == MessageKind::Reply).then(|| Usage { input: 1000, ..Usage::default() }),
+        service: Service::default(),
+        is_imported: false,
+        tool_calls: Vec::new(),
+    }
+}
+
+fn page(width: usize) -> Page {
+    let mut reply = message("m2", MessageKind::Reply, "Three parts: **axis**, curve, tooltip.");
+    let mut call = ToolCall::new("t1".to_owned(), tools::tool_name("run_shell_command", None));
+    call.status = ToolStatus::Success;
+    call.exit_code = Some(1);
+    call.output = Some("1 failed\n2 passed".to_owned());
+    reply.tool_calls.push(call);
+    let messages = [
+        message("m1", MessageKind::Prompt, "Split TideChart.tsx into smaller components"),
+        reply,
+        message("m3", MessageKind::Prompt, "and the legend?"),
+        message("m4", MessageKind::Reply, "It moves along."),
+    ];
+    Page::new(&messages, width, &Table::embedded())
+}
+
+#[test]
+fn a_list_with_its_preview_below_or_beside() {
+    let mut app = app();
+    paint(&mut app, 80, 16);
+    let asks = app.take_asks();
+    assert!(asks.contains(&Ask::Preview { id: "a1".to_owned(), width: app.areas.preview }));
+    app.answer(Answer::Preview { id: "a1".to_owned(), page: page(app.areas.preview) });
+    insta::assert_snapshot!(screen(&mut app, 80, 16), @"
+    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+    › type to filter 4 sessions                                                4/4
+    ●  1min tidepool        $0.05 Split the tide feed chart into components
+         1d tidepool        $0.05 Review useTideFeed.ts
+    †    3d harbor-api      $0.05 Fix the reconnect that answers twice
+    #    9d dotfiles        $0.05 Load nvm lazily 日本語 in zsh
+
+
+
+    a1 · Gemini CLI · 2 prompts · 1,200 tokens · $0.05
+
+    › Split TideChart.tsx into smaller components
+      $0.0013
+      Three parts: axis, curve, tooltip.
+      ✗ Bash  exit code 1
+    Enter open  Tab commands  Alt-r resume  F1 help
+    ");
+    insta::assert_snapshot!(screen(&mut app, 120, 15), @"
+    1 Sessions  2 Search  3 Usage  4 Attention                                                                 all folders
+    › type to filter 4 sessions                                                                                        4/4
+    ●  1min tidepool        $0.05 Split the tide feed chart into com…  a1 · Gemini CLI · 2 prompts · 1,200 tokens · $0.05
+         1d tidepool        $0.05 Review useTideFeed.ts
+    †    3d harbor-api      $0.05 Fix the reconnect that answers twi…  › Split TideChart.tsx into smaller components
+    #    9d dotfiles        $0.05 Load nvm lazily 日本語 in zsh          $0.0013
+                                                                         Three parts: axis, curve, tooltip.
+                                                                         ✗ Bash  exit code 1
+
+                                                                       › and the legend?
+                                                                         $0.0013
+                                                                         It moves along.
+
+
+    Enter open  Tab commands  Alt-r resume  F1 help
+    ");
+    insta::assert_snapshot!(screen(&mut app, 60, 12), @"
+    1 List  2 Find  3 Usage  4 Note                all folders
+    › type to filter 4 sessions                            4/4
+    ●  1min tidepool        $0.05 Split the tide feed chart in…
+         1d tidepool        $0.05 Review useTideFeed.ts
+    †    3d harbor-api      $0.05 Fix the reconnect that answe…
+    #    9d dotfiles        $0.05 Load nvm lazily 日本語 in zsh
+
+
+
+
+
+    Enter open  Tab commands  Alt-r resume  F1 help
+    ");
+    insta::assert_snapshot!(screen(&mut app, 40, 7), @"
+    › type to filter 4 sessions        4/4
+    ●  1min    $0.05 Split the tide feed c…
+         1d    $0.05 Review useTideFeed.ts
+    †    3d    $0.05 Fix the reconnect tha…
+    #    9d    $0.05 Load nvm lazily 日本…
+    ");
+}
+
+#[test]
+fn letters_filter_titles_and_text() {
+    let mut app = app();
+    kinds(&mut app, "tide");
+    assert!(app.take_asks().contains(&Ask::InText("tide".to_owned())));
+    let sessions = HashSet::from(["c3".to_owned(), "a1".to_owned()]);
+    app.answer(Answer::InText { words: "tide".to_owned(), sessions: sessions.clone() });
+    insta::assert_snapshot!(screen(&mut app, 70, 9), @"
+    1 Sessions  2 Search  3 Usage  4 Attention               all folders
+    › tide                                               2/4  +1 in text
+    ●  1min tidepool        $0.05 Split the tide feed chart into compone…
+         1d tidepool        $0.05 Review useTideFeed.ts
+    †    3d harbor-api      $0.05 Fix the reconnect that answers twice
+
+
+
+    Enter open  Tab commands  Alt-r resume  F1 help
+    ");
+    // An answer to an older question changes nothing.
+    kinds(&mut app, "x");
+    app.answer(Answer::InText { words: "tide".to_owned(), sessions });
+    assert!(app.list.shown.is_empty());
+    press(&mut app, KeyCode::Esc);
+    assert_eq!((app.list.shown.len(), app.is_typing), (4, true));
+}
+
+#[test]
+fn the_selection_stays_with_its_session() {
+    let mut app = app();
+    press(&mut app, KeyCode::Down);
+    assert_eq!(app.list.selected.as_deref(), Some("b2"));
+    let mut rows = app.rows.clone();
+    rows.insert(0, row("e5", "Newer", "tidepool", 0));
+    app.answer(Answer::Rows(rows));
+    assert_eq!(app.list.selected.as_deref(), Some("b2"));
+    press(&mut app, KeyCode::Up);
+    assert_eq!(app.list.selected.as_deref(), Some("a1"));
+}
+
+#[test]
+fn conditions_narrow_the_list() {
+    let mut app = app();
+    press(&mut app, KeyCode::Tab);
+    let shown = |app: &App| app.list.shown.len();
+    press(&mut app, KeyCode::Char('.'));
+    assert_eq!(shown(&app), 2);
+    press(&mut app, KeyCode::Char('.'));
+    press(&mut app, KeyCode::Char('d'));
+    assert_eq!(shown(&app), 1);
+    press(&mut app, KeyCode::Char('d'));
+    press(&mut app, KeyCode::Char('a'));
+    assert_eq!((app.list.agent.as_deref(), shown(&app)), (Some("Claude Code"), 1));
+    press(&mut app, KeyCode::Char('a'));
+    assert_eq!((app.list.agent.as_deref(), shown(&app)), (Some("Gemini CLI"), 3));
+    press(&mut app, KeyCode::Char('a'));
+    assert_eq!(shown(&app), 4);
+}
+
+#[test]
+fn a_session_is_read_unfolded_and_searched() {
+    let mut app = app();
+    paint(&mut app, 80, 16);
+    press(&mut app, KeyCode::Enter);
+    let width = app.areas.page;
+    assert!(app.take_asks().contains(&Ask::Page { id: "a1".to_owned(), width }));
+    app.answer(Answer::Page { id: "a1".to_owned(), page: page(width) });
+    insta::assert_snapshot!(screen(&mut app, 80, 16), @"
+     1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+     a1 Split the tide feed chart into components $0.05  prompt 1/2  all  ● running
+
+     › Split TideChart.tsx into smaller components
+       $0.0013
+       Three parts: axis, curve, tooltip.
+    ▸  ✗ Bash  exit code 1
+
+     › and the legend?
+       $0.0013
+       It moves along.
+
+
+
+
+     Enter open  J next prompt  → unfold  z tools  v view  / filter  r resume
+    ");
+    kinds(&mut app, "z");
+    assert!(screen(&mut app, 80, 16).contains("2 passed"));
+    kinds(&mut app, "zv");
+    assert!(!screen(&mut app, 80, 16).contains("Three parts"));
+    kinds(&mut app, "vvJ");
+    assert_eq!(app.readings[0].prompts(), (2, 2));
+    kinds(&mut app, "/passed");
+    press(&mut app, KeyCode::Enter);
+    assert!(screen(&mut app, 80, 16).contains("2 passed"));
+    press(&mut app, KeyCode::Esc);
+    assert!(app.readings.is_empty());
+}
+
+#[test]
+fn hits_open_at_their_message() {
+    let mut app = app();
+    app.show(Tab::Search);
+    kinds(&mut app, "legend");
+    assert!(app.take_asks().contains(&Ask::Hits("legend".to_owned())));
+    let snippet = vec![("and the ".to_owned(), false), ("legend".to_owned(), true)];
+    let hit = HitRow {
+        session: "a1".to_owned(),
+        message: Some("m3".to_owned()),
+        field: "prompt",
+        snippet,
+    };
+    app.answer(Answer::Hits { words: "legend".to_owned(), hits: vec![hit], total: 1, took_ms: 4 });
+    insta::assert_snapshot!(screen(&mut app, 70, 8), @"
+    1 Sessions  2 Search  3 Usage  4 Attention               all folders
+    › legend                                                 1 hit, 4 ms
+     1min  tidepool  Split the tide feed chart into components
+          prompt    and the legend
+
+
+
+    Enter open  Tab commands  Alt-r resume  F1 help
+    ");
+    press(&mut app, KeyCode::Enter);
+    app.answer(Answer::Page { id: "a1".to_owned(), page: page(70) });
+    assert_eq!(app.readings[0].prompts(), (2, 2));
+}
+
+#[test]
+fn a_bar_leads_to_its_sessions() {
+    let mut app = app();
+    app.show(Tab::Usage);
+    let bar = |key: &str, label: &str, pico: i128| Bar {
+        key: key.to_owned(),
+        label: label.to_owned(),
+        sum: Sum {
+            sessions: 3,
+            bill: Bill {
+                usd: Some(backstory_core::money::Usd::from_pico(pico)),
+                ..Bill::default()
+            },
+            ..Sum::default()
+        },
+    };
+    let bars = vec![
+        bar("2026-08-12", "Wed 12 Aug 2026", 90_000_000_000),
+        bar("2026-08-11", "Tue 11 Aug 2026", 510_000_000_000),
+    ];
+    let period = app.chart.period;
+    app.answer(Answer::Usage { period, bars, total: Sum::default() });
+    insta::assert_snapshot!(screen(&mut app, 80, 8), @"
+    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+    Usage by day · cost · the last 30 days                                0 tokens
+
+    Wed 12 Aug 2026  █████▊                                   $0.09     3 sessions
+    Tue 11 Aug 2026  █████████████████████████████████        $0.51     3 sessions
+
+
+    Enter open  b by  c cost  + longer  - shorter  / filter  r resume  e export
+    ");
+    app.take_asks();
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Enter);
+    let key = "2026-08-11".to_owned();
+    let label = "Tue 11 Aug 2026".to_owned();
+    assert!(app.take_asks().contains(&Ask::Behind { period, key, label: label.clone() }));
+    app.answer(Answer::Behind { label, sessions: HashSet::from(["c3".to_owned()]) });
+    assert_eq!((app.tab, app.list.shown.len()), (Tab::Sessions, 1));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.list.shown.len(), 4);
+}
+
+#[test]
+fn resuming_asks_first() {
+    let mut app = app();
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Char('r'));
+    insta::assert_snapshot!(screen(&mut app, 80, 12), @"
+    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+    › `/` filters                                                              4/4
+    ●  1min tidepool        $0.05 Split the tide feed chart into components
+     ── Continue the session? ───────────────────────────────────────────────────
+    † Split the tide feed chart into components
+    # in Gemini CLI, in /home/dev/tidepool
+      Enter continues it, Esc goes back.
+     ────────────────────────────────────────────────────────────────────────────
+
+
+
+    Enter open  . this folder  a agent  s sort  d deleted  / filter  r resume
+    ");
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.outcome, None);
+    press(&mut app, KeyCode::Char('r'));
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.outcome, Some(Outcome::Resume("a1".to_owned())));
+}
+
+#[test]
+fn names_and_tags_are_asked_for() {
+    let mut app = app();
+    app.take_asks();
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Char('n'));
+    kinds(&mut app, "the chart");
+    press(&mut app, KeyCode::Enter);
+    press(&mut app, KeyCode::Char('t'));
+    kinds(&mut app, "a, b");
+    press(&mut app, KeyCode::Enter);
+    let asks = app.take_asks();
+    let id = "a1".to_owned();
+    assert!(asks.contains(&Ask::Name { id: id.clone(), name: Some("the chart".to_owned()) }));
+    assert!(asks.contains(&Ask::Tags { id, tags: vec!["a".to_owned(), "b".to_owned()] }));
+}
+
+#[test]
+fn a_picker_chooses_or_leaves() {
+    let mut app = app();
+    app.mode = Mode::Pick;
+    assert!(screen(&mut app, 70, 10).starts_with(" Choose a session"));
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.outcome.take(), Some(Outcome::Chosen("a1".to_owned())));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!(app.outcome, Some(Outcome::Quit));
+}
+
+#[test]
+fn without_colour_the_selected_row_is_still_marked() {
+    let mut app = app();
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 10));
+    draw(&mut app, &mut Canvas { buffer: &mut buffer, has_color: false });
+    for cell in buffer.content() {
+        assert_eq!((cell.fg, cell.bg), Default::default());
+    }
+    assert!(buffer[(5, 2)].modifier.contains(Modifier::REVERSED));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Any keys on any size of terminal are drawn without a panic.
+    #[test]
+    fn any_keys_at_any_size(
+        keys in proptest::collection::vec(0..40_usize, 0..40),
+        width in 1..160_u16,
+        height in 1..40_u16,
+    ) {
+        let mut app = app();
+        for key in keys {
+            let letters: Vec<char> = "1234/renty.asdpJKbc+-vzZfF[]gG?qh ".chars().collect();
+            let code = match letters.get(key) {
+                Some(letter) => KeyCode::Char(*letter),
+                None => [KeyCode::Enter, KeyCode::Esc, KeyCode::Tab, KeyCode::Down, KeyCode::Right, KeyCode::PageDown][key - letters.len()],
+            };
+            press(&mut app, code);
+            paint(&mut app, width, height);
+            for ask in app.take_asks() {
+                if let Ask::Page { id, width } = ask {
+                    app.answer(Answer::Page { id, page: page(width) });
+                }
+            }
+        }
+    }
+}
