@@ -153,7 +153,7 @@ fn names_and_tags_survive_a_rebuild() {
     exit code 0
     --- stdout
           ID        UPDATED      PROJECT  PROMPTS  TOKENS  COST  TITLE
-      @3  11111111  25 days ago  shop           2       0     –  the till
+      @3  11111111  25 days ago  shop           2       0     –  #money the till
     --- stderr
     2 faults while reading; see `backstory doctor`.
     ");

@@ -12,13 +12,15 @@ fn program() {
     insta::assert_snapshot!(help(&["--help"]), @"
     The story behind your code: every session your coding agent left on your disk
 
-    backstory reads the sessions that Gemini CLI keeps below `~/.gemini` and never changes them; only
-    `restore` and `resume` write there, to bring back deleted sessions. Without a command, it prints an
-    overview.
+    backstory reads the sessions that Claude Code, Codex CLI and Gemini CLI keep on your disk and never
+    changes them; only `restore` and `resume` write there, to bring back deleted sessions. Without a
+    command, it prints an overview.
 
     Usage: backstory [OPTIONS] [COMMAND]
 
     Commands:
+      browse       Browse sessions, search and usage in the terminal
+      pick         Choose a session in the terminal, and print its id
       sessions     List sessions: titles, times, projects, tokens and cost
       show         Read a session: prompts, replies, tool calls and errors
       search       Search all sessions: prompts, replies, thoughts, tools and their output
@@ -127,6 +129,8 @@ fn program_in_short() {
     Usage: backstory [OPTIONS] [COMMAND]
 
     Commands:
+      browse       Browse sessions, search and usage in the terminal
+      pick         Choose a session in the terminal, and print its id
       sessions     List sessions: titles, times, projects, tokens and cost
       show         Read a session: prompts, replies, tool calls and errors
       search       Search all sessions: prompts, replies, thoughts, tools and their output
@@ -413,7 +417,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `log`, `files`, `digest`, `projects`, `events`, `export`, `redact`, `secrets`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`, `help`
+      hint: commands: `browse`, `pick`, `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `log`, `files`, `digest`, `projects`, `events`, `export`, `redact`, `secrets`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`, `help`
     ");
 }
 

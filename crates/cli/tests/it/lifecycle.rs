@@ -283,6 +283,21 @@ fn a_session_of_claude_code_moves_with_its_project() {
 }
 
 #[test]
+fn a_session_in_a_worktree_is_resumed_there() {
+    let env = TestEnv::new();
+    let worktree = env.home().join("app/.claude/worktrees/x");
+    fs::create_dir_all(&worktree).unwrap();
+    let path = worktree.to_str().unwrap();
+    let folder = path.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+    let lines = transcript(CLAUDE, None, "cart").replace("/code/shop", path);
+    env.write(&format!(".claude/projects/{folder}/{CLAUDE}.jsonl"), lines);
+    let print = env.run(&["resume", CLAUDE, "--print"]);
+    assert!(
+        print.stdout.ends_with(&format!("/app/.claude/worktrees/x && claude --resume {CLAUDE}\n"))
+    );
+}
+
+#[test]
 fn a_session_of_another_folder_is_resumed_with_the_variable_that_names_it() {
     let env = claude_home();
     fs::rename(env.home().join(".claude"), env.home().join("elsewhere")).unwrap();

@@ -23,7 +23,7 @@ fn for_people() {
       reply     [compressed] Done. The calendar now makes one query instead of one per berth, and `stays_berth_arrival` serves it: 1,806 ms became 12 ms.
       5 more: add `session:0bdfff62`
 
-    0bdfff62-97cf-42f9-af03-3d02c076086b/agent-860e120f6f894155e List every place that reads the stays table, with the number of queries per request. Report file and line only.  harbor-api · 1 day ago
+    0bdfff62-97cf-42f9-af03-3d02c076086b/agent-860e120f6f894155e Explore: Find queries on stays  harbor-api · 1 day ago
       reply     - src/calendar.rs:31: one query per berth, in a loop - src/routes.rs:58: one query
       output    src/calendar.rs:31: for berth in app.berths(harbor).await? { src/routes.rs:58: …
 
@@ -78,7 +78,7 @@ fn for_programs() {
       "query": "\"back-to-back\"",
       "schema": "backstory.search/1",
       "took_ms": 0,
-      "total": 5
+      "total": 4
     }
     "#);
 }

@@ -1,7 +1,5 @@
 //! Tests a table of hard cases, and properties of any text.
 
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 
 use super::{MAX_TEXT, SimpleCommand, split};
@@ -295,7 +293,7 @@ fn cut_anywhere() {
     }
 }
 
-/// Long and deep texts are handled in time: each takes milliseconds.
+/// Long and deep texts are handled without a deep stack or endless work.
 #[test]
 fn long_and_deep() {
     #[rustfmt::skip]
@@ -306,12 +304,9 @@ fn long_and_deep() {
         ">", "&", "!", "\0", "é", "a\\\n", "watch 'a ", "time (", "}", ")", "\n",
     ];
     for part in parts {
-        let start = Instant::now();
         assert_sane(&part.repeat(MAX_TEXT / part.len()));
         let open = part.repeat(MAX_TEXT / 2 / part.len());
         assert_sane(&format!("{open}{}", ")".repeat(MAX_TEXT - open.len())));
-        let took = start.elapsed();
-        assert!(took < Duration::from_secs(5), "{part:?} took {took:?}");
     }
 }
 

@@ -201,6 +201,20 @@ proptest! {
         prop_assert_eq!(Redactor::new(&RULES).text(&once), once.as_str());
     }
 
+    /// Manifests of secrets that are cut, nested or repeated go through.
+    #[test]
+    fn any_manifest_goes_through(
+        parts in prop::collection::vec(prop::sample::select(&[
+            "kind: Secret\n", "\"kind\":\"Secret\",", "data:\n", "stringData: ", "  token: ", "QWxhZGRpbjEyMw==\n",
+            "---\n", "\\n", "\"", "é", "{", "type: Opaque\n", "hunter2=",
+        ][..]), 0..80),
+        pad in 0..5000usize,
+    ) {
+        let text = format!("{}{}", parts.concat(), "é".repeat(pad));
+        Redactor::new(&RULES).text(&text);
+        Redactor::new(&RULES).text(&format!("{}{text}", "x".repeat(pad)));
+    }
+
     /// Redaction preserves the structure of a document, even where a key holds a secret.
     #[test]
     fn json_keeps_its_shape(text in "(?s).{0,40}", number in any::<i64>()) {

@@ -72,7 +72,8 @@ impl Place {
         let from = source.folder();
         let here = from.filter(|folder| target.is_own(source) && target.has(folder));
         let here = here.and_then(|folder| Some((folder, folder.parent()?.parent()?)));
-        let recorded = session.project.path.clone();
+        // The program names its folder after the worktree, whatever project that belongs to.
+        let recorded = session.worktree.clone().or_else(|| session.project.path.clone());
         if let Some((folder, root)) = here.filter(|_| target.project.is_none()) {
             let name = folder.file_name();
             let is_named = |path: &String| name == Some(OsStr::new(&folder_name(path)));

@@ -146,6 +146,9 @@ impl Thread {
             Kind::Event if self.only_calls => match &*record.inner() {
                 "token_count" => self.count(&record.body),
                 "task_started" => self.start_turn(record.body.owned("turn_id")),
+                "thread_settings_applied" => {
+                    self.settings(&record.body.object("thread_settings"));
+                }
                 _ => {}
             },
             Kind::Compacted if self.only_calls => {}
