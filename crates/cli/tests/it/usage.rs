@@ -29,7 +29,7 @@ fn for_people() {
     --- stderr
     76 % of input came from the cache; 58 % of output was thoughts.
     Cost is an estimate: list prices of 2026-11-15, days in UTC.
-    Not in the files, and not counted: compression, summaries, routing and search (Gemini CLI).
+    Not in the files, and not counted: titles, compactions, web searches and suggestions (Claude Code); titles, compactions and ephemeral threads (Codex CLI); compression, summaries, routing and search (Gemini CLI).
     Note: ≥ marks a lower bound; some files lack calls or final token counts. `backstory verify` lists each.
     ");
 }
@@ -505,7 +505,8 @@ fn blocks_with_their_pace() {
     --- stderr
     In progress, 2 h 30 min left: 1,540 tokens per minute, $0.36 per hour. At this pace, 415,939 tokens, $1.62 at its end.
     79 % of input came from the cache; 0 % of output was thoughts.
-    Cost is an estimate: list prices of 2026-11-15, days in UTC. Helper calls (compression, summaries, routing, search) are not recorded by the agents.
+    Cost is an estimate: list prices of 2026-11-15, days in UTC.
+    Not in the files, and not counted: titles, compactions, web searches and suggestions (Claude Code).
     ");
     let sorted = env.run(&["--demo", "usage", "blocks", "--sort", "cost"]).stdout;
     assert!(!sorted.contains("without calls"), "{sorted}");
