@@ -16,7 +16,7 @@ pub(crate) fn project(ctx: &Context, all: &Collection, folder: &Path) -> Result<
     if let Some(project) = all.project_of(folder) {
         return Ok(project.to_owned());
     }
-    // A folder of projects stands for all of them.
+    // A folder of projects selects all of them.
     let is_above = |path: &str| Path::new(path).starts_with(folder);
     let mut paths = all.sessions.iter().filter_map(|session| session.project.path.as_deref());
     match folder.to_str().filter(|_| paths.any(is_above)) {

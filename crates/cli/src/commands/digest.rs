@@ -29,7 +29,7 @@ Examples:
 
 /// Summarize what you asked, what was changed and what it cost, by project
 ///
-/// For stand-ups and notes: each session of the period with its prompts and the files that it changed. Secrets are
+/// For daily meetings and notes: each session of the period with its prompts and the files that it changed. Secrets are
 /// removed from Markdown, because it is meant to be shared.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -80,9 +80,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<E
 
 pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Exit> {
     let session = given(ctx, printer, args.session.as_deref())?;
-    let tags = match args.tags.is_empty() {
-        true => answer(printer, "Its tags")?.split_whitespace().map(str::to_owned).collect(),
-        false => args.tags.clone(),
+    let tags = if args.tags.is_empty() {
+        answer(printer, "Its tags")?.split_whitespace().map(str::to_owned).collect()
+    } else {
+        args.tags.clone()
     };
     let (mut library, id) = named(ctx, printer, &session)?;
     for tag in check_tags(&tags)? {

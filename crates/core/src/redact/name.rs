@@ -323,7 +323,7 @@ impl Facts {
         };
         let is_secret = words.iter().any(|word| word == "secret");
         let is_plural = words.last().is_some_and(|word| PLURALS.contains(word.as_str()));
-        Some(Self { class, strength, is_env, is_plain_token, is_plain_key, is_secret, is_plural })
+        Some(Self { class, strength, is_env, is_plain_token, is_secret, is_plain_key, is_plural })
     }
 }
 

@@ -288,8 +288,7 @@ fn is_mixed(text: &str) -> bool {
     if !(letter && (digit || sign)) && !(digit && sign) && !is_disorder {
         return false;
     }
-    !is_pair(text)
-        && !(sign && is_variable(text))
+    !(is_pair(text) || (sign && is_variable(text)))
         && (sign
             || is_disorder
             || !(is_words(text) || is_constant(text) || is_variable(text) || is_path(text)))

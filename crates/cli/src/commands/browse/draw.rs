@@ -8,8 +8,9 @@ use super::canvas::Canvas;
 use super::draw_lists as lists;
 use super::field::Field;
 use super::keys::{self, BINDINGS, Place};
+use super::overlay::Overlay;
 use super::reading::Reading;
-use super::state::{App, Mode, Overlay, Tab};
+use super::state::{App, Mode, Tab};
 use crate::output::style;
 
 /// Below this height there is no preview, and below the other neither tabs nor a footer.
@@ -30,10 +31,16 @@ pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
     app.areas.page = usize::from(width.saturating_sub(2).min(120));
     let cursor = if app.readings.is_empty() {
         match app.tab {
-            Tab::Sessions => lists::sessions(app, canvas, area, height >= LOW),
-            Tab::Search => lists::hits(app, canvas, area),
-            Tab::Usage => lists::chart(app, canvas, area),
-            Tab::Attention => lists::notices(app, canvas, area),
+            Tab::Sessions => Some(lists::sessions(app, canvas, area, height >= LOW)),
+            Tab::Search => Some(lists::hits(app, canvas, area)),
+            Tab::Usage => {
+                lists::chart(app, canvas, area);
+                None
+            }
+            Tab::Attention => {
+                lists::notices(app, canvas, area);
+                None
+            }
         }
     } else {
         reading(app, canvas, area)

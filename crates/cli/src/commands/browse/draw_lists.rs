@@ -23,24 +23,25 @@ pub(super) fn sessions(
     canvas: &mut Canvas<'_>,
     area: Rect,
     has_room: bool,
-) -> Option<(u16, u16)> {
+) -> (u16, u16) {
     let count_all = count(app.rows.len() as u64);
-    let placeholder = match app.is_typing {
-        true => format!("type to filter {count_all} sessions"),
-        false => "`/` filters".to_owned(),
+    let placeholder = if app.is_typing {
+        format!("type to filter {count_all} sessions")
+    } else {
+        "`/` filters".to_owned()
     };
     let cursor = field(canvas, area.y, "› ", &app.list.field, &placeholder);
     right(canvas, area.y, cursor.0 + 2, style::DIM, &conditions(app));
     let list = Rect::new(area.x, area.y + 1, area.width, area.height.saturating_sub(1));
     let has_preview = app.list.has_preview && has_room && area.width >= NARROW;
-    let (list, preview_area) = match has_preview {
-        false => (list, None),
-        true if area.width >= WIDE => {
+    let (list, preview_area) = match area.width {
+        _ if !has_preview => (list, None),
+        WIDE.. => {
             let wide = area.width * 11 / 20;
             let rest = Rect::new(wide + 2, list.y, area.width - wide - 2, list.height);
             (Rect { width: wide, ..list }, Some(rest))
         }
-        true => {
+        _ => {
             let high = list.height / 2;
             let rest = Rect::new(1, list.y + high + 1, area.width - 1, list.height - high - 1);
             (Rect { height: high, ..list }, Some(rest))
@@ -67,7 +68,7 @@ pub(super) fn sessions(
     if let Some(area) = preview_area {
         preview(app, canvas, area);
     }
-    Some(cursor)
+    cursor
 }
 
 /// Describes the conditions of the list.
@@ -131,7 +132,7 @@ fn preview(app: &App, canvas: &mut Canvas<'_>, area: Rect) {
     }
 }
 
-pub(super) fn hits(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u16)> {
+pub(super) fn hits(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> (u16, u16) {
     let placeholder = "words, \"phrases\", tool:Edit, -without";
     let cursor = field(canvas, area.y, "› ", &app.hits.field, placeholder);
     if !app.hits.words.is_empty() {
@@ -167,10 +168,10 @@ pub(super) fn hits(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option
             canvas.select(0, y, area.width);
         }
     }
-    Some(cursor)
+    cursor
 }
 
-pub(super) fn chart(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u16)> {
+pub(super) fn chart(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) {
     let chart = &mut app.chart;
     let period = match chart.period.days {
         Some(365) => "the last year".to_owned(),
@@ -206,9 +207,10 @@ pub(super) fn chart(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Optio
         let end = 2 + u16::try_from(label).unwrap_or(0);
         canvas.text(1, y, end, Style::new(), &cut(&row.label, label));
         let sum = &row.sum;
-        let number = match chart.by_tokens {
-            true => count(sum.usage.total()),
-            false => sum.bill.short().unwrap_or_default(),
+        let number = if chart.by_tokens {
+            count(sum.usage.total())
+        } else {
+            sum.bill.short().unwrap_or_default()
         };
         let facts = format!("{number:>12}  {:>13}", plural(sum.sessions, "session", "sessions"));
         let room = usize::from(area.width).saturating_sub(usize::from(end) + facts.width() + 3);
@@ -218,7 +220,6 @@ pub(super) fn chart(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Optio
             canvas.select(0, y, end);
         }
     }
-    None
 }
 
 fn by(group: backstory_core::query::usage::Group) -> &'static str {
@@ -231,7 +232,7 @@ fn by(group: backstory_core::query::usage::Group) -> &'static str {
     }
 }
 
-pub(super) fn notices(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u16)> {
+pub(super) fn notices(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) {
     app.areas.list = (area.y, area.height);
     if app.notices.is_empty() {
         canvas.text(1, area.y, area.width, style::GOOD, "Nothing needs your attention.");
@@ -245,5 +246,4 @@ pub(super) fn notices(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Opt
             canvas.select(0, y, area.width);
         }
     }
-    None
 }

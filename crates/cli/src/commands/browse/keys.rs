@@ -99,12 +99,12 @@ pub(super) enum Key {
 }
 
 impl Key {
-    fn of(event: KeyEvent) -> Option<Self> {
+    fn of(event: KeyEvent) -> Self {
         let has = |modifier| event.modifiers.contains(modifier);
         match event.code {
-            KeyCode::Char(c) if has(KeyModifiers::CONTROL) => Some(Self::Control(c)),
-            KeyCode::Char(c) => Some(Self::Char(c)),
-            code => Some(Self::Code(code)),
+            KeyCode::Char(c) if has(KeyModifiers::CONTROL) => Self::Control(c),
+            KeyCode::Char(c) => Self::Char(c),
+            code => Self::Code(code),
         }
     }
 
@@ -202,7 +202,7 @@ pub(super) const BINDINGS: &[Binding] = &[
 
 /// Returns the meaning of a key on a screen. While somebody types, letters are text, unless Alt is held.
 pub(super) fn action(place: Place, is_typing: bool, event: KeyEvent) -> Option<Action> {
-    let key = Key::of(event)?;
+    let key = Key::of(event);
     let has_alt = event.modifiers.contains(KeyModifiers::ALT);
     let find =
         |place: Place| BINDINGS.iter().find(|binding| binding.place == place && binding.key == key);

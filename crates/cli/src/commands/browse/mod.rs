@@ -4,12 +4,15 @@
 //! the archive on a thread of its own. `draw` paints it, and `screen` writes what changed. `keys` is the
 //! table of all keys.
 
+mod action;
+mod answer;
 mod ask;
 mod canvas;
 mod draw;
 mod draw_lists;
 mod field;
 mod keys;
+mod overlay;
 mod page;
 mod reading;
 mod rows;
@@ -176,11 +179,12 @@ fn browse(
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let mut screen = Screen::enter(out, has_mouse).map_err(cannot)?;
-        let _end = End(&is_over);
+        let is_over = &is_over;
+        let _end = End(is_over);
         let answers = events.clone();
         scope.spawn(move || worker::run(ctx, library, &questions, &answers));
         let keys = events.clone();
-        scope.spawn(|| read_input(keys, &is_over));
+        scope.spawn(move || read_input(&keys, is_over));
         watch(ctx, events);
         let outcome = run_loop(ctx, &mut app, &mut screen, has_color, &inbox, &asks);
         drop(asks);
@@ -253,7 +257,7 @@ fn handle(app: &mut App, event: Event) {
 }
 
 /// Reads keys until the screen is gone, so that none is taken from the program that runs next.
-fn read_input(events: Sender<Event>, is_over: &AtomicBool) {
+fn read_input(events: &Sender<Event>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         match event::poll(POLL) {
             Ok(false) => {}

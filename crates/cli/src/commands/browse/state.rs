@@ -4,12 +4,13 @@ use backstory_core::query::usage::{Group, Sum};
 use crossterm::event::{KeyEvent, KeyEventKind};
 use jiff::Timestamp;
 
-use super::ask::{Answer, Ask, Bar, HitRow, Notice, Period};
+use super::ask::{Ask, Bar, HitRow, Notice, Period};
 use super::field::Field;
-use super::keys::{self, Action, Place};
+use super::keys::{self, Place};
+use super::overlay::Overlay;
 use super::page::Page;
 use super::reading::Reading;
-use super::rows::{Chip, List, Row};
+use super::rows::{List, Row};
 
 /// The purpose of the browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,16 +63,6 @@ impl Tab {
     }
 }
 
-/// A question to the user, on top of a screen.
-#[derive(Debug)]
-pub(super) enum Overlay {
-    Help { scroll: usize },
-    Name { id: String, field: Field },
-    Tags { id: String, field: Field },
-    Export { id: String, field: Field },
-    Resume { id: String },
-}
-
 /// The hits of a search.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
@@ -95,12 +86,6 @@ pub(super) struct Chart {
     pub(super) selected: usize,
     pub(super) scroll: usize,
 }
-
-/// The periods of a chart, in days.
-const PERIODS: [Option<i64>; 5] = [Some(7), Some(30), Some(90), Some(365), None];
-
-/// The groupings of a chart.
-const GROUPS: [Group; 4] = [Group::Daily, Group::Model, Group::Project, Group::Agent];
 
 /// The areas of the last frame that react to the mouse.
 #[derive(Debug, Default, Clone, Copy)]
@@ -141,8 +126,8 @@ pub(super) struct App {
     /// A text to copy.
     pub(super) copied: Option<String>,
     pub(super) must_redraw: bool,
-    asked: Option<Ask>,
-    asks: Vec<Ask>,
+    pub(super) asked: Option<Ask>,
+    pub(super) asks: Vec<Ask>,
 }
 
 impl App {
@@ -229,7 +214,7 @@ impl App {
         }
     }
 
-    fn refilter(&mut self) {
+    pub(super) fn refilter(&mut self) {
         self.list.update(&self.rows, self.here.as_deref());
     }
 
@@ -244,13 +229,14 @@ impl App {
         }
         let is_typing = self.is_typing;
         let action = keys::action(self.place(), is_typing, key);
-        if is_typing && action.is_none() {
-            if let Some(has_changed) = self.field().and_then(|field| field.key(key)) {
-                if has_changed {
-                    self.typed();
-                }
-                return;
+        if is_typing
+            && action.is_none()
+            && let Some(has_changed) = self.field().and_then(|field| field.key(key))
+        {
+            if has_changed {
+                self.typed();
             }
+            return;
         }
         if let Some(action) = action {
             self.act(action);
@@ -265,9 +251,8 @@ impl App {
                 | Overlay::Tags { field, .. }
                 | Overlay::Export { field, .. },
             ) => Some(field),
-            Some(_) => None,
             None if self.is_typing => self.field(),
-            None => None,
+            _ => None,
         };
         if let Some(field) = field {
             field.insert(text);
@@ -278,7 +263,7 @@ impl App {
     }
 
     /// Returns the field of the screen.
-    fn field(&mut self) -> Option<&mut Field> {
+    pub(super) fn field(&mut self) -> Option<&mut Field> {
         if let Some(reading) = self.readings.last_mut() {
             return Some(&mut reading.find);
         }
@@ -320,90 +305,11 @@ impl App {
         }
     }
 
-    fn act(&mut self, action: Action) {
-        match action {
-            Action::Quit => self.outcome = Some(Outcome::Quit),
-            Action::Redraw => self.must_redraw = true,
-            Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
-            Action::Tab(n) if self.mode == Mode::Browse => self.show(Tab::ALL[n]),
-            Action::Tab(_) => {}
-            Action::NextFocus => self.is_typing = !self.is_typing && self.field().is_some(),
-            Action::Field => self.is_typing = self.field().is_some(),
-            Action::Back => self.back(),
-            Action::Up => self.step(-1),
-            Action::Down => self.step(1),
-            Action::PageUp => self.step(-self.page()),
-            Action::PageDown => self.step(self.page()),
-            Action::Top => self.step(isize::MIN),
-            Action::Bottom => match self.readings.last_mut() {
-                Some(reading) => reading.end(),
-                None => self.step(isize::MAX),
-            },
-            Action::Open => self.open(),
-            Action::Resume | Action::Export | Action::Name | Action::Tags => self.begin(action),
-            Action::CopyId | Action::CopyCommand => self.copy(action == Action::CopyCommand),
-            Action::Scope => {
-                self.list.is_here = !self.list.is_here && self.here.is_some();
-                self.refilter();
-            }
-            Action::Agent => {
-                self.list.next_agent(&self.rows);
-                self.refilter();
-            }
-            Action::Sort => {
-                self.list.next_sort();
-                self.refilter();
-            }
-            Action::Gone => {
-                self.list.only_gone = !self.list.only_gone;
-                self.refilter();
-            }
-            Action::Preview => self.list.has_preview = !self.list.has_preview,
-            Action::PreviewDown => self.list.preview_scroll += 1,
-            Action::PreviewUp => {
-                self.list.preview_scroll = self.list.preview_scroll.saturating_sub(1);
-            }
-            Action::Unchip => {
-                self.list.chips.pop();
-                self.refilter();
-            }
-            Action::Group | Action::Longer | Action::Shorter => self.rechart(action),
-            Action::Measure => self.chart.by_tokens = !self.chart.by_tokens,
-            Action::Older => self.neighbour(1),
-            Action::Newer => self.neighbour(-1),
-            _ => self.read(action),
-        }
-    }
-
-    /// Handles an action on the session being read.
-    fn read(&mut self, action: Action) {
-        let Some(reading) = self.readings.last_mut() else { return };
-        match action {
-            Action::NextPrompt => reading.prompt(true),
-            Action::LastPrompt => reading.prompt(false),
-            Action::Unfold => {
-                if let Some(agent) = reading.unfold(Some(true)) {
-                    self.open_session(agent, None);
-                }
-            }
-            Action::Fold => _ = reading.unfold(Some(false)),
-            Action::Tools => reading.toggle_tools(),
-            Action::Thoughts => reading.toggle_thoughts(),
-            Action::Only => reading.next_only(),
-            Action::NextMatch | Action::LastMatch => {
-                if !reading.find(action == Action::NextMatch, false) {
-                    self.status = Some("nothing found; `/` searches this session".to_owned());
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn page(&self) -> isize {
+    pub(super) fn page(&self) -> isize {
         isize::try_from(self.areas.height.saturating_sub(1).max(1)).unwrap_or(1)
     }
 
-    fn step(&mut self, by: isize) {
+    pub(super) fn step(&mut self, by: isize) {
         if let Some(reading) = self.readings.last_mut() {
             return reading.step(by);
         }
@@ -433,7 +339,7 @@ impl App {
     }
 
     /// Goes one step back: empties the field, leaves it, then leaves the screen.
-    fn back(&mut self) {
+    pub(super) fn back(&mut self) {
         let is_typing = self.is_typing;
         if let Some(field) = self.field().filter(|field| is_typing && !field.is_empty()) {
             field.clear();
@@ -454,7 +360,7 @@ impl App {
         }
     }
 
-    fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         if let Some(reading) = self.readings.last_mut() {
             if self.is_typing {
                 self.is_typing = false;
@@ -501,7 +407,7 @@ impl App {
     }
 
     /// Opens the session above or below in the list instead.
-    fn neighbour(&mut self, by: isize) {
+    pub(super) fn neighbour(&mut self, by: isize) {
         let Some(reading) = self.readings.last() else { return };
         self.list.selected = Some(reading.id.clone());
         self.list.step(&self.rows, by);
@@ -509,95 +415,6 @@ impl App {
             self.readings.pop();
             self.open_session(id, None);
         }
-    }
-
-    fn copy(&mut self, command: bool) {
-        let notice = self.notices.get(self.notice).filter(|_| self.tab == Tab::Attention);
-        let given = notice.and_then(|notice| notice.command.clone());
-        let text = match (given, self.session()) {
-            (Some(command), _) if self.readings.is_empty() => command,
-            (_, Some(id)) if command => format!("backstory show {id}"),
-            (_, Some(id)) => id,
-            (_, None) => return,
-        };
-        self.status = Some(format!("copied `{text}`"));
-        self.copied = Some(text);
-    }
-
-    /// Asks the user before something happens to the session.
-    fn begin(&mut self, action: Action) {
-        let Some(id) = self.session().filter(|_| self.mode == Mode::Browse) else { return };
-        let Some(row) = self.row(&id) else { return };
-        let overlay = match action {
-            Action::Name => {
-                let field = Field::new(row.name.clone().unwrap_or_default());
-                Overlay::Name { id, field }
-            }
-            Action::Tags => Overlay::Tags { field: Field::new(row.tags.join(" ")), id },
-            Action::Export => {
-                let field = Field::new(format!("{}.md", row.short.replace('/', "-")));
-                Overlay::Export { id, field }
-            }
-            _ => Overlay::Resume { id },
-        };
-        self.overlay = Some(overlay);
-    }
-
-    fn overlay_key(&mut self, key: KeyEvent) {
-        let action = keys::action(Place::Any, true, key);
-        let Some(overlay) = &mut self.overlay else { return };
-        match (overlay, action) {
-            (_, Some(Action::Quit)) => self.outcome = Some(Outcome::Quit),
-            (_, Some(Action::Back)) => self.overlay = None,
-            (Overlay::Help { scroll }, Some(Action::Down)) => *scroll += 1,
-            (Overlay::Help { scroll }, Some(Action::Up)) => *scroll = scroll.saturating_sub(1),
-            (Overlay::Help { scroll }, Some(Action::PageDown)) => *scroll += 10,
-            (Overlay::Help { scroll }, Some(Action::PageUp)) => *scroll = scroll.saturating_sub(10),
-            (Overlay::Help { .. }, _) => self.overlay = None,
-            (_, Some(Action::Open)) => self.confirm(),
-            (Overlay::Resume { .. }, _) => {}
-            (
-                Overlay::Name { field, .. }
-                | Overlay::Tags { field, .. }
-                | Overlay::Export { field, .. },
-                _,
-            ) => _ = field.key(key),
-        }
-    }
-
-    fn confirm(&mut self) {
-        match self.overlay.take() {
-            Some(Overlay::Resume { id }) => self.outcome = Some(Outcome::Resume(id)),
-            Some(Overlay::Name { id, field }) => {
-                let name = Some(field.text().trim().to_owned()).filter(|name| !name.is_empty());
-                self.asks.push(Ask::Name { id, name });
-            }
-            Some(Overlay::Tags { id, field }) => {
-                let tags = field.text().split([' ', ',']).filter(|tag| !tag.is_empty());
-                self.asks.push(Ask::Tags { id, tags: tags.map(str::to_owned).collect() });
-            }
-            Some(Overlay::Export { id, field }) => {
-                let path = field.text().trim().to_owned();
-                if !path.is_empty() {
-                    self.asks.push(Ask::Export { id, path });
-                }
-            }
-            Some(Overlay::Help { .. }) | None => {}
-        }
-    }
-
-    /// Changes the grouping or the period of the chart.
-    fn rechart(&mut self, action: Action) {
-        let period = &mut self.chart.period;
-        let group = GROUPS.iter().position(|group| *group == period.group).unwrap_or(0);
-        let days = PERIODS.iter().position(|days| *days == period.days).unwrap_or(0);
-        match action {
-            Action::Group => period.group = GROUPS[(group + 1) % GROUPS.len()],
-            Action::Longer => period.days = PERIODS[(days + 1).min(PERIODS.len() - 1)],
-            _ => period.days = PERIODS[days.saturating_sub(1)],
-        }
-        self.chart.selected = 0;
-        self.asks.push(Ask::Usage(self.chart.period));
     }
 
     /// Selects the row at a position of the screen; a second click opens it.
@@ -636,84 +453,5 @@ impl App {
         if self.overlay.is_none() {
             self.step(by);
         }
-    }
-
-    /// Takes over an answer, unless the question has changed since.
-    pub(super) fn answer(&mut self, answer: Answer) {
-        match answer {
-            Answer::Rows(rows) => {
-                self.is_syncing = false;
-                self.rows = rows;
-                self.refilter();
-                // What is on screen may have grown.
-                self.asked = None;
-                if let Some(reading) = self.readings.last() {
-                    let width = self.areas.page.max(20);
-                    self.asks.push(Ask::Page { id: reading.id.clone(), width });
-                }
-            }
-            Answer::Preview { id, page } => self.preview = Some((id, page)),
-            Answer::Page { id, page } => {
-                if let Some(reading) = self.readings.iter_mut().rev().find(|r| r.id == id) {
-                    reading.show(page);
-                }
-            }
-            Answer::InText { words, sessions } => {
-                if words == self.list.field.text().trim() {
-                    self.list.in_text = sessions;
-                    self.refilter();
-                }
-            }
-            Answer::Hits { words, hits, total, took_ms } => {
-                if words == self.hits.field.text().trim() {
-                    let field = std::mem::take(&mut self.hits.field);
-                    self.hits =
-                        Hits { field, words, rows: hits, total, took_ms, selected: 0, scroll: 0 };
-                }
-            }
-            Answer::Usage { period, bars, total } => {
-                if period == self.chart.period {
-                    self.chart.selected = self.chart.selected.min(bars.len().max(1) - 1);
-                    self.chart.bars = bars;
-                    self.chart.total = total;
-                }
-            }
-            Answer::Behind { label, sessions } => {
-                self.show(Tab::Sessions);
-                self.list.chips.push(Chip { label, sessions });
-                self.is_typing = false;
-                self.refilter();
-            }
-            Answer::Attention(notices) => {
-                self.notice = self.notice.min(notices.len().max(1) - 1);
-                self.notices = notices;
-            }
-            Answer::Done(text) => {
-                self.status = Some(text);
-                self.asks.push(Ask::Refresh);
-            }
-            Answer::Failed(text) => {
-                self.is_syncing = false;
-                self.status = Some(text);
-            }
-        }
-    }
-
-    /// Asks for the open session again if the width has changed.
-    pub(super) fn resized(&mut self) {
-        let width = self.areas.page;
-        let Some(reading) = self.readings.last() else { return };
-        if reading.page.as_ref().is_some_and(|page| page.width != width) {
-            let ask = Ask::Page { id: reading.id.clone(), width };
-            if !self.asks.contains(&ask) {
-                self.asks.push(ask);
-            }
-        }
-    }
-
-    /// Asks for what has changed on disk.
-    pub(super) fn changed(&mut self) {
-        self.is_syncing = true;
-        self.asks.push(Ask::Refresh);
     }
 }

@@ -1,0 +1,123 @@
+//! Carries out the commands of the user.
+
+use backstory_core::query::usage::Group;
+
+use super::ask::Ask;
+use super::keys::Action;
+use super::overlay::Overlay;
+use super::state::{App, Mode, Outcome, Tab};
+
+/// The periods of a chart, in days.
+const PERIODS: [Option<i64>; 5] = [Some(7), Some(30), Some(90), Some(365), None];
+
+/// The groupings of a chart.
+const GROUPS: [Group; 4] = [Group::Daily, Group::Model, Group::Project, Group::Agent];
+
+impl App {
+    pub(super) fn act(&mut self, action: Action) {
+        match action {
+            Action::Quit => self.outcome = Some(Outcome::Quit),
+            Action::Redraw => self.must_redraw = true,
+            Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
+            Action::Tab(n) if self.mode == Mode::Browse => self.show(Tab::ALL[n]),
+            Action::Tab(_) => {}
+            Action::NextFocus => self.is_typing = !self.is_typing && self.field().is_some(),
+            Action::Field => self.is_typing = self.field().is_some(),
+            Action::Back => self.back(),
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
+            Action::PageUp => self.step(-self.page()),
+            Action::PageDown => self.step(self.page()),
+            Action::Top => self.step(isize::MIN),
+            Action::Bottom => match self.readings.last_mut() {
+                Some(reading) => reading.end(),
+                None => self.step(isize::MAX),
+            },
+            Action::Open => self.open(),
+            Action::Resume | Action::Export | Action::Name | Action::Tags => self.begin(action),
+            Action::CopyId | Action::CopyCommand => self.copy(action == Action::CopyCommand),
+            Action::Scope => {
+                self.list.is_here = !self.list.is_here && self.here.is_some();
+                self.refilter();
+            }
+            Action::Agent => {
+                self.list.next_agent(&self.rows);
+                self.refilter();
+            }
+            Action::Sort => {
+                self.list.next_sort();
+                self.refilter();
+            }
+            Action::Gone => {
+                self.list.only_gone = !self.list.only_gone;
+                self.refilter();
+            }
+            Action::Preview => self.list.has_preview = !self.list.has_preview,
+            Action::PreviewDown => self.list.preview_scroll += 1,
+            Action::PreviewUp => {
+                self.list.preview_scroll = self.list.preview_scroll.saturating_sub(1);
+            }
+            Action::Unchip => {
+                self.list.chips.pop();
+                self.refilter();
+            }
+            Action::Group | Action::Longer | Action::Shorter => self.rechart(action),
+            Action::Measure => self.chart.by_tokens = !self.chart.by_tokens,
+            Action::Older => self.neighbour(1),
+            Action::Newer => self.neighbour(-1),
+            _ => self.read(action),
+        }
+    }
+
+    /// Handles an action on the session being read.
+    fn read(&mut self, action: Action) {
+        let Some(reading) = self.readings.last_mut() else { return };
+        match action {
+            Action::NextPrompt => reading.prompt(true),
+            Action::LastPrompt => reading.prompt(false),
+            Action::Unfold => {
+                if let Some(agent) = reading.unfold(Some(true)) {
+                    self.open_session(agent, None);
+                }
+            }
+            Action::Fold => _ = reading.unfold(Some(false)),
+            Action::Tools => reading.toggle_tools(),
+            Action::Thoughts => reading.toggle_thoughts(),
+            Action::Only => reading.next_only(),
+            Action::NextMatch if !reading.find(true, false) => self.not_found(),
+            Action::LastMatch if !reading.find(false, false) => self.not_found(),
+            _ => {}
+        }
+    }
+
+    fn not_found(&mut self) {
+        self.status = Some("nothing found; `/` searches this session".to_owned());
+    }
+
+    fn copy(&mut self, command: bool) {
+        let notice = self.notices.get(self.notice).filter(|_| self.tab == Tab::Attention);
+        let given = notice.and_then(|notice| notice.command.clone());
+        let text = match (given, self.session()) {
+            (Some(command), _) if self.readings.is_empty() => command,
+            (_, Some(id)) if command => format!("backstory show {id}"),
+            (_, Some(id)) => id,
+            (_, None) => return,
+        };
+        self.status = Some(format!("copied `{text}`"));
+        self.copied = Some(text);
+    }
+
+    /// Changes the grouping or the period of the chart.
+    fn rechart(&mut self, action: Action) {
+        let period = &mut self.chart.period;
+        let group = GROUPS.iter().position(|group| *group == period.group).unwrap_or(0);
+        let days = PERIODS.iter().position(|days| *days == period.days).unwrap_or(0);
+        match action {
+            Action::Group => period.group = GROUPS[(group + 1) % GROUPS.len()],
+            Action::Longer => period.days = PERIODS[(days + 1).min(PERIODS.len() - 1)],
+            _ => period.days = PERIODS[days.saturating_sub(1)],
+        }
+        self.chart.selected = 0;
+        self.asks.push(Ask::Usage(self.chart.period));
+    }
+}

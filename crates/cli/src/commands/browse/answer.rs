@@ -1,0 +1,86 @@
+//! Takes over the answers of the worker.
+
+use super::ask::{Answer, Ask};
+use super::rows::Chip;
+use super::state::{App, Hits, Tab};
+
+impl App {
+    /// Takes over an answer, unless the question has changed since.
+    pub(super) fn answer(&mut self, answer: Answer) {
+        match answer {
+            Answer::Rows(rows) => {
+                self.is_syncing = false;
+                self.rows = rows;
+                self.refilter();
+                // What is on screen may have grown.
+                self.asked = None;
+                if let Some(reading) = self.readings.last() {
+                    let width = self.areas.page.max(20);
+                    self.asks.push(Ask::Page { id: reading.id.clone(), width });
+                }
+            }
+            Answer::Preview { id, page } => self.preview = Some((id, page)),
+            Answer::Page { id, page } => {
+                if let Some(reading) = self.readings.iter_mut().rev().find(|r| r.id == id) {
+                    reading.show(page);
+                }
+            }
+            Answer::InText { words, sessions } => {
+                if words == self.list.field.text().trim() {
+                    self.list.in_text = sessions;
+                    self.refilter();
+                }
+            }
+            Answer::Hits { words, hits, total, took_ms } => {
+                if words == self.hits.field.text().trim() {
+                    let field = std::mem::take(&mut self.hits.field);
+                    self.hits =
+                        Hits { field, words, rows: hits, total, took_ms, selected: 0, scroll: 0 };
+                }
+            }
+            Answer::Usage { period, bars, total } => {
+                if period == self.chart.period {
+                    self.chart.selected = self.chart.selected.min(bars.len().max(1) - 1);
+                    self.chart.bars = bars;
+                    self.chart.total = total;
+                }
+            }
+            Answer::Behind { label, sessions } => {
+                self.show(Tab::Sessions);
+                self.list.chips.push(Chip { label, sessions });
+                self.is_typing = false;
+                self.refilter();
+            }
+            Answer::Attention(notices) => {
+                self.notice = self.notice.min(notices.len().max(1) - 1);
+                self.notices = notices;
+            }
+            Answer::Done(text) => {
+                self.status = Some(text);
+                self.asks.push(Ask::Refresh);
+            }
+            Answer::Failed(text) => {
+                self.is_syncing = false;
+                self.status = Some(text);
+            }
+        }
+    }
+
+    /// Asks for the open session again if the width has changed.
+    pub(super) fn resized(&mut self) {
+        let width = self.areas.page;
+        let Some(reading) = self.readings.last() else { return };
+        if reading.page.as_ref().is_some_and(|page| page.width != width) {
+            let ask = Ask::Page { id: reading.id.clone(), width };
+            if !self.asks.contains(&ask) {
+                self.asks.push(ask);
+            }
+        }
+    }
+
+    /// Asks for what has changed on disk.
+    pub(super) fn changed(&mut self) {
+        self.is_syncing = true;
+        self.asks.push(Ask::Refresh);
+    }
+}

@@ -1,0 +1,81 @@
+//! Questions to the user, on top of a screen.
+
+use crossterm::event::KeyEvent;
+
+use super::ask::Ask;
+use super::field::Field;
+use super::keys::{self, Action, Place};
+use super::state::{App, Mode, Outcome};
+
+/// A question to the user, on top of a screen.
+#[derive(Debug)]
+pub(super) enum Overlay {
+    Help { scroll: usize },
+    Name { id: String, field: Field },
+    Tags { id: String, field: Field },
+    Export { id: String, field: Field },
+    Resume { id: String },
+}
+
+impl App {
+    /// Asks the user before something happens to the session.
+    pub(super) fn begin(&mut self, action: Action) {
+        let Some(id) = self.session().filter(|_| self.mode == Mode::Browse) else { return };
+        let Some(row) = self.row(&id) else { return };
+        let overlay = match action {
+            Action::Name => {
+                let field = Field::new(row.name.clone().unwrap_or_default());
+                Overlay::Name { id, field }
+            }
+            Action::Tags => Overlay::Tags { field: Field::new(row.tags.join(" ")), id },
+            Action::Export => {
+                let field = Field::new(format!("{}.md", row.short.replace('/', "-")));
+                Overlay::Export { id, field }
+            }
+            _ => Overlay::Resume { id },
+        };
+        self.overlay = Some(overlay);
+    }
+
+    pub(super) fn overlay_key(&mut self, key: KeyEvent) {
+        let action = keys::action(Place::Any, true, key);
+        let Some(overlay) = &mut self.overlay else { return };
+        match (overlay, action) {
+            (_, Some(Action::Quit)) => self.outcome = Some(Outcome::Quit),
+            (Overlay::Help { scroll }, Some(Action::Down)) => *scroll += 1,
+            (Overlay::Help { scroll }, Some(Action::Up)) => *scroll = scroll.saturating_sub(1),
+            (Overlay::Help { scroll }, Some(Action::PageDown)) => *scroll += 10,
+            (Overlay::Help { scroll }, Some(Action::PageUp)) => *scroll = scroll.saturating_sub(10),
+            (Overlay::Help { .. }, _) | (_, Some(Action::Back)) => self.overlay = None,
+            (_, Some(Action::Open)) => self.confirm(),
+            (Overlay::Resume { .. }, _) => {}
+            (
+                Overlay::Name { field, .. }
+                | Overlay::Tags { field, .. }
+                | Overlay::Export { field, .. },
+                _,
+            ) => _ = field.key(key),
+        }
+    }
+
+    fn confirm(&mut self) {
+        match self.overlay.take() {
+            Some(Overlay::Resume { id }) => self.outcome = Some(Outcome::Resume(id)),
+            Some(Overlay::Name { id, field }) => {
+                let name = Some(field.text().trim().to_owned()).filter(|name| !name.is_empty());
+                self.asks.push(Ask::Name { id, name });
+            }
+            Some(Overlay::Tags { id, field }) => {
+                let tags = field.text().split([' ', ',']).filter(|tag| !tag.is_empty());
+                self.asks.push(Ask::Tags { id, tags: tags.map(str::to_owned).collect() });
+            }
+            Some(Overlay::Export { id, field }) => {
+                let path = field.text().trim().to_owned();
+                if !path.is_empty() {
+                    self.asks.push(Ask::Export { id, path });
+                }
+            }
+            Some(Overlay::Help { .. }) | None => {}
+        }
+    }
+}
