@@ -255,6 +255,8 @@ def without_words(answer):
         own = ("name", "tags", "title", "title_from")
         rows = [{key: row[key] for key in row if key not in own} for row in document["sessions"]]
         document = document | {"sessions": rows}
+    elif isinstance(document, str):
+        document = re.sub(r"(?m)^tags .*\n", "", document)
     return code, document
 
 
