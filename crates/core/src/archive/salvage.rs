@@ -45,14 +45,22 @@ fn collect(db: &Connection, table: &str, from: i64, out: &mut Vec<i64>) -> rusql
     Ok(())
 }
 
-/// Finds the first row after a damaged page. The damaged range has no gaps, so its end is found by
-/// doubling the distance and then bisecting.
+/// Finds the first row after a damaged page. Places nearby are tried one by one, because there may be
+/// a readable page between two damaged ones. A longer damaged range is taken to have no gaps: its end
+/// is found by doubling the distance and then bisecting.
 fn next_readable(db: &Connection, table: &str, after: i64) -> Option<i64> {
     let sql = format!("SELECT rowid FROM {table} WHERE rowid >= ?1 ORDER BY rowid LIMIT 1");
     let mut find = db.prepare_cached(&sql).ok()?;
     let mut at = |from: i64| find.query_row([from], |row| row.get::<_, i64>(0)).optional();
     let start = after.max(0);
-    let mut distance: i64 = 1;
+    for step in 1..=NEAR {
+        match at(start.checked_add(step)?) {
+            Ok(Some(found)) => return Some(found),
+            Ok(None) => return None,
+            Err(_) => {}
+        }
+    }
+    let mut distance = NEAR;
     let mut reachable = loop {
         let from = start.checked_add(distance)?;
         match at(from) {
@@ -73,6 +81,9 @@ fn next_readable(db: &Connection, table: &str, after: i64) -> Option<i64> {
     }
     at(start + reachable).ok().flatten()
 }
+
+/// The number of places after a damaged page that are tried one by one.
+const NEAR: i64 = 4096;
 
 /// Searches for rows between a damaged page and the end of the table.
 fn last_part(
@@ -377,4 +388,35 @@ fn is_annotation(values: &[Value], most: usize) -> bool {
     let texts = values.iter().take_while(|value| is_text(value)).count();
     let is_time = |value: &Value| matches!(value, Value::Integer(_) | Value::Null);
     texts > 0 && values[texts..].iter().all(is_time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table with one row per page, of which only the third and the eighth can be read.
+    #[test]
+    fn a_readable_page_between_damaged_ones_is_found() {
+        const PAGE: usize = 512;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch("PRAGMA page_size = 512; CREATE TABLE t (n INTEGER PRIMARY KEY, x TEXT);")
+            .unwrap();
+        for n in 1..=8 {
+            db.execute("INSERT INTO t VALUES (?1, ?2)", (n, "x".repeat(400))).unwrap();
+        }
+        drop(db);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let is_leaf = |page: &[u8]| page[0] == 0x0d;
+        let leaves = bytes.chunks_mut(PAGE).skip(1).filter(|page| is_leaf(page));
+        for (n, page) in (1..).zip(leaves) {
+            if n != 3 && n != 8 {
+                page.fill(0);
+            }
+        }
+        std::fs::write(&path, bytes).unwrap();
+        let db = Connection::open(&path).unwrap();
+        assert_eq!(row_ids(&db, "t"), (vec![3, 8], false));
+    }
 }
