@@ -75,6 +75,9 @@ struct ProjectOut {
 #[derive(Serialize)]
 struct SessionOut {
     session: String,
+    /// The beginning of the id, for people.
+    #[serde(skip)]
+    short: String,
     title: String,
     updated: Option<Time>,
     #[serde(flatten)]
@@ -165,7 +168,8 @@ fn digest(ctx: &Context, library: &Library, filters: &Filters) -> Result<Documen
         });
         project.cost.add(&cost);
         project.sessions.push(SessionOut {
-            session: all.short(session),
+            session: session.id.clone(),
+            short: all.short(session),
             title: session.title().0,
             updated: session.updated.map(Time),
             cost,
@@ -256,7 +260,7 @@ fn print(ctx: &Context, printer: &mut Printer, document: &Document) -> Result<()
             let cost = session.cost.short().map(|cost| format!("  {cost}")).unwrap_or_default();
             let line = Line::new()
                 .text("  ")
-                .styled(style::NAME, &session.session)
+                .styled(style::NAME, &session.short)
                 .text(format!("  {}", session.title))
                 .styled(style::DIM, cost)
                 .hang("    ");

@@ -79,7 +79,7 @@ impl Library {
         if paths.is_empty() { Ok(library) } else { library.with_paths(ctx, printer, paths) }
     }
 
-    /// Opens the archive with what it has, without a sync, for a screen that must appear at once. An archive
+    /// Opens the archive without a sync, for a screen that must appear at once. An archive
     /// that does not exist or has no sessions yet is brought up to date first.
     pub(crate) fn open_as_kept(ctx: &Context, printer: &mut Printer) -> Result<Self> {
         if !ctx.archive.as_ref().is_some_and(|path| path.exists()) {

@@ -13,8 +13,10 @@ use super::reading::Reading;
 use super::state::{App, Mode, Tab};
 use crate::output::style;
 
-/// Below this height there is no preview, and below the other neither tabs nor a footer.
+/// The lowest screen with a preview.
 const LOW: u16 = 14;
+
+/// The lowest screen with tabs and a footer.
 const LOWEST: u16 = 8;
 
 /// Draws everything; returns the position of the cursor if it is visible.
