@@ -102,7 +102,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Digest) -> Result
         Format::Json => printer.json(&document)?,
         _ if is_empty => {
             let what = "nothing happened in this time";
-            return Err(super::nothing(ctx, &library.all, &args.filters, what));
+            return Err(super::nothing(ctx, &library.all, &args.filters, what)
+                .hint("`--since 7d` looks further back"));
         }
         Format::Md => {
             // It is meant to be shared.

@@ -78,7 +78,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Ex
     }
     let format = args.format.or_json(ctx.json);
     if runs.is_empty() && format == Format::Table {
-        return Err(super::nothing(ctx, all, &args.filters, "no shell commands match"));
+        return Err(super::nothing(ctx, all, &args.filters, "no shell commands match")
+            .hint("`backstory sessions` lists the sessions of every period and project"));
     }
     let limit = args.limit.or((format == Format::Table).then_some(50)).unwrap_or(usize::MAX);
     let more = runs.len().saturating_sub(limit);

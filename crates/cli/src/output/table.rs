@@ -150,7 +150,10 @@ impl Table {
         let titles = self.columns.iter().map(|column| Cell::styled(style::DIM, column.title));
         let titles: Vec<Cell> = titles.collect();
         let header = titles.iter().any(|title| !title.text.is_empty()).then_some(&titles);
-        header.into_iter().chain(&self.rows).map(|row| self.line(row, &fit)).collect()
+        // Columns that may not be dropped can be too many for a narrow terminal.
+        let width = terminal.map(|terminal| terminal.max(LEAST));
+        let rows = header.into_iter().chain(&self.rows);
+        rows.map(|row| self.line(row, &fit).cut(width)).collect()
     }
 
     fn widths(&self, short: bool) -> Vec<usize> {

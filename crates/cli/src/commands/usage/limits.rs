@@ -101,7 +101,7 @@ fn table(ctx: &Context, rows: &[Limit]) -> Rows {
     ]);
     for Limit { agent, facts, .. } in rows {
         let resets = match facts.resets {
-            Some(resets) if resets <= ctx.now => "since then".to_owned(),
+            Some(resets) if resets <= ctx.now => "already".to_owned(),
             Some(resets) => until(resets.duration_since(ctx.now).as_secs()),
             None => String::new(),
         };
