@@ -62,7 +62,7 @@ pub(crate) fn parse() -> Result<Args, Exit> {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // If printing fails, there is nobody left to report it to.
             let _ = error.print();
-            Exit::Fine
+            Exit::Success
         }
         _ => {
             print_mistake(&error, help_color(&typed));

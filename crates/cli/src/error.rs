@@ -9,9 +9,9 @@ use std::process::ExitCode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    Fine = 0,
+    Success = 0,
     /// Nothing matched, or there were faults under `--strict`.
-    Nothing = 1,
+    NoMatch = 1,
     /// A usage error or a failure.
     Failed = 2,
     Interrupted = 130,
@@ -43,7 +43,7 @@ impl Failure {
 
     /// Creates the failure for a request that nothing matches, which exits with 1 instead of 2.
     pub(crate) fn nothing(what: impl Into<String>) -> Self {
-        Self { exit: Exit::Nothing, ..Self::new(what) }
+        Self { exit: Exit::NoMatch, ..Self::new(what) }
     }
 
     pub(crate) fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

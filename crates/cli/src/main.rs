@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let mut printer = Printer::new(color.into(), Terminal::look(), args.global.verbosity());
     match run(&args, &mut printer) {
         Ok(exit) => exit.into(),
-        Err(failure) if failure.is_closed_pipe() => Exit::Fine.into(),
+        Err(failure) if failure.is_closed_pipe() => Exit::Success.into(),
         Err(failure) => {
             printer.failure(&failure);
             failure.exit.into()

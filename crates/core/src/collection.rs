@@ -28,7 +28,7 @@ pub struct Collection {
 
 /// The reason why a name does not resolve to a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotOne {
+pub enum LookupError {
     /// No session has the name.
     #[error("no session is called `{0}`")]
     None(String),
@@ -95,7 +95,7 @@ impl Collection {
 
     /// Returns the session that `wanted` names: by its id or a unique beginning of it, `latest` (in the
     /// project of this folder if there is one), `@N`, the name the user gave it, or the name or stem of one of its files.
-    pub fn find(&self, wanted: &str) -> Result<&Session, NotOne> {
+    pub fn find(&self, wanted: &str) -> Result<&Session, LookupError> {
         if wanted == "latest"
             && let Some(here) = self.here.as_deref()
             && let Some(latest) = self
@@ -113,7 +113,7 @@ impl Collection {
         if let Some(number) = number {
             let place = number.checked_sub(1);
             let found = place.and_then(|place| self.listed().get(place).copied());
-            return found.ok_or_else(|| NotOne::None(wanted.to_owned()));
+            return found.ok_or_else(|| LookupError::None(wanted.to_owned()));
         }
         if let Some(exact) = self.get(wanted) {
             return Ok(exact);
@@ -134,7 +134,7 @@ impl Collection {
         if let [one] = mains.as_slice() {
             return Ok(one);
         }
-        one_of(&by_prefix, wanted)?.ok_or_else(|| NotOne::None(wanted.to_owned()))
+        one_of(&by_prefix, wanted)?.ok_or_else(|| LookupError::None(wanted.to_owned()))
     }
 
     /// Returns the beginning of an id that no other session of its kind shares, at least 8
@@ -221,11 +221,11 @@ fn has_file(session: &Session, name: &str) -> bool {
     })
 }
 
-fn one_of<'a>(found: &[&'a Session], wanted: &str) -> Result<Option<&'a Session>, NotOne> {
+fn one_of<'a>(found: &[&'a Session], wanted: &str) -> Result<Option<&'a Session>, LookupError> {
     match found {
         [] => Ok(None),
         [one] => Ok(Some(one)),
-        several => Err(NotOne::Several {
+        several => Err(LookupError::Several {
             wanted: wanted.to_owned(),
             candidates: several.iter().map(|session| session.id.clone()).collect(),
         }),

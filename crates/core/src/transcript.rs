@@ -41,12 +41,12 @@ pub struct Block<'a> {
     /// The message it comes from.
     pub message: &'a Message,
     /// Its content.
-    pub what: What<'a>,
+    pub what: BlockKind<'a>,
 }
 
 /// The content of a block.
 #[derive(Debug)]
-pub enum What<'a> {
+pub enum BlockKind<'a> {
     /// Text of a person: a prompt, a command, a shell escape.
     You(&'a str),
     /// Text of the agent.
@@ -80,14 +80,14 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
             MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell
                 if wants(Only::Prompt) =>
             {
-                push(What::You(message.words()));
+                push(BlockKind::You(message.words()));
             }
             MessageKind::Reply => {
                 if options.thoughts && options.only.is_empty() {
-                    message.thoughts.iter().for_each(|thought| push(What::Thought(thought)));
+                    message.thoughts.iter().for_each(|thought| push(BlockKind::Thought(thought)));
                 }
                 if wants(Only::Reply) && !message.text.trim().is_empty() {
-                    push(What::Agent(&message.text));
+                    push(BlockKind::Agent(&message.text));
                 }
                 for call in &message.tool_calls {
                     let is_error = call.has_failed();
@@ -97,16 +97,16 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
                 }
             }
             MessageKind::Error if wants(Only::Error) => {
-                push(What::Error(&message.text));
+                push(BlockKind::Error(&message.text));
             }
-            MessageKind::Compress if options.only.is_empty() => push(What::Compress),
+            MessageKind::Compress if options.only.is_empty() => push(BlockKind::Compress),
             MessageKind::Info
             | MessageKind::Warning
             | MessageKind::Injected
             | MessageKind::CompressSummary
                 if options.info && options.only.is_empty() =>
             {
-                push(What::Notice(&message.text));
+                push(BlockKind::Notice(&message.text));
             }
             // The result of a tool is shown with its call.
             _ => {}
@@ -115,9 +115,13 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
     out
 }
 
-fn tool<'a>(call: &'a ToolCall, options: &Options) -> What<'a> {
+fn tool<'a>(call: &'a ToolCall, options: &Options) -> BlockKind<'a> {
     let output = call.output.as_deref().or(call.error.as_deref());
-    What::Tool { call, argument: argument(call), output: output.filter(|_| options.tool_output) }
+    BlockKind::Tool {
+        call,
+        argument: argument(call),
+        output: output.filter(|_| options.tool_output),
+    }
 }
 
 /// Lines around the output of a command that agents add for the model.

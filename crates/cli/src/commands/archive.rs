@@ -97,7 +97,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &ArchiveArgs) -> R
         Action::Backup { file } => backup(ctx, printer, &archive, file)?,
         Action::Merge { file } => merge(ctx, printer, &mut archive, file)?,
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn info(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<()> {
@@ -180,10 +180,10 @@ fn check(ctx: &Context, printer: &mut Printer, archive: &Archive) -> Result<Exit
         ))?;
     }
     if checked.problems.is_empty() {
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     printer.note("`backstory sync --rebuild` rebuilds it from the intact parts.");
-    Ok(Exit::Nothing)
+    Ok(Exit::NoMatch)
 }
 
 fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &Path) -> Result<()> {
@@ -214,7 +214,7 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
         failure.because(error).hint(hint)
     })?;
     let candidates = library::candidates(ctx);
-    let setup = library::setup(ctx, Machine::This(&ctx.machine), &candidates);
+    let setup = library::sync_options(ctx, Machine::This(&ctx.machine), &candidates);
     if let Some(path) = archive.path() {
         library::wait_note(printer, path);
     }

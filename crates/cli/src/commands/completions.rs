@@ -26,5 +26,5 @@ pub(super) fn run(
     let mut out = printer.data()?;
     out.write_all(&script)?;
     out.flush()?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }

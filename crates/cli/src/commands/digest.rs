@@ -116,7 +116,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Digest) -> Result
         Format::Text => print(ctx, printer, &document)?,
     }
     super::tell_faults(printer, &library);
-    Ok(if is_empty { Exit::Nothing } else { super::strictly(ctx, &library) })
+    Ok(if is_empty { Exit::NoMatch } else { super::strictly(ctx, &library) })
 }
 
 fn digest(ctx: &Context, library: &Library, filters: &Filters) -> Result<Document> {

@@ -58,7 +58,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Ex
         page.archive()?;
     }
     let is_faulty = report.fault_count > 0;
-    Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
+    Ok(if ctx.strict && is_faulty { Exit::NoMatch } else { Exit::Success })
 }
 
 /// The report for people, with one method per section.

@@ -137,7 +137,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Files) -> Result<
         }
     }
     super::tell_faults(printer, &library);
-    Ok(if uses.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
+    Ok(if uses.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
 }
 
 fn nothing(ctx: &Context, library: &Library, args: &Files) -> Failure {

@@ -97,7 +97,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
             plural(all.len() as u64, "session", "sessions")
         ));
         document(ctx, printer, &all, None)?;
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let ids: Vec<String> = all.iter().map(|session| session.id.clone()).collect();
     let question = format!("Forget {} for good?", plural(ids.len() as u64, "session", "sessions"));
@@ -106,12 +106,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
     }
     let Library { mut archive, all: collection, .. } = library;
     let candidates = library::candidates(ctx);
-    let setup = library::setup(ctx, Machine::This(&ctx.machine), &candidates);
+    let setup = library::sync_options(ctx, Machine::This(&ctx.machine), &candidates);
     let done = archive.forget(&ids, &setup, ctx.now).map_err(cannot_open)?;
     report(ctx, printer, &done);
     let gone: Vec<&Session> = ids.iter().filter_map(|id| collection.get(id)).collect();
     document(ctx, printer, &gone, Some(&done))?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// `backstory.forget/1`
@@ -193,7 +193,7 @@ fn forgotten_before(
         return Err(cannot_open(ArchiveError::StillRead(path)));
     }
     printer.note("Already forgotten; nothing of it is left in the archive.");
-    Ok(Some(Exit::Fine))
+    Ok(Some(Exit::Success))
 }
 
 fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&'a Session>> {
@@ -281,7 +281,7 @@ pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) ->
         "{} with the next sync.",
         plural(lifted, "session comes back", "sessions come back")
     ));
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// `backstory.unforget/1`
@@ -302,7 +302,7 @@ fn list(ctx: &Context, printer: &mut Printer, forgotten: &BTreeSet<String>) -> R
             printer.line(id.as_str())?;
         }
     }
-    Ok(if forgotten.is_empty() { Exit::Nothing } else { Exit::Fine })
+    Ok(if forgotten.is_empty() { Exit::NoMatch } else { Exit::Success })
 }
 
 /// Finds the forgotten session with an id or a prefix of one.

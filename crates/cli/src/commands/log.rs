@@ -106,7 +106,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Ex
         printer.note(format!("{earlier}; `--limit {}` lists them all.", runs.len()));
     }
     super::tell_faults(printer, &library);
-    Ok(if runs.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
+    Ok(if runs.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
 }
 
 fn table(ctx: &Context, library: &Library, runs: &[Run], for_people: bool) -> Rows {

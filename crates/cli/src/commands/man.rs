@@ -23,7 +23,7 @@ pub(super) fn run(printer: &mut Printer, args: &Man, mut program: clap::Command)
     let mut out = printer.data()?;
     clap_mangen::Man::new(command).render(&mut out)?;
     out.flush()?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn unknown(name: &str, program: &clap::Command) -> Failure {

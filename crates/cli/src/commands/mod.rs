@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_core::archive::ArchiveError;
 use backstory_core::assemble::SessionFacts;
-use backstory_core::collection::{Collection, NotOne};
+use backstory_core::collection::{Collection, LookupError};
 use backstory_core::discover::{Discovery, Problem, SearchedPlace};
 use backstory_core::facts::Contents;
 use backstory_core::model::{Session, SessionKind};
@@ -192,10 +192,14 @@ fn open_session(
             let assembled = library.assembled(&id)?;
             Ok((library, assembled))
         }
-        Err(NotOne::Several { wanted, candidates }) => Err(ambiguous(all, &wanted, &candidates)),
-        Err(NotOne::None(_)) if path.is_dir() => Err(Failure::new(format!("`{name}` is a folder"))
-            .hint("name a file in it, or a session with `--from FOLDER`")),
-        Err(NotOne::None(_)) if all.sessions.is_empty() => Err(empty(ctx, &all.found)),
+        Err(LookupError::Several { wanted, candidates }) => {
+            Err(ambiguous(all, &wanted, &candidates))
+        }
+        Err(LookupError::None(_)) if path.is_dir() => {
+            Err(Failure::new(format!("`{name}` is a folder"))
+                .hint("name a file in it, or a session with `--from FOLDER`"))
+        }
+        Err(LookupError::None(_)) if all.sessions.is_empty() => Err(empty(ctx, &all.found)),
         Err(none) => Err(Failure::nothing(none.to_string())
             .hint("name it by its id, a prefix of its id, `latest`, `@N`, its name or a file")
             .hint("`backstory sessions` lists them")),
@@ -296,7 +300,7 @@ fn tell_faults(printer: &mut Printer, library: &Library) {
 }
 
 fn strictly(ctx: &Context, library: &Library) -> Exit {
-    if ctx.strict && library.faults.records > 0 { Exit::Nothing } else { Exit::Fine }
+    if ctx.strict && library.faults.records > 0 { Exit::NoMatch } else { Exit::Success }
 }
 
 /// Fails if a path given with `--from` does not exist. Only the doctor reports that as a finding.

@@ -1,6 +1,6 @@
 use std::ffi::{OsStr, OsString};
 
-use backstory_core::collection::{Collection, NotOne};
+use backstory_core::collection::{Collection, LookupError};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -75,7 +75,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Name) -> Result<E
         None => printer.note(format!("Removed the name of session `{id}`.")),
     }
     document(ctx, printer, &library, &id)?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Exit> {
@@ -91,16 +91,16 @@ pub(super) fn tag(ctx: &Context, printer: &mut Printer, args: &Tag) -> Result<Ex
     }
     let tags = document(ctx, printer, &library, &id)?;
     printer.note(format!("Tags of session `{id}`: {}.", tags.join(", ")));
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Result<Exit> {
     let (mut library, id) = named(ctx, printer, &args.session)?;
-    let mut exit = Exit::Fine;
+    let mut exit = Exit::Success;
     for tag in check_tags(&args.tags)? {
         if !library.archive.remove_tag(&id, tag, ctx.now).map_err(cannot_open)? {
             printer.warn(format!("session `{id}` has no tag `{tag}`"));
-            exit = Exit::Nothing;
+            exit = Exit::NoMatch;
         }
     }
     document(ctx, printer, &library, &id)?;
@@ -133,8 +133,8 @@ pub(super) fn check_free(all: &Collection, id: &str, name: &str) -> Result<()> {
     let other = match all.find(name) {
         Ok(session) if session.id == id => return Ok(()),
         Ok(session) => format!("session `{}`", session.id),
-        Err(NotOne::Several { .. }) => "several sessions".to_owned(),
-        Err(NotOne::None(_)) => return Ok(()),
+        Err(LookupError::Several { .. }) => "several sessions".to_owned(),
+        Err(LookupError::None(_)) => return Ok(()),
     };
     Err(Failure::new(format!("`{name}` already means {other}")).hint("choose another name"))
 }

@@ -101,7 +101,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Pricing) -> Resul
             }
         }
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn notes(printer: &mut Printer, prices: &Table, rows: &[&Row], unpriced: &[String]) {

@@ -94,7 +94,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
     if rows.is_empty() {
         return match format {
             Format::Table => Err(super::nothing(ctx, all, &args.filters, "no projects match")),
-            _ => Ok(Exit::Nothing),
+            _ => Ok(Exit::NoMatch),
         };
     }
     let unknown = rows.iter().filter(|row| row.project.path.is_none()).count() as u64;
@@ -268,5 +268,5 @@ fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result
         ctx.show(&path),
         ctx.show(&file)
     ));
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }

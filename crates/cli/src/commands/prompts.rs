@@ -86,7 +86,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
     if ctx.json {
         let prompts = found.iter().map(row).collect();
         printer.json(&Document { schema: "backstory.prompts/1", prompts })?;
-        return Ok(if found.is_empty() { Exit::Nothing } else { Exit::Fine });
+        return Ok(if found.is_empty() { Exit::NoMatch } else { Exit::Success });
     }
     if found.is_empty() {
         return Err(super::nothing(ctx, &library.all, &args.filters, "no prompts match"));

@@ -93,7 +93,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
         out.flush()?;
         drop(out);
         tell(printer, &redactor.counts(), "removed");
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     redact(&mut redactor, &mut input, &mut io::sink())
         .map_err(|error| cannot_read(ctx, args, error))?;
@@ -113,7 +113,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
         })?;
     }
     tell(printer, &counts, "found");
-    Ok(if counts.is_empty() { Exit::Fine } else { Exit::Nothing })
+    Ok(if counts.is_empty() { Exit::Success } else { Exit::NoMatch })
 }
 
 /// Redacts the text twice and writes the second result. Only the first `HELD` bytes are read twice.
@@ -247,7 +247,7 @@ fn list(ctx: &Context, printer: &mut Printer, args: &Redact, rules: &Rules) -> R
             printer.rows(&table, format)?;
         }
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// Describes a read error; write errors already describe themselves.

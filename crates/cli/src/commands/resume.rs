@@ -106,7 +106,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
                         .collect(),
                     restore: !is_there,
                 })
-                .map(|()| Exit::Fine)
+                .map(|()| Exit::Success)
                 .map_err(Failure::from);
         }
         let quoted = quote(OsStr::new(&folder));
@@ -120,7 +120,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result
         let variables: String = resume.variables.iter().map(set).collect();
         steps.push(variables + &command.join(" "));
         printer.verbatim(&steps.join(" && "))?;
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     if !is_there {
         // Nothing is restored for a program that is not installed.
@@ -183,7 +183,7 @@ fn start(command: &mut Command) -> std::io::Result<Exit> {
 #[cfg(not(unix))]
 fn start(command: &mut Command) -> std::io::Result<Exit> {
     let status = command.status()?;
-    Ok(if status.success() { Exit::Fine } else { Exit::Failed })
+    Ok(if status.success() { Exit::Success } else { Exit::Failed })
 }
 
 /// Quotes a word so that a shell reads exactly these bytes. Unprintable bytes are escaped in `$'…'`, which

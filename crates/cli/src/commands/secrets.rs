@@ -121,7 +121,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
         _ => printer.rows(&table(ctx, &library, &holders, format == Format::Table), format)?,
     }
     super::tell_faults(printer, &library);
-    Ok(if holders.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
+    Ok(if holders.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
 }
 
 fn row(holder: &Holder) -> RowOut<'_> {

@@ -124,7 +124,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
         if format == Format::Table {
             return Err(nothing(ctx, all, &args.filters));
         }
-        return Ok(Exit::Nothing);
+        return Ok(Exit::NoMatch);
     }
     if more > 0 && format == Format::Table {
         printer.note(format!(

@@ -85,7 +85,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
     } else {
         tell(printer, &synced, &captured, Some(&texted));
     }
-    Ok(if ctx.strict && synced.faulty > 0 { Exit::Nothing } else { Exit::Fine })
+    Ok(if ctx.strict && synced.faulty > 0 { Exit::NoMatch } else { Exit::Success })
 }
 
 /// Fills a new archive, for commands that only read it.

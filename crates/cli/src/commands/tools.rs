@@ -193,7 +193,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     }
     library.warn_unread(printer);
     super::tell_faults(printer, &library);
-    Ok(if rows.is_empty() { Exit::Nothing } else { super::strictly(ctx, &library) })
+    Ok(if rows.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
 }
 
 /// Builds the table of the most frequent errors, each with a session to look at.

@@ -120,7 +120,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
         }
         match watcher.next() {
             Some(next) => found = next,
-            None => return Ok(Exit::Fine),
+            None => return Ok(Exit::Success),
         }
     }
 }

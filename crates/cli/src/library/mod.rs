@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use backstory_core::agent::Agents;
 use backstory_core::archive::{
-    Archive, ArchiveError, FaultCount, Imported, IndexStats, Machine, Rebuild, Setup, SyncStats,
-    sums_suffice,
+    Archive, ArchiveError, FaultCount, Imported, IndexStats, Machine, Rebuild, SyncOptions,
+    SyncStats, rollup_answers,
 };
 use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::Collection;
@@ -106,7 +106,7 @@ impl Library {
         let keeps = ctx.archive.is_some() || ctx.no_sync;
         let excludes = !ctx.exclude.text.is_empty();
         let prices = prices(ctx)?;
-        if keeps || excludes || !sums_suffice(&Period::default(), &prices) {
+        if keeps || excludes || !rollup_answers(&Period::default(), &prices) {
             return Self::open_for_sums(ctx, printer);
         }
         let found = ctx.discover();
@@ -114,9 +114,13 @@ impl Library {
         let candidates = candidates(ctx);
         let progress = printer.progress(found.sources.len());
         let faults = archive
-            .count_only(&found, &setup(ctx, Machine::This(&ctx.machine), &candidates), &|_| {
-                progress.tick();
-            })
+            .count_only(
+                &found,
+                &sync_options(ctx, Machine::This(&ctx.machine), &candidates),
+                &|_| {
+                    progress.tick();
+                },
+            )
             .map_err(cannot_open)?;
         let all = Collection::only(found);
         let archive = Lease::new(ctx, archive);
@@ -181,7 +185,7 @@ impl Library {
         let candidates = candidates(ctx);
         let synced = self.archive.sync(
             &found,
-            &setup(ctx, Machine::This(&ctx.machine), &candidates),
+            &sync_options(ctx, Machine::This(&ctx.machine), &candidates),
             progress,
         )?;
         self.faults = self.archive.faults()?;
@@ -392,7 +396,7 @@ pub(crate) fn rebuild(ctx: &Context, printer: &mut Printer, path: &Path) -> Resu
 
 fn run_rebuild(ctx: &Context, printer: &mut Printer, rebuild: &Rebuild) -> Result<Imported> {
     let candidates = candidates(ctx);
-    let setup = setup(ctx, Machine::This(&ctx.machine), &candidates);
+    let setup = sync_options(ctx, Machine::This(&ctx.machine), &candidates);
     let progress = printer.progress(rebuild.count());
     let rebuilt = rebuild.run(&setup, &|_| progress.tick()).map_err(cannot_open)?;
     drop(progress);
@@ -412,12 +416,12 @@ fn run_rebuild(ctx: &Context, printer: &mut Printer, rebuild: &Rebuild) -> Resul
     Ok(rebuilt.imported)
 }
 
-pub(crate) fn setup<'a>(
+pub(crate) fn sync_options<'a>(
     ctx: &'a Context,
     machine: Machine<'a>,
     candidates: &'a ProjectHints,
-) -> Setup<'a> {
-    Setup {
+) -> SyncOptions<'a> {
+    SyncOptions {
         machine,
         candidates,
         exclude: &ctx.exclude,
@@ -439,7 +443,7 @@ pub(crate) fn sync(
     candidates.paths.extend(paths);
     let progress = printer.progress(found.sources.len());
     archive
-        .sync(found, &setup(ctx, machine, &candidates), &|_| progress.tick())
+        .sync(found, &sync_options(ctx, machine, &candidates), &|_| progress.tick())
         .map_err(cannot_open)
 }
 

@@ -76,12 +76,13 @@ impl Affected {
 }
 
 fn members(db: &Connection, group: &str) -> rusqlite::Result<Vec<i64>> {
-    let mut find = db.prepare_cached("SELECT source FROM members WHERE grp = ?1 ORDER BY 1")?;
+    let mut find =
+        db.prepare_cached("SELECT source FROM members WHERE group_key = ?1 ORDER BY 1")?;
     find.query_map([group], |row| row.get(0))?.collect()
 }
 
 pub(super) fn groups(db: &Connection, source: i64) -> rusqlite::Result<Vec<String>> {
-    let mut find = db.prepare_cached("SELECT grp FROM members WHERE source = ?1")?;
+    let mut find = db.prepare_cached("SELECT group_key FROM members WHERE source = ?1")?;
     find.query_map([source], |row| row.get(0))?.collect()
 }
 
@@ -93,7 +94,8 @@ fn shares(db: &Connection, source: i64) -> rusqlite::Result<bool> {
 
 /// Returns the other sources that contain any of the keys.
 fn holders(db: &Connection, source: i64, keys: &[i64]) -> rusqlite::Result<BTreeSet<i64>> {
-    let mut find = db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2")?;
+    let mut find =
+        db.prepare_cached("SELECT source FROM call_sources WHERE key = ?1 AND source != ?2")?;
     let mut out = BTreeSet::new();
     for key in keys {
         for other in find.query_map(params![key, source], |row| row.get::<_, i64>(0))? {
@@ -129,8 +131,8 @@ impl Names {
 /// Returns the ids in a folder by their first 8 characters; `None` where several begin alike.
 fn beginnings(db: &Connection, folder: &Path) -> rusqlite::Result<HashMap<String, Option<String>>> {
     let mut find = db.prepare_cached(
-        "SELECT DISTINCT grp FROM sources JOIN members ON source = number
-         WHERE folder = ?1 AND NOT nameless AND length(grp) = 36",
+        "SELECT DISTINCT group_key FROM sources JOIN members ON source = number
+         WHERE folder = ?1 AND NOT nameless AND length(group_key) = 36",
     )?;
     let mut out: HashMap<String, Option<String>> = HashMap::new();
     for group in find.query_map([to_text(folder)], |row| row.get::<_, String>(0))? {

@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
 
 use super::digest::{Digest, PIECE, seek};
-use super::fingerprint::Look;
+use super::fingerprint::Fingerprint;
 use super::{Archive, ArchiveError, codec};
 use crate::discover::Source;
 use crate::path_text::{from_text, to_text};
@@ -239,7 +239,7 @@ fn put(db: &Connection, file: &Open, pieces: &[Piece]) -> rusqlite::Result<()> {
 
 /// Makes the next sync read a file again.
 pub(super) fn distrust(db: &Connection, number: i64) -> rusqlite::Result<()> {
-    let none = Look::unknown(0);
+    let none = Fingerprint::unknown(0);
     db.prepare_cached(
         "UPDATE sources SET modified = ?2, changed = ?2, inode = ?2 WHERE number = ?1",
     )?
@@ -346,12 +346,13 @@ impl Bytes for Archive {
         let is_here = self.is_here(&archived.machine) && !source.is_replaced();
         let row = self.stored_look(archived.number).map_err(io::Error::other)?;
         if is_here && let Ok(file) = open_regular(&source.path) {
-            let is_same = Look::of_file(&file).is_ok_and(|look| look == row.look);
-            if is_same || row.captured < row.look.size {
+            let is_same =
+                Fingerprint::of_file(&file).is_ok_and(|fingerprint| fingerprint == row.fingerprint);
+            if is_same || row.captured < row.fingerprint.size {
                 return Ok(Box::new(file));
             }
         }
-        if row.captured == 0 && row.look.size > 0 {
+        if row.captured == 0 && row.fingerprint.size > 0 {
             let what = format!("`{}` is gone, and was not captured before", source.path.display());
             return Err(io::Error::new(io::ErrorKind::NotFound, what));
         }
@@ -388,25 +389,28 @@ impl Bytes for Archive {
     }
 }
 
-struct StoredLook {
-    look: Look,
+struct StoredFingerprint {
+    fingerprint: Fingerprint,
     captured: u64,
 }
 
 impl Archive {
-    fn stored_look(&self, number: i64) -> rusqlite::Result<StoredLook> {
+    fn stored_look(&self, number: i64) -> rusqlite::Result<StoredFingerprint> {
         self.db
             .prepare_cached(
                 "SELECT size, modified, changed, inode, captured FROM sources WHERE number = ?1",
             )?
             .query_row([number], |row| {
-                let look = Look {
+                let fingerprint = Fingerprint {
                     size: row.get::<_, i64>(0)?.cast_unsigned(),
                     modified: row.get(1)?,
                     changed: row.get(2)?,
                     inode: row.get(3)?,
                 };
-                Ok(StoredLook { look, captured: row.get::<_, i64>(4)?.cast_unsigned() })
+                Ok(StoredFingerprint {
+                    fingerprint,
+                    captured: row.get::<_, i64>(4)?.cast_unsigned(),
+                })
             })
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::reading;
-use super::sync::Setup;
+use super::sync::SyncOptions;
 use super::sync::learn_folders;
 use super::{Archive, ArchiveError, FaultCount, ledger};
 use crate::agent::Detail;
@@ -25,10 +25,10 @@ impl Archive {
     pub fn count_only(
         &mut self,
         found: &Discovery,
-        setup: &Setup<'_>,
+        options: &SyncOptions<'_>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<FaultCount, ArchiveError> {
-        let mut projects = Projects::new(setup.candidates);
+        let mut projects = Projects::new(options.candidates);
         let agents = self.agents;
         learn_folders(agents, found, &mut projects);
         let read = |source: &Source| {
@@ -48,7 +48,7 @@ impl Archive {
             let mut fitting = later.take_while(|id| id.starts_with(short));
             fitting.next().filter(|_| fitting.next().is_none()).cloned()
         };
-        let machine = self.identify(setup.machine)?;
+        let machine = self.identify(options.machine)?;
         let db = self.db.transaction()?;
         for lot in partition(scanned, &mut projects, &named) {
             for assembled in assemble(lot, &agents, &mut projects, &named) {

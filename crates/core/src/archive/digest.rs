@@ -10,7 +10,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::fingerprint::{Look, time};
+use super::fingerprint::{Fingerprint, time};
 use crate::discover::Source;
 use crate::read::bytes::{Bytes, Disk, ReadSeek, open_regular};
 
@@ -86,7 +86,7 @@ impl Hasher {
 /// Reads a file through one handle, up to the size it had when it was opened, and hashes every byte once.
 pub(super) struct Recorder {
     file: File,
-    look: Look,
+    fingerprint: Fingerprint,
     /// The handle's own position.
     position: Cell<u64>,
     state: RefCell<State>,
@@ -104,23 +104,23 @@ pub(super) struct Recorded {
     pub(super) digest: Digest,
     /// The digest of the beginning of the file up to the mark, if it is that long.
     pub(super) at_mark: Option<Digest>,
-    pub(super) look: Look,
+    pub(super) fingerprint: Fingerprint,
 }
 
 impl Recorder {
     /// Opens a regular file. `mark` is a length for which a digest is needed as well.
     pub(super) fn open(path: &Path, mark: Option<u64>) -> io::Result<Self> {
         let file = open_regular(path)?;
-        let look = Look::of_file(&file)?;
+        let fingerprint = Fingerprint::of_file(&file)?;
         let mut state = State { hasher: Hasher::default(), mark, at_mark: None };
         state.update(&[]);
-        Ok(Self { file, look, position: Cell::new(0), state: RefCell::new(state) })
+        Ok(Self { file, fingerprint, position: Cell::new(0), state: RefCell::new(state) })
     }
 
     /// Updates a source from the file's current metadata, which may have changed since discovery.
     pub(super) fn describe(&self, source: &mut Source) {
-        source.size = self.look.size;
-        source.modified = self.look.modified.map(time);
+        source.size = self.fingerprint.size;
+        source.modified = self.fingerprint.modified.map(time);
     }
 
     /// Hashes the beginning of the file up to the mark and returns its digest.
@@ -133,19 +133,21 @@ impl Recorder {
     /// Hashes the bytes that have not been read so far. A file that changed in the meantime gets no
     /// fingerprint, so that it is read again next time.
     pub(super) fn finish(self) -> io::Result<Recorded> {
-        self.hash_to(self.look.size)?;
+        self.hash_to(self.fingerprint.size)?;
         let State { hasher, at_mark, .. } = self.state.into_inner();
         let digest = hasher.digest();
-        let is_same = digest.length == self.look.size && Look::of_file(&self.file)? == self.look;
-        let look = if is_same { self.look } else { Look::unknown(digest.length) };
-        Ok(Recorded { digest, at_mark, look })
+        let is_same = digest.length == self.fingerprint.size
+            && Fingerprint::of_file(&self.file)? == self.fingerprint;
+        let fingerprint =
+            if is_same { self.fingerprint } else { Fingerprint::unknown(digest.length) };
+        Ok(Recorded { digest, at_mark, fingerprint })
     }
 
     fn hash_to(&self, end: u64) -> io::Result<()> {
         let mut buffer = Vec::new();
         loop {
             let at = self.state.borrow().hasher.length;
-            if at >= end.min(self.look.size) {
+            if at >= end.min(self.fingerprint.size) {
                 return Ok(());
             }
             buffer.resize(BUFFER, 0);
@@ -156,7 +158,7 @@ impl Recorder {
     }
 
     fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let room = usize::try_from(self.look.size.saturating_sub(at)).unwrap_or(usize::MAX);
+        let room = usize::try_from(self.fingerprint.size.saturating_sub(at)).unwrap_or(usize::MAX);
         let count = room.min(buffer.len());
         if count == 0 {
             return Ok(0);
@@ -219,7 +221,7 @@ impl Read for RecordingReader<'_> {
 
 impl Seek for RecordingReader<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.at = seek(self.at, self.recorder.look.size, to)?;
+        self.at = seek(self.at, self.recorder.fingerprint.size, to)?;
         Ok(self.at)
     }
 }

@@ -12,7 +12,7 @@ use crate::metadata::{changed, inode};
 /// Programs cannot set the time of the last metadata change (`ctime`), so a file that was rewritten
 /// and got its old size and modification time back is still recognized as changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct Fingerprint {
     pub(super) size: u64,
     /// Nanoseconds since 1970.
     pub(super) modified: Option<i64>,
@@ -20,7 +20,7 @@ pub(super) struct Look {
     pub(super) inode: Option<i64>,
 }
 
-impl Look {
+impl Fingerprint {
     pub(super) fn of(source: &Source) -> Self {
         Self {
             size: source.size,

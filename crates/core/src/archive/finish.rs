@@ -8,8 +8,8 @@ use std::io::{Seek as _, SeekFrom};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::batch::{Batch, SEARCHED, UNSETTLED};
 use super::forget::{forget_source, forgotten};
+use super::ingest::{Ingest, SEARCHED, UNSETTLED};
 use super::{Archive, ArchiveError, codec, ledger, sources};
 use crate::assemble::from_prompts;
 use crate::path_text::from_text;
@@ -17,7 +17,7 @@ use crate::project::{Project, Proof};
 use crate::projects::{Mentions, Projects, is_hash};
 use crate::read::bytes::Bytes;
 
-impl Batch<'_> {
+impl Ingest<'_> {
     /// Finishes a sync: re-resolves projects that other sessions have proved, and adds sessions
     /// that no file contains any more.
     pub(super) fn finish(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
@@ -112,7 +112,7 @@ impl Batch<'_> {
         }
         // One pass over all rows, because a folder may contain sessions of very many projects.
         let mut find = db.prepare(
-            "SELECT folder, project, source, grp FROM members JOIN sources ON number = source",
+            "SELECT folder, project, source, group_key FROM members JOIN sources ON number = source",
         )?;
         let mut rows = find.query([])?;
         let mut sources: BTreeSet<i64> = BTreeSet::new();
@@ -123,7 +123,7 @@ impl Batch<'_> {
                 let number = row.get(2)?;
                 sources.insert(number);
                 touched.insert(row.get(3)?);
-                if now.get(&place).is_some_and(|project| self.setup.exclude.takes(project)) {
+                if now.get(&place).is_some_and(|project| self.options.exclude.takes(project)) {
                     excluded.insert(number);
                     excluded.extend(sources::neighbours(db, number)?);
                 }
@@ -141,14 +141,15 @@ impl Batch<'_> {
 
     /// Rebuilds the sessions that are known only from prompt logs.
     fn log_only(&mut self, db: &Transaction<'_>) -> Result<(), ArchiveError> {
-        let mut known = db.prepare("SELECT DISTINCT grp FROM sessions WHERE grp LIKE 'log:%'")?;
+        let mut known =
+            db.prepare("SELECT DISTINCT group_key FROM sessions WHERE group_key LIKE 'log:%'")?;
         let known = known.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         for group in known {
             ledger::remove(db, &group)?;
         }
         let forgotten = forgotten(db)?;
         let mut find = db.prepare(
-            "SELECT DISTINCT session FROM typed WHERE session NOT IN (SELECT grp FROM members)",
+            "SELECT DISTINCT session FROM prompt_lines WHERE session NOT IN (SELECT group_key FROM members)",
         )?;
         let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         for id in ids.iter().filter(|id| !forgotten.contains(*id)) {

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::batch::Batch;
-use super::sync::Setup;
+use super::ingest::Ingest;
+use super::sync::SyncOptions;
 use super::{Archive, ArchiveError, Foreign, affected, beside, ledger};
 use crate::discover::{Source, SourceKind, SourceState};
 use crate::path_text::from_text;
@@ -46,24 +46,24 @@ impl Archive {
     pub fn forget(
         &mut self,
         ids: &[String],
-        setup: &Setup<'_>,
+        options: &SyncOptions<'_>,
         now: Timestamp,
     ) -> Result<Forgotten, ArchiveError> {
         let _lock = self.structural_lock()?;
-        let done = self.forget_rows(ids, setup, now)?;
+        let done = self.forget_rows(ids, options, now)?;
         self.clean()?;
-        self.empty_damaged(setup)?;
+        self.empty_damaged(options)?;
         Ok(done)
     }
 
     /// Imports what can be recovered from damaged archives that were set aside, then removes them,
     /// because they contain the forgotten text too.
-    fn empty_damaged(&mut self, setup: &Setup<'_>) -> Result<(), ArchiveError> {
+    fn empty_damaged(&mut self, options: &SyncOptions<'_>) -> Result<(), ArchiveError> {
         let Some(path) = self.path.clone() else { return Ok(()) };
         beside::sweep_all(&path);
         for aside in damaged(&path) {
             if let Ok(other) = Foreign::salvage(&aside) {
-                self.import(&other, setup, &|_| {})?;
+                self.import(&other, options, &|_| {})?;
                 self.drop_contained_versions()?;
             }
             beside::remove(&aside);
@@ -75,7 +75,7 @@ impl Archive {
     pub(super) fn forget_rows(
         &mut self,
         ids: &[String],
-        setup: &Setup<'_>,
+        options: &SyncOptions<'_>,
         now: Timestamp,
     ) -> Result<Forgotten, ArchiveError> {
         self.db.execute_batch("PRAGMA secure_delete = ON")?;
@@ -94,8 +94,8 @@ impl Archive {
         for number in &numbers {
             touched.extend(affected::groups(&self.db, *number)?);
         }
-        let projects = self.projects(setup.candidates)?;
-        let mut batch = Batch::new(setup, self.agents, projects);
+        let projects = self.projects(options.candidates)?;
+        let mut ingest = Ingest::new(options, self.agents, projects);
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         for id in ids {
             db.execute(
@@ -105,14 +105,14 @@ impl Archive {
             // A prompt log loses the lines of the session, and so its captured bytes as a whole; so
             // does a list of names.
             let mut logs = db.prepare(
-                "SELECT source FROM typed WHERE session = ?1
+                "SELECT source FROM prompt_lines WHERE session = ?1
                  UNION SELECT source FROM titles WHERE session = ?1",
             )?;
             for log in logs.query_map([id], |row| row.get::<_, i64>(0))? {
                 done.bytes += forget_capture(&db, log?)?;
             }
             for sql in [
-                "DELETE FROM typed WHERE session = ?1",
+                "DELETE FROM prompt_lines WHERE session = ?1",
                 "DELETE FROM titles WHERE session = ?1",
                 "DELETE FROM names WHERE session = ?1",
                 "DELETE FROM tags WHERE session = ?1",
@@ -125,10 +125,10 @@ impl Archive {
             done.bytes += forget_capture(&db, *number)?;
             forget_source(&db, *number)?;
         }
-        batch.rebuild_after_removal(&db, touched)?;
+        ingest.rebuild_after_removal(&db, touched)?;
         ledger::set_note(&db, UNCLEAN, &[])?;
         db.commit()?;
-        batch.finish(self)?;
+        ingest.finish(self)?;
         Ok(done)
     }
 
@@ -156,7 +156,7 @@ impl Archive {
 
     fn live_prompt_logs(&self, ids: &[String]) -> Result<BTreeSet<PathBuf>, ArchiveError> {
         let mut find = self.db.prepare(
-            "SELECT DISTINCT path FROM typed JOIN sources ON sources.number = source
+            "SELECT DISTINCT path FROM prompt_lines JOIN sources ON sources.number = source
              WHERE session = ?1 AND state = 'live' AND machine IS ?2",
         )?;
         let mut out = BTreeSet::new();
@@ -302,8 +302,8 @@ fn remove_derived(db: &Connection, number: i64) -> rusqlite::Result<()> {
     for sql in [
         "DELETE FROM scans WHERE source = ?1",
         "DELETE FROM members WHERE source = ?1",
-        "DELETE FROM held WHERE source = ?1",
-        "DELETE FROM typed WHERE source = ?1",
+        "DELETE FROM call_sources WHERE source = ?1",
+        "DELETE FROM prompt_lines WHERE source = ?1",
         "DELETE FROM titles WHERE source = ?1",
         "DELETE FROM limits WHERE source = ?1",
         "DELETE FROM captures WHERE source = ?1",

@@ -13,17 +13,17 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
-use super::batch::{Batch, Incoming, Origin};
 use super::capture::{Piece, distrust};
 use super::codec;
 use super::digest::Recorder;
-use super::fingerprint::Look;
+use super::fingerprint::Fingerprint;
+use super::ingest::{Incoming, Ingest, Origin};
 use super::machine::{self, MachineId};
 use super::open::{Pages, compare_version, open_unchanged};
 use super::reading::{self, Reading};
 use super::salvage::{self, Captured, Pieces, SalvagedBytes};
 use super::sources;
-use super::sync::{Machine, Setup};
+use super::sync::{Machine, SyncOptions};
 use super::{Archive, ArchiveError, ledger};
 use crate::agent::{Agents, Detail};
 use crate::discover::{Source, SourceState};
@@ -157,7 +157,7 @@ struct SourceRow {
     number: i64,
     machine: String,
     state: SourceState,
-    look: Look,
+    fingerprint: Fingerprint,
     captured: i64,
     kept: bool,
     is_doubtful: bool,
@@ -167,7 +167,7 @@ impl SourceRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut source = sources::source(row)?;
         let size: i64 = row.get(6)?;
-        let look = Look {
+        let fingerprint = Fingerprint {
             size: size.cast_unsigned(),
             modified: row.get(7)?,
             changed: row.get(11)?,
@@ -179,7 +179,7 @@ impl SourceRow {
             number: row.get(0)?,
             machine: row.get(1)?,
             state: archived.map_or(SourceState::Gone, |archived| archived.state),
-            look,
+            fingerprint,
             captured: row.get(10)?,
             kept: row.get(12)?,
             is_doubtful: false,
@@ -199,14 +199,15 @@ impl SourceRow {
         };
         WalkDir::new(folder).into_iter().flatten().any(|entry| {
             let size = entry.metadata().ok().filter(std::fs::Metadata::is_file);
-            size.is_some_and(|about| about.len() == self.look.size) && has_content(entry.path())
+            size.is_some_and(|about| about.len() == self.fingerprint.size)
+                && has_content(entry.path())
         })
     }
 
     /// Returns the reason why a row cannot be genuine, or `None`.
     fn problem(&self) -> Option<&'static str> {
         let Source { path, folder, .. } = &self.source;
-        let sizes = [self.look.size.cast_signed(), self.captured];
+        let sizes = [self.fingerprint.size.cast_signed(), self.captured];
         if sizes.iter().any(|size| !(0..=MOST_BYTES).contains(size)) || sizes[1] > sizes[0] {
             return Some("its sizes cannot be right");
         }
@@ -235,17 +236,17 @@ impl Archive {
     pub fn merge(
         &mut self,
         other: &Foreign,
-        setup: &Setup<'_>,
+        options: &SyncOptions<'_>,
         now: Timestamp,
         progress: &dyn Fn(u64),
     ) -> Result<Imported, ArchiveError> {
         let _lock = self.structural_lock()?;
         let known = self.forgotten()?;
-        let done = self.import(other, setup, progress)?;
+        let done = self.import(other, options, progress)?;
         self.drop_contained_versions()?;
         let forgotten: Vec<String> = self.forgotten()?.difference(&known).cloned().collect();
         if !forgotten.is_empty() {
-            self.forget_rows(&forgotten, setup, now)?;
+            self.forget_rows(&forgotten, options, now)?;
             self.clean()?;
         }
         Ok(done)
@@ -254,25 +255,25 @@ impl Archive {
     pub(super) fn import(
         &mut self,
         other: &Foreign,
-        setup: &Setup<'_>,
+        options: &SyncOptions<'_>,
         progress: &dyn Fn(u64),
     ) -> Result<Imported, ArchiveError> {
         let mut done = Imported::default();
         self.import_annotations(other, &mut done)?;
-        let mut machines = Machines::new(self, other, setup)?;
-        let mut projects = self.projects(setup.candidates)?;
+        let mut machines = Machines::new(self, other, options)?;
+        let mut projects = self.projects(options.candidates)?;
         if let Ok(Some(learned)) = ledger::note(&other.db, "projects") {
             // Project paths learned by the other archive are useful but not required.
             if let Ok(learned) = codec::decode(&learned, "projects") {
                 projects.recall(learned);
             }
         }
-        let mut batch = Batch::new(setup, self.agents, projects);
+        let mut ingest = Ingest::new(options, self.agents, projects);
         let mut pieces = Pieces::new(&other.db);
         let mut waiting: Vec<(Incoming, Captured)> = Vec::new();
         let mut size = 0;
         for row in other.rows(&mut done) {
-            progress(row.look.size);
+            progress(row.fingerprint.size);
             let machine = machines.id(self, &row.machine)?;
             let is_own = self.is_here(&machine);
             let file = Some(row.source.path.as_path()).filter(|_| is_own);
@@ -296,33 +297,34 @@ impl Archive {
             done.sources += 1;
             done.bytes += captured.present();
             if size > 0 && size + captured.end > BATCH {
-                self.write_imported(&mut batch, std::mem::take(&mut waiting), &other.db)?;
+                self.write_imported(&mut ingest, std::mem::take(&mut waiting), &other.db)?;
                 size = 0;
             }
             size += captured.end.max(1);
-            let SourceRow { state, look, .. } = row;
-            let digest = captured.digest.clone().filter(|digest| digest.length == look.size);
+            let SourceRow { state, fingerprint, .. } = row;
+            let digest = captured.digest.clone().filter(|digest| digest.length == fingerprint.size);
             let origin = Origin::Archive { is_own };
-            let incoming = Incoming { machine, state, look, digest, reading, origin, new_from: 0 };
+            let incoming =
+                Incoming { machine, state, fingerprint, digest, reading, origin, new_from: 0 };
             waiting.push((incoming, captured));
         }
         if !pieces.is_complete {
             done.lost.push("some captured bytes, whose rows could not be read".to_owned());
         }
-        self.write_imported(&mut batch, waiting, &other.db)?;
-        batch.finish(self)?;
+        self.write_imported(&mut ingest, waiting, &other.db)?;
+        ingest.finish(self)?;
         Ok(done)
     }
 
     fn write_imported(
         &mut self,
-        batch: &mut Batch<'_>,
+        ingest: &mut Ingest<'_>,
         waiting: Vec<(Incoming, Captured)>,
         other: &Connection,
     ) -> Result<(), ArchiveError> {
         let (incoming, captured): (Vec<Incoming>, Vec<Captured>) = waiting.into_iter().unzip();
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        batch.write(&db, incoming, |place, number| {
+        ingest.write(&db, incoming, |place, number| {
             captured.get(place).map_or(Ok(()), |captured| {
                 // A file whose digest is unknown is read again, if it exists.
                 if !sources::has_digest(&db, number)? {
@@ -415,7 +417,7 @@ impl Foreign {
 /// Maps machines of another archive to ids.
 struct Machines<'a> {
     known: BTreeMap<String, MachineId>,
-    setup: &'a Setup<'a>,
+    options: &'a SyncOptions<'a>,
     /// Whether the other archive is of an older version, which identified machines by name.
     is_old: bool,
 }
@@ -424,13 +426,13 @@ impl<'a> Machines<'a> {
     fn new(
         archive: &mut Archive,
         other: &Foreign,
-        setup: &'a Setup<'a>,
+        options: &'a SyncOptions<'a>,
     ) -> Result<Self, ArchiveError> {
-        if let Machine::This(label) = setup.machine {
+        if let Machine::This(label) = options.machine {
             let id = archive.own_machine(label)?;
             machine::set_label(&archive.db, &id, label)?;
         }
-        Ok(Self { known: BTreeMap::new(), setup, is_old: !other.has_digests })
+        Ok(Self { known: BTreeMap::new(), options, is_old: !other.has_digests })
     }
 
     /// Returns the id of a machine. Older archives identified machines by name only.
@@ -442,7 +444,7 @@ impl<'a> Machines<'a> {
             return Ok(known.clone());
         }
         let own = archive.machine.as_ref().filter(|_| self.is_old);
-        let id = match (self.setup.machine, own) {
+        let id = match (self.options.machine, own) {
             (Machine::This(label), Some(own)) if label == theirs => own.clone(),
             _ => machine::named(theirs),
         };

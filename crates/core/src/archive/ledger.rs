@@ -23,7 +23,7 @@ const LIMITS: [u64; 4] = [100_000, 128_000, 200_000, 272_000];
 
 /// Removes the sessions of a group.
 pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
-    let mut find = db.prepare_cached("SELECT number FROM sessions WHERE grp = ?1")?;
+    let mut find = db.prepare_cached("SELECT number FROM sessions WHERE group_key = ?1")?;
     let numbers: Vec<i64> = find.query_map([group], |row| row.get(0))?.collect::<Result<_, _>>()?;
     for number in numbers {
         for sql in [
@@ -83,7 +83,7 @@ fn insert_session(
     let s = &assembled.session;
     let times = || detail.calls.iter().filter_map(|call| call.at).map(Timestamp::as_millisecond);
     db.prepare_cached(
-        "INSERT INTO sessions (id, grp, agent, machine, kind, parent, project, first, last, body)
+        "INSERT INTO sessions (id, group_key, agent, machine, kind, parent, project, first, last, body)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
@@ -173,7 +173,7 @@ fn whole(number: u64) -> i64 {
 
 /// Returns whether sums can answer a query, so that single calls need not be read: the period does
 /// not split a quarter of an hour, and no price changes inside a class.
-pub fn sums_suffice(period: &Period, prices: &Table) -> bool {
+pub fn rollup_answers(period: &Period, prices: &Table) -> bool {
     let whole = |at: Option<Timestamp>| {
         at.is_none_or(|at| {
             at.as_millisecond().rem_euclid(SLOT) == 0 && at.subsec_nanosecond() % 1_000_000 == 0

@@ -219,7 +219,7 @@ impl Archive {
             ),
             (
                 "texts of no session",
-                "SELECT count(*) FROM texts WHERE number >> 24 NOT IN (SELECT number FROM texted)",
+                "SELECT count(*) FROM texts WHERE number >> 24 NOT IN (SELECT number FROM indexed_sessions)",
             ),
             (
                 "texts without words",
@@ -235,7 +235,7 @@ impl Archive {
             ),
             (
                 "sessions of no source",
-                "SELECT count(*) FROM sessions WHERE grp NOT LIKE 'log:%' AND grp NOT IN (SELECT grp FROM members)",
+                "SELECT count(*) FROM sessions WHERE group_key NOT LIKE 'log:%' AND group_key NOT IN (SELECT group_key FROM members)",
             ),
         ] {
             let count: i64 = self.db.query_row(sql, [], |row| row.get(0))?;

@@ -7,7 +7,6 @@
 mod activity;
 mod affected;
 mod annotations;
-mod batch;
 mod beside;
 mod blocks;
 mod call_rows;
@@ -21,6 +20,7 @@ mod fingerprint;
 mod finish;
 mod forget;
 mod import;
+mod ingest;
 mod ledger;
 mod limits;
 mod lock;
@@ -59,7 +59,7 @@ pub use doubts::TokenProblem;
 pub use forget::Forgotten;
 pub use import::{Foreign, Imported};
 #[doc(hidden)]
-pub use ledger::sums_suffice;
+pub use ledger::rollup_answers;
 pub use limits::Limit;
 pub use machine::MachineId;
 #[doc(hidden)]
@@ -69,7 +69,7 @@ pub use rebuild::{Rebuild, Rebuilt};
 #[doc(hidden)]
 pub use sessions::{ExistingFile, FolderSessions, Sizes};
 pub use sessions::{FaultCount, FileRow};
-pub use sync::{Exclude, Machine, Setup, SyncStats};
+pub use sync::{Exclude, Machine, SyncOptions, SyncStats};
 pub use text_index::IndexStats;
 pub use text_search::{Hit, Match, Order, TextRow};
 pub use tool_sums::ToolCounts;
@@ -214,7 +214,7 @@ impl Archive {
     pub fn of(found: &Discovery) -> Result<Self, ArchiveError> {
         let mut archive = Self::in_memory()?;
         let candidates = ProjectHints::default();
-        archive.sync(found, &Setup::plain(&candidates), &|_| {})?;
+        archive.sync(found, &SyncOptions::plain(&candidates), &|_| {})?;
         Ok(archive)
     }
 

@@ -14,7 +14,7 @@ use super::beside::{Beside, remove_logs, sweep_all, sync_folder, with_ending};
 use super::capture::Piece;
 use super::lock::{Lock, Mode};
 use super::open::cannot;
-use super::sync::Setup;
+use super::sync::SyncOptions;
 use super::{Archive, ArchiveError, Foreign, Imported, machine, salvage};
 
 /// An archive that is being rebuilt. No other process can write to it until this is dropped.
@@ -51,7 +51,11 @@ impl Rebuild {
     }
 
     /// Builds the new archive and replaces the old one.
-    pub fn run(&self, setup: &Setup<'_>, progress: &dyn Fn(u64)) -> Result<Rebuilt, ArchiveError> {
+    pub fn run(
+        &self,
+        options: &SyncOptions<'_>,
+        progress: &dyn Fn(u64),
+    ) -> Result<Rebuilt, ArchiveError> {
         let path = &self.path;
         let failed = |error: io::Error| cannot(path, &error);
         let is_healthy = self.settle_log();
@@ -61,7 +65,7 @@ impl Rebuild {
         let mut out = Rebuilt::default();
         let old = Foreign::salvage(path).ok().filter(|_| path.exists());
         match &old {
-            Some(old) => out.imported = archive.import(old, setup, progress)?,
+            Some(old) => out.imported = archive.import(old, options, progress)?,
             None if path.exists() => {
                 out.imported.lost.push("everything: not even its tables can be read".to_owned());
             }

@@ -78,7 +78,7 @@ impl Archive {
         let mut titles = self.titles()?;
         let mut unrecorded = self.unrecorded()?;
         let mut statement =
-            self.db.prepare("SELECT id, grp, machine, body FROM sessions ORDER BY number")?;
+            self.db.prepare("SELECT id, group_key, machine, body FROM sessions ORDER BY number")?;
         let mut rows = statement.query([])?;
         let mut out: Vec<Session> = Vec::new();
         while let Some(row) = rows.next()? {
@@ -225,7 +225,7 @@ impl Archive {
     ) -> Result<Vec<SessionFacts>, ArchiveError> {
         let group: Option<String> = self
             .db
-            .prepare_cached("SELECT grp FROM sessions WHERE id = ?1")?
+            .prepare_cached("SELECT group_key FROM sessions WHERE id = ?1")?
             .query_row([id], |row| row.get(0))
             .optional()?;
         Ok(match group {
@@ -263,11 +263,11 @@ impl Archive {
     /// completely.
     fn unusual_groups(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {
         let mut statement = self.db.prepare(
-            "SELECT grp, max(state = 'live'), min(captured - lost >= size) FROM members
+            "SELECT group_key, max(state = 'live'), min(captured - lost >= size) FROM members
              JOIN sources ON number = source
-             WHERE grp IN (SELECT grp FROM members JOIN sources ON number = source
+             WHERE group_key IN (SELECT group_key FROM members JOIN sources ON number = source
                            WHERE state != 'live' OR captured - lost < size)
-             GROUP BY grp",
+             GROUP BY group_key",
         )?;
         let rows = statement.query_map([], |row| {
             Ok((row.get(0)?, GroupState { live: row.get(1)?, captured: row.get(2)? }))

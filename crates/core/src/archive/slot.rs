@@ -3,8 +3,8 @@
 use rusqlite::Transaction;
 
 use super::ArchiveError;
-use super::batch::{Incoming, Origin};
 use super::capture::distrust;
+use super::ingest::{Incoming, Origin};
 use super::sources::{self, Version};
 use super::versions::lacks_messages;
 use crate::agent::Agents;
@@ -53,7 +53,7 @@ fn slot_of_read(
         return Ok(Slot::Same(current.number));
     }
     if current.digest.is_some() && current.digest == incoming.digest {
-        sources::set_look(db, current.number, incoming.look)?;
+        sources::set_fingerprint(db, current.number, incoming.fingerprint)?;
         return Ok(Slot::Same(current.number));
     }
     if incoming.origin == Origin::Grown || (current.digest.is_none() && current.captured == 0) {
@@ -80,12 +80,12 @@ fn slot_of_import(
     current: Option<&Version>,
     is_own: bool,
 ) -> Result<Slot, ArchiveError> {
-    let Incoming { state, look, digest, .. } = incoming;
+    let Incoming { state, fingerprint, digest, .. } = incoming;
     let version = Version {
         number: 0,
         state: *state,
-        modified: look.modified,
-        size: look.size,
+        modified: fingerprint.modified,
+        size: fingerprint.size,
         digest: digest.clone(),
         captured: 0,
         lost: 0,

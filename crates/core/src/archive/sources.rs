@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::capture::CapturedBytes;
 use super::digest::Digest;
-use super::fingerprint::{self, Look};
+use super::fingerprint::{self, Fingerprint};
 use super::reading;
 use super::{Archive, ArchiveError, codec};
 use crate::agent::{Agents, Detail, Resume};
@@ -24,7 +24,7 @@ use crate::path_text::{from_text, to_text};
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) number: i64,
-    pub(super) look: Look,
+    pub(super) fingerprint: Fingerprint,
     pub(super) state: SourceState,
     pub(super) offset: Option<u64>,
     /// The content that was read; none when it could not be read.
@@ -40,7 +40,7 @@ pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMa
          WHERE machine = ?1 AND state != 'replaced'",
     )?;
     let rows = statement.query_map([machine], |row| {
-        let look = Look {
+        let fingerprint = Fingerprint {
             size: row.get::<_, i64>(2)?.cast_unsigned(),
             modified: row.get(3)?,
             changed: row.get(8)?,
@@ -48,10 +48,10 @@ pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMa
         };
         let known = Known {
             number: row.get(1)?,
-            look,
+            fingerprint,
             state: row.get(5)?,
             offset: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
-            digest: digest(look.size, row.get_ref(7)?.as_blob_or_null()?),
+            digest: digest(fingerprint.size, row.get_ref(7)?.as_blob_or_null()?),
             is_found: false,
         };
         Ok((row.get(0)?, known))
@@ -243,7 +243,7 @@ pub(super) struct New<'a> {
     pub(super) source: &'a Source,
     pub(super) machine: &'a str,
     pub(super) state: SourceState,
-    pub(super) look: Look,
+    pub(super) fingerprint: Fingerprint,
     pub(super) offset: Option<u64>,
     pub(super) digest: Option<&'a Digest>,
     pub(super) nameless: bool,
@@ -281,9 +281,9 @@ pub(super) fn put(
         to_text(&source.path),
         source.kind.key(),
         source.folder().map(to_text),
-        signed(new.look.size),
-        new.look.modified,
-        new.look.inode,
+        signed(new.fingerprint.size),
+        new.fingerprint.modified,
+        new.fingerprint.inode,
         new.state.name(),
         new.offset.map(signed),
         new.digest.map(Digest::to_blob),
@@ -292,7 +292,7 @@ pub(super) fn put(
         count(new.problems),
         codec::encode(new.about, &shown(source))?,
         new.kept,
-        new.look.changed,
+        new.fingerprint.changed,
     ])?;
     let number = number.unwrap_or_else(|| db.last_insert_rowid());
     match new.scan {
@@ -353,7 +353,7 @@ pub(super) fn versions(
 
 /// Returns whether any stored lines of a prompt log come from this source.
 pub(super) fn has_typed(db: &Connection, number: i64) -> rusqlite::Result<bool> {
-    db.prepare_cached("SELECT 1 FROM typed WHERE source = ?1")?.exists([number])
+    db.prepare_cached("SELECT 1 FROM prompt_lines WHERE source = ?1")?.exists([number])
 }
 
 /// Returns whether the digest of a source's whole content is known.
@@ -363,11 +363,15 @@ pub(super) fn has_digest(db: &Connection, number: i64) -> rusqlite::Result<bool>
 }
 
 /// Records the fingerprint of a file whose content is unchanged.
-pub(super) fn set_look(db: &Connection, number: i64, look: Look) -> rusqlite::Result<()> {
+pub(super) fn set_fingerprint(
+    db: &Connection,
+    number: i64,
+    fingerprint: Fingerprint,
+) -> rusqlite::Result<()> {
     db.prepare_cached(
         "UPDATE sources SET modified = ?2, changed = ?3, inode = ?4, state = 'live' WHERE number = ?1",
     )?
-    .execute(params![number, look.modified, look.changed, look.inode])?;
+    .execute(params![number, fingerprint.modified, fingerprint.changed, fingerprint.inode])?;
     Ok(())
 }
 
@@ -387,7 +391,7 @@ pub(super) fn set_state(db: &Connection, number: i64, state: SourceState) -> rus
 /// Returns the lines of a session in prompt logs, and the logs themselves.
 pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<PromptLine>, Vec<Source>)> {
     let sql = format!(
-        "SELECT {}, typed.number, at, text, project FROM typed JOIN sources ON sources.number = source
+        "SELECT {}, prompt_lines.number, at, text, project FROM prompt_lines JOIN sources ON sources.number = source
          WHERE session = ?1",
         COLUMNS.replace("number", "sources.number")
     );
@@ -422,7 +426,7 @@ impl Archive {
         mut each: impl FnMut(PromptLine),
     ) -> Result<(), ArchiveError> {
         let mut find = self.db.prepare(
-            "SELECT DISTINCT session, number, at, text, project FROM typed ORDER BY session, at, number",
+            "SELECT DISTINCT session, number, at, text, project FROM prompt_lines ORDER BY session, at, number",
         )?;
         let mut rows = find.query([])?;
         while let Some(row) = rows.next()? {

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 use rusqlite::TransactionBehavior;
 use rustc_hash::FxHashMap;
 
-use super::batch::{Batch, Incoming, Origin};
 use super::digest::Recorder;
-use super::fingerprint::Look;
+use super::fingerprint::Fingerprint;
 use super::forget::look_again;
+use super::ingest::{Incoming, Ingest, Origin};
 use super::machine::{self, MachineId};
 use super::reading::{self, Reading};
 use super::sources::{self, Known};
@@ -55,7 +55,7 @@ pub enum Machine<'a> {
 }
 
 /// The options of a sync.
-pub struct Setup<'a> {
+pub struct SyncOptions<'a> {
     /// The machine whose files are read.
     pub machine: Machine<'a>,
     /// Folders that may be projects.
@@ -68,7 +68,7 @@ pub struct Setup<'a> {
     pub batch: u64,
 }
 
-impl<'a> Setup<'a> {
+impl<'a> SyncOptions<'a> {
     /// Returns options that exclude nothing, for a machine without a name.
     pub fn plain(candidates: &'a ProjectHints) -> Self {
         let machine = Machine::This("");
@@ -106,25 +106,25 @@ impl Archive {
     pub fn sync(
         &mut self,
         found: &Discovery,
-        setup: &Setup<'_>,
+        options: &SyncOptions<'_>,
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<SyncStats, ArchiveError> {
         let _lock = self.write_lock()?;
-        let machine = self.identify(setup.machine)?;
+        let machine = self.identify(options.machine)?;
         self.reading = Some(machine.clone());
-        let mut projects = self.projects(setup.candidates)?;
+        let mut projects = self.projects(options.candidates)?;
         learn_folders(self.agents, found, &mut projects);
-        if self.note("excluded")?.unwrap_or_default() != setup.excluded.as_bytes() {
+        if self.note("excluded")?.unwrap_or_default() != options.excluded.as_bytes() {
             look_again(&self.db)?;
-            ledger::set_note(&self.db, "excluded", setup.excluded.as_bytes())?;
+            ledger::set_note(&self.db, "excluded", options.excluded.as_bytes())?;
         }
         let mut synced = SyncStats::default();
         let mut known = sources::known(&self.db, &machine)?;
         let changes = self.changes(found, &mut known, &mut synced)?;
         let agents = self.agents;
-        let mut batch = Batch::new(setup, agents, projects);
+        let mut ingest = Ingest::new(options, agents, projects);
         let mut rest = changes.into_iter().peekable();
-        let most = if setup.batch == 0 { BATCH } else { setup.batch };
+        let most = if options.batch == 0 { BATCH } else { options.batch };
         while rest.peek().is_some() {
             let mut size = 0;
             let mut files = Vec::new();
@@ -146,13 +146,13 @@ impl Archive {
             synced.bytes += size;
             synced.faulty +=
                 read.iter().filter(|r| !r.reading.scanned.facts.faults.is_clean()).count() as u64;
-            batch.learn(&read);
+            ingest.learn(&read);
             let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            batch.write(&transaction, read, |_, _| Ok(()))?;
+            ingest.write(&transaction, read, |_, _| Ok(()))?;
             transaction.commit()?;
         }
         synced.gone = self.mark_gone(&known)?;
-        batch.finish(self)?;
+        ingest.finish(self)?;
         Ok(synced)
     }
 
@@ -202,7 +202,7 @@ impl Archive {
             }
             let before = before.as_deref();
             match before {
-                Some(before) if before.look == Look::of(source) => {
+                Some(before) if before.fingerprint == Fingerprint::of(source) => {
                     synced.unchanged += 1;
                     if before.state == SourceState::Gone {
                         sources::set_state(&self.db, before.number, SourceState::Live)?;
@@ -253,16 +253,16 @@ fn read(agents: Agents, change: Change, machine: MachineId) -> Incoming {
     let Change { mut source, known, earlier } = change;
     let digest = known.and_then(|known| known.digest);
     let known_length = digest.as_ref().map_or(0, |digest| digest.length);
-    let incoming = |reading, origin, look, digest| {
+    let incoming = |reading, origin, fingerprint, digest| {
         let state = SourceState::Live;
         let new_from = if origin == Origin::Grown { known_length } else { 0 };
-        Incoming { machine, state, look, digest, reading, origin, new_from }
+        Incoming { machine, state, fingerprint, digest, reading, origin, new_from }
     };
     let recorder = match Recorder::open(&source.path, digest.as_ref().map(|digest| digest.length)) {
         Ok(recorder) => recorder,
         Err(error) => {
-            let look = Look::unknown(source.size);
-            return incoming(Reading::unreadable(source, error), Origin::Disk, look, None);
+            let fingerprint = Fingerprint::unknown(source.size);
+            return incoming(Reading::unreadable(source, error), Origin::Disk, fingerprint, None);
         }
     };
     recorder.describe(&mut source);
@@ -276,11 +276,11 @@ fn read(agents: Agents, change: Change, machine: MachineId) -> Incoming {
         Ok(recorded) => {
             let has_grown = digest.is_some() && recorded.at_mark == digest;
             let origin = if has_grown { Origin::Grown } else { Origin::Disk };
-            incoming(reading, origin, recorded.look, Some(recorded.digest))
+            incoming(reading, origin, recorded.fingerprint, Some(recorded.digest))
         }
         Err(error) => {
-            let look = Look::unknown(source.size);
-            incoming(Reading::unreadable(source, error), Origin::Disk, look, None)
+            let fingerprint = Fingerprint::unknown(source.size);
+            incoming(Reading::unreadable(source, error), Origin::Disk, fingerprint, None)
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{Archive, ArchiveError};
 use crate::assemble::MessageEntry;
 use crate::model::{Message, Session};
 use crate::search::{
-    Extent, Fields, Filters, Finder, Found, MessageTraits, Node, Query, Term, Where,
+    Extent, FieldMatch, Fields, Filters, Finder, MessageTraits, Node, Query, Term, Where,
 };
 
 /// The order of matches.
@@ -46,7 +46,7 @@ pub struct Hit<'a, 'm> {
     /// The place of the matching message.
     pub at: usize,
     /// The matches within the message.
-    pub found: Vec<Found>,
+    pub found: Vec<FieldMatch>,
 }
 
 /// The stored traits of a message in the index.
@@ -201,7 +201,7 @@ impl Archive {
         all: &'a [Session],
         takes: &dyn Fn(&Session) -> bool,
     ) -> Result<HashMap<i64, &'a Session>, ArchiveError> {
-        let mut find = self.db.prepare("SELECT number, session FROM texted")?;
+        let mut find = self.db.prepare("SELECT number, session FROM indexed_sessions")?;
         let mut rows = find.query([])?;
         let mut out = HashMap::default();
         while let Some(row) = rows.next()? {
@@ -280,8 +280,8 @@ impl Archive {
     /// Returns the messages of a session that only repeat another one.
     pub fn copies_of(&self, session: &str) -> Result<HashSet<String>, ArchiveError> {
         let mut find = self.db.prepare_cached(&format!(
-            "SELECT message FROM texted JOIN copies
-             ON copies.number >= texted.number << {BITS} AND copies.number < (texted.number + 1) << {BITS}
+            "SELECT message FROM indexed_sessions JOIN copies
+             ON copies.number >= indexed_sessions.number << {BITS} AND copies.number < (indexed_sessions.number + 1) << {BITS}
              JOIN texts ON texts.number = copies.number WHERE session = ?1"
         ))?;
         Ok(find.query_map([session], |row| row.get(0))?.collect::<Result<_, _>>()?)

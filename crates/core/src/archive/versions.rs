@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::affected;
-use super::batch::Batch;
 use super::capture::{CaptureReader, CapturedBytes};
 use super::forget::remove_source;
+use super::ingest::Ingest;
 use super::reading;
 use super::sources::{self, Version};
-use super::sync::Setup;
+use super::sync::SyncOptions;
 use super::{Archive, ArchiveError};
 use crate::agent::{Agents, Detail};
 use crate::assemble::{ScannedSource, SessionFacts, assemble};
@@ -59,8 +59,8 @@ impl Archive {
             return Ok(());
         }
         let candidates = ProjectHints::default();
-        let setup = Setup::plain(&candidates);
-        let mut batch = Batch::new(&setup, self.agents, self.projects(&candidates)?);
+        let options = SyncOptions::plain(&candidates);
+        let mut ingest = Ingest::new(&options, self.agents, self.projects(&candidates)?);
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut touched: BTreeSet<String> = BTreeSet::new();
         for number in contained {
@@ -70,9 +70,9 @@ impl Archive {
         for number in compared {
             db.execute("UPDATE sources SET compared = 1 WHERE number = ?1", [number])?;
         }
-        batch.rebuild_after_removal(&db, touched)?;
+        ingest.rebuild_after_removal(&db, touched)?;
         db.commit()?;
-        batch.finish(self)
+        ingest.finish(self)
     }
 
     /// Returns the files with versions that have not been compared yet.

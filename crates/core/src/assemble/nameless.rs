@@ -10,9 +10,10 @@ use crate::facts::MessageFacts;
 use crate::model::{Bucket, MessageKind};
 
 /// All facts that distinguish messages whose text is not in memory.
-type Look = (MessageKind, Option<Timestamp>, Option<String>, Option<String>, Option<[u64; 8]>, u64);
+type Signature =
+    (MessageKind, Option<Timestamp>, Option<String>, Option<String>, Option<[u64; 8]>, u64);
 
-fn look(facts: &MessageFacts) -> Look {
+fn signature(facts: &MessageFacts) -> Signature {
     let model = facts.model.as_deref().map(str::to_owned);
     // Another file may contain the message with other white space. Without a time, the length is
     // needed.
@@ -35,15 +36,15 @@ pub(super) fn name(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
     }
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| Some(*at) != resumable_file);
-    let mut known: HashMap<(Look, usize), String> = HashMap::default();
+    let mut known: HashMap<(Signature, usize), String> = HashMap::default();
     let mut taken: HashSet<String> = HashSet::default();
     for at in order {
-        let mut alike: HashMap<Look, usize> = HashMap::default();
+        let mut alike: HashMap<Signature, usize> = HashMap::default();
         for facts in parts[at].facts.messages.iter_mut().filter(|facts| facts.is_nameless()) {
-            let look = look(facts);
-            let number = alike.entry(look.clone()).or_default();
+            let signature = signature(facts);
+            let number = alike.entry(signature.clone()).or_default();
             *number += 1;
-            let name = known.entry((look, *number)).or_insert_with(|| {
+            let name = known.entry((signature, *number)).or_insert_with(|| {
                 let is_free = taken.insert(facts.id.clone());
                 if is_free { facts.id.clone() } else { format!("{}~{}", facts.id, at + 1) }
             });

@@ -16,13 +16,13 @@ pub struct Event<'a> {
     pub source: Option<&'a str>,
     /// The type and its fields.
     #[serde(flatten)]
-    pub what: Happening<'a>,
+    pub what: EventBody<'a>,
 }
 
 /// The type of an event, with the fields of each type.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Happening<'a> {
+pub enum EventBody<'a> {
     /// The session begins.
     SessionStart {
         /// The time of the start.
@@ -120,7 +120,7 @@ pub enum Happening<'a> {
     },
 }
 
-impl Happening<'_> {
+impl EventBody<'_> {
     /// Returns the type without its fields.
     pub fn kind(&self) -> EventType {
         match self {
@@ -142,27 +142,27 @@ impl Happening<'_> {
 /// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventType {
-    /// See [`Happening::SessionStart`].
+    /// See [`EventBody::SessionStart`].
     SessionStart,
-    /// See [`Happening::UserPrompt`].
+    /// See [`EventBody::UserPrompt`].
     UserPrompt,
-    /// See [`Happening::Thought`].
+    /// See [`EventBody::Thought`].
     Thought,
-    /// See [`Happening::AssistantMessage`].
+    /// See [`EventBody::AssistantMessage`].
     AssistantMessage,
-    /// See [`Happening::ModelCall`].
+    /// See [`EventBody::ModelCall`].
     ModelCall,
-    /// See [`Happening::ToolUse`].
+    /// See [`EventBody::ToolUse`].
     ToolUse,
-    /// See [`Happening::ToolResult`].
+    /// See [`EventBody::ToolResult`].
     ToolResult,
-    /// See [`Happening::Rewind`].
+    /// See [`EventBody::Rewind`].
     Rewind,
-    /// See [`Happening::Compress`].
+    /// See [`EventBody::Compress`].
     Compress,
-    /// See [`Happening::Error`].
+    /// See [`EventBody::Error`].
     Error,
-    /// See [`Happening::SessionEnd`].
+    /// See [`EventBody::SessionEnd`].
     SessionEnd,
 }
 

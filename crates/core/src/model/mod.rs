@@ -12,7 +12,7 @@ pub mod usage;
 
 pub use agent::AgentId;
 pub use call::{Call, ToolUse};
-pub use event::{Event, EventType, Happening};
+pub use event::{Event, EventBody, EventType};
 pub use message::{Attachment, Fate, Message, MessageKind, Reference, Role, Thought};
 pub use service::{Service, ServiceClass};
 pub use session::{Part, PartWhy, Session, SessionKind, State, TitleFrom};

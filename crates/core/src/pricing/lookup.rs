@@ -18,7 +18,7 @@ const PREFIXES: [&str; 6] =
 
 /// A row, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct PriceMatch<'a> {
     /// The row.
     pub row: &'a Row,
     /// Whether the price is that of the same model without the version at the end of its name, or of
@@ -30,7 +30,7 @@ pub struct Found<'a> {
 
 impl Table {
     /// Returns the price of a model at a time, or the latest if the time is unknown.
-    pub fn lookup(&self, model: &str, at: Option<Timestamp>) -> Option<Found<'_>> {
+    pub fn lookup(&self, model: &str, at: Option<Timestamp>) -> Option<PriceMatch<'_>> {
         let bare = without_prefix(model);
         let (rows, estimated) = self
             .named(model)
@@ -39,7 +39,7 @@ impl Table {
             .or_else(|| Some((self.named(without_ending(bare)?)?, true)))?;
         let row = dates::at(rows, at)?;
         let via = (row.model != model).then(|| row.model.clone());
-        Some(Found { row, estimated, via })
+        Some(PriceMatch { row, estimated, via })
     }
 
     /// Returns the price of a model for calls that were served in a particular way.
@@ -52,7 +52,7 @@ impl Table {
         model: &str,
         at: Option<Timestamp>,
         service: Service,
-    ) -> Option<Found<'_>> {
+    ) -> Option<PriceMatch<'_>> {
         let standard = self.lookup(model, at)?;
         let is_own = standard.row.overridden;
         if service.is_elsewhere && !is_own {
@@ -64,8 +64,8 @@ impl Table {
         let rows = self.class(&standard.row.model, service.class);
         let special = dates::at(rows, at).filter(|row| row.overridden || !is_own);
         Some(match special {
-            Some(row) => Found { row, ..standard },
-            None => Found { estimated: true, ..standard },
+            Some(row) => PriceMatch { row, ..standard },
+            None => PriceMatch { estimated: true, ..standard },
         })
     }
 

@@ -17,6 +17,6 @@ mod table;
 pub use bill::{Bill, NotABill};
 pub use cost::{Calls, Cost, cost};
 pub use error::{PricingError, Unit};
-pub use lookup::Found;
+pub use lookup::PriceMatch;
 pub use row::{PriceRow, Row, Tier};
 pub use table::{Override, Source, Table};

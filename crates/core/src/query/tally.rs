@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill, unrecorded};
 use crate::archive::{
-    Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, sums_suffice,
+    Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, rollup_answers,
 };
 use crate::model::{AgentId, Service, SessionKind, Usage};
 use crate::pricing::Table;
@@ -28,7 +28,7 @@ pub(super) fn usage(
     }
     // Most questions need only sums. Prompts and the current view need single calls.
     let needs_calls = question.group == Group::Prompt || question.current;
-    if needs_calls || !sums_suffice(&question.period, prices) {
+    if needs_calls || !rollup_answers(&question.period, prices) {
         archive.each_call(&question.period, |call| tally.add(call))?;
     } else {
         archive.each_sum(&question.period, |sum| tally.add(sum))?;

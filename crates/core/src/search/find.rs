@@ -20,7 +20,7 @@ pub enum Finder<'a> {
 
 /// A text that matches at least in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FieldMatch {
     /// Its place among the pieces.
     pub piece: usize,
     /// The field it belongs to.
@@ -33,7 +33,7 @@ pub struct Found {
 
 impl Finder<'_> {
     /// Returns the matches in a message, or `None` if the message as a whole does not match.
-    pub fn find(&self, fields: &Fields<'_>, only: &[Where]) -> Option<Vec<Found>> {
+    pub fn find(&self, fields: &Fields<'_>, only: &[Where]) -> Option<Vec<FieldMatch>> {
         let wanted = |piece: &Piece<'_>| only.contains(&piece.field);
         match self {
             Self::Pattern(pattern) => {
@@ -44,7 +44,7 @@ impl Finder<'_> {
                     let marks: Vec<_> =
                         pattern.find_iter(&piece.text).map(|found| found.range()).collect();
                     if !marks.is_empty() {
-                        out.push(Found { piece: n, field: piece.field, marks, terms: 1 });
+                        out.push(FieldMatch { piece: n, field: piece.field, marks, terms: 1 });
                     }
                 }
                 (!out.is_empty()).then_some(out)
@@ -142,7 +142,7 @@ impl Stream {
         out
     }
 
-    fn found(&self, piece: usize, field: Where, terms: &[&Term]) -> Option<Found> {
+    fn found(&self, piece: usize, field: Where, terms: &[&Term]) -> Option<FieldMatch> {
         let places = terms.iter().map(|term| self.places(term, false));
         let (mut marks, mut count) = (Vec::new(), 0);
         for places in places {
@@ -160,6 +160,6 @@ impl Stream {
             }
             touches
         });
-        Some(Found { piece, field, marks, terms: count })
+        Some(FieldMatch { piece, field, marks, terms: count })
     }
 }

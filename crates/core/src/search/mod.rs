@@ -12,7 +12,7 @@ mod token;
 
 pub use field::{Extent, Fields, Piece, Where};
 pub use filter::{Condition, Filters, MessageTraits};
-pub use find::{Finder, Found};
+pub use find::{FieldMatch, Finder};
 pub use query::{Node, Query, QueryError, Term};
 pub use snippet::{Bit, snippet};
 pub use token::{Form, GAP, Token, each_token};

@@ -142,12 +142,12 @@ impl Term {
 
 #[derive(Debug, Clone)]
 struct Lexeme {
-    what: What,
+    what: TokenKind,
     at: Range<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+enum TokenKind {
     Open,
     Close,
     Or,
@@ -170,15 +170,15 @@ fn lex(text: &str) -> Result<Vec<Lexeme>, QueryError> {
                 at += c.len_utf8();
                 continue;
             }
-            '(' => What::Open,
-            ')' => What::Close,
-            '-' if begins_term(&text[at + 1..]) => What::Not,
+            '(' => TokenKind::Open,
+            ')' => TokenKind::Close,
+            '-' if begins_term(&text[at + 1..]) => TokenKind::Not,
             '"' => {
                 let (value, end) = quoted(text, at)?;
                 at = end;
                 let prefix = text[at..].starts_with('*');
                 at += usize::from(prefix);
-                out.push(Lexeme { what: What::Word { text: value, prefix }, at: start..at });
+                out.push(Lexeme { what: TokenKind::Word { text: value, prefix }, at: start..at });
                 continue;
             }
             _ => {
@@ -210,7 +210,7 @@ fn quoted(text: &str, at: usize) -> Result<(String, usize), QueryError> {
     }
 }
 
-fn word(text: &str, at: usize) -> Result<(What, usize), QueryError> {
+fn word(text: &str, at: usize) -> Result<(TokenKind, usize), QueryError> {
     let rest = &text[at..];
     if let Some((key, length)) = Condition::key(rest) {
         let from = at + length;
@@ -223,18 +223,18 @@ fn word(text: &str, at: usize) -> Result<(What, usize), QueryError> {
         if value.is_empty() {
             return fail(format!("`{key}:` what?"), at..end);
         }
-        return Ok((What::Filter { key, value }, end));
+        return Ok((TokenKind::Filter { key, value }, end));
     }
     let end = rest.find(ends_word).map_or(text.len(), |length| at + length);
     let word = &text[at..end];
     let what = match word {
-        "OR" => What::Or,
+        "OR" => TokenKind::Or,
         // It is implied between words anyway.
-        "AND" => What::Word { text: String::new(), prefix: false },
-        "NOT" => What::Not,
+        "AND" => TokenKind::Word { text: String::new(), prefix: false },
+        "NOT" => TokenKind::Not,
         _ => {
             let prefix = word.len() > 1 && word.ends_with('*');
-            What::Word { text: word.trim_end_matches('*').to_owned(), prefix }
+            TokenKind::Word { text: word.trim_end_matches('*').to_owned(), prefix }
         }
     };
     Ok((what, end))
@@ -255,7 +255,7 @@ struct Parser<'a> {
 type Part = Option<(Node, Range<usize>)>;
 
 impl Parser<'_> {
-    fn next_is(&self, what: &What) -> bool {
+    fn next_is(&self, what: &TokenKind) -> bool {
         self.lexemes.get(self.at).is_some_and(|lexeme| lexeme.what == *what)
     }
 
@@ -267,7 +267,7 @@ impl Parser<'_> {
         loop {
             let conditions = self.filters.len();
             let part = self.all(depth)?;
-            let is_alternative = range.is_some() || self.next_is(&What::Or);
+            let is_alternative = range.is_some() || self.next_is(&TokenKind::Or);
             if is_alternative {
                 let here = self
                     .lexemes
@@ -285,7 +285,7 @@ impl Parser<'_> {
                 range = Some(start..at.end);
                 nodes.push(node);
             }
-            if !self.next_is(&What::Or) {
+            if !self.next_is(&TokenKind::Or) {
                 break;
             }
             self.at += 1;
@@ -301,21 +301,26 @@ impl Parser<'_> {
         while let Some(lexeme) = self.lexemes.get(self.at).cloned() {
             let mut negated = false;
             let mut here = lexeme;
-            if here.what == What::Not {
+            if here.what == TokenKind::Not {
                 negated = true;
                 self.at += 1;
                 match self.lexemes.get(self.at).cloned() {
-                    Some(next) if !matches!(next.what, What::Or | What::Close | What::Not) => {
+                    Some(next)
+                        if !matches!(
+                            next.what,
+                            TokenKind::Or | TokenKind::Close | TokenKind::Not
+                        ) =>
+                    {
                         here = next;
                     }
                     _ => return fail("there is nothing behind it to leave out", here.at),
                 }
             }
             let found: Part = match here.what {
-                What::Or | What::Close => break,
+                TokenKind::Or | TokenKind::Close => break,
                 // Handled above.
-                What::Not => None,
-                What::Filter { key, value } => {
+                TokenKind::Not => None,
+                TokenKind::Filter { key, value } => {
                     if depth > 0 {
                         return fail("a condition cannot stand in parentheses", here.at);
                     }
@@ -325,17 +330,17 @@ impl Parser<'_> {
                     self.at += 1;
                     continue;
                 }
-                What::Word { text, prefix } => {
+                TokenKind::Word { text, prefix } => {
                     self.at += 1;
                     Term::new(&text, prefix).map(|term| (Node::Term(term), here.at))
                 }
-                What::Open => {
+                TokenKind::Open => {
                     if depth >= DEEPEST {
                         return fail("the parentheses are too deep", here.at);
                     }
                     self.at += 1;
                     let inside = self.any(depth + 1)?;
-                    if !self.next_is(&What::Close) {
+                    if !self.next_is(&TokenKind::Close) {
                         return fail("`(` is never closed", here.at);
                     }
                     self.at += 1;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::projects::ProjectHints;
 use backstory_core::query::commands::commands;
 use backstory_core::query::failures::failures;
@@ -46,7 +46,7 @@ impl Lab {
         let mut archive = Archive::open(&self.0.path().join("archive.db")).unwrap();
         let candidates = ProjectHints::default();
         let found = discover_at(&self.home());
-        archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
+        archive.sync(&found, &SyncOptions::plain(&candidates), &|_| {}).unwrap();
         archive
     }
 
@@ -111,7 +111,7 @@ fn forgotten_commands_are_gone_from_the_file() {
     assert_eq!(programs(&archive, &Period::default()), ["unmistakable-program"]);
     let candidates = ProjectHints::default();
     let now = "2026-03-02T10:00:00Z".parse().unwrap();
-    archive.forget(&[ID.to_owned()], &Setup::plain(&candidates), now).unwrap();
+    archive.forget(&[ID.to_owned()], &SyncOptions::plain(&candidates), now).unwrap();
     assert_eq!(programs(&archive, &Period::default()), Vec::<String>::new());
     drop(archive);
     for file in fs::read_dir(lab.0.path()).unwrap() {

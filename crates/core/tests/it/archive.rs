@@ -5,7 +5,7 @@ use crate::support::discover_at;
 use std::fs;
 use std::path::Path;
 
-use backstory_core::archive::{Archive, Foreign, Machine, Setup, SyncStats};
+use backstory_core::archive::{Archive, Foreign, Machine, SyncOptions, SyncStats};
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
 use backstory_core::projects::ProjectHints;
@@ -21,7 +21,7 @@ use crate::trees::{Tree, tree};
 
 pub(crate) fn sync(archive: &mut Archive, found: &Discovery, machine: &str) -> SyncStats {
     let candidates = ProjectHints::default();
-    let setup = Setup { machine: Machine::This(machine), ..Setup::plain(&candidates) };
+    let setup = SyncOptions { machine: Machine::This(machine), ..SyncOptions::plain(&candidates) };
     archive.sync(found, &setup, &|_| {}).unwrap()
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn copy_of(archive: &Archive) -> Foreign {
 
 pub(crate) fn merge(archive: &mut Archive, other: &Foreign) {
     let candidates = ProjectHints::default();
-    let setup = Setup::plain(&candidates);
+    let setup = SyncOptions::plain(&candidates);
     let merged = archive.merge(other, &setup, Timestamp::UNIX_EPOCH, &|_| {}).unwrap();
     assert_eq!((merged.lost, merged.refused), (Vec::new(), Vec::new()));
 }
@@ -209,7 +209,7 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
     archive.add_tag(&id, "moon", Timestamp::UNIX_EPOCH).unwrap();
 
     let candidates = ProjectHints::default();
-    let setup = Setup { machine: Machine::This("here"), ..Setup::plain(&candidates) };
+    let setup = SyncOptions { machine: Machine::This("here"), ..SyncOptions::plain(&candidates) };
     archive.forget(std::slice::from_ref(&id), &setup, Timestamp::UNIX_EPOCH).unwrap();
     assert!(!ids(&archive).contains(&id));
     // Uncompressed text must not be there in any form; compressed text is no longer in any row.
@@ -287,7 +287,7 @@ fn forgetting_what_only_a_log_knows_leaves_the_rest_of_the_log() {
     sync(&mut archive, &discover_at(folder.path()), "");
     fs::remove_file(&log).unwrap();
     let candidates = ProjectHints::default();
-    let setup = Setup::plain(&candidates);
+    let setup = SyncOptions::plain(&candidates);
     archive.forget(&[id(1)], &setup, Timestamp::UNIX_EPOCH).unwrap();
     archive.unforget(&[id(1)]).unwrap();
     sync(&mut archive, &discover_at(folder.path()), "");

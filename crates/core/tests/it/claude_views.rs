@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::content::View;
 use backstory_core::model::{Message, ToolStatus};
 use backstory_core::projects::ProjectHints;
@@ -391,7 +391,7 @@ fn an_agent_that_was_forgotten_stays_gone() {
     ]);
     let found = crate::support::discover_at(tree.folder.path());
     let candidates = ProjectHints::default();
-    let setup = Setup::plain(&candidates);
+    let setup = SyncOptions::plain(&candidates);
     let mut archive = Archive::of(&found).unwrap();
     let ids = |archive: &Archive| -> Vec<String> {
         archive.sessions().unwrap().into_iter().map(|session| session.id).collect()

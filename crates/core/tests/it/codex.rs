@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::model::{Fate, Message, MessageKind, Session, Usage};
@@ -303,7 +303,9 @@ fn files_may_be_read_in_any_order_and_in_steps() {
             for count in 1..=sources.len() {
                 let mut some = found.clone();
                 some.sources = sources[..count].to_vec();
-                archive.sync(&some, &Setup::plain(&ProjectHints::default()), &|_| {}).unwrap();
+                archive
+                    .sync(&some, &SyncOptions::plain(&ProjectHints::default()), &|_| {})
+                    .unwrap();
             }
             assert_eq!(told(&Home::new(archive, found.clone())), whole, "{tree} {reversed}");
         }
@@ -367,7 +369,7 @@ fn forgetting_a_fork_keeps_the_thread_it_continues() {
     let borrows = |session: &&Session| session.parts.len() > 1 && session.prompts > 0;
     let fork = sessions.iter().find(borrows).unwrap().id.clone();
     let hints = ProjectHints::default();
-    let setup = Setup::plain(&hints);
+    let setup = SyncOptions::plain(&hints);
     archive.forget(std::slice::from_ref(&fork), &setup, Timestamp::UNIX_EPOCH).unwrap();
     archive.sync(&found, &setup, &|_| {}).unwrap();
     let left: Vec<String> = archive.sessions().unwrap().into_iter().map(|one| one.id).collect();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::model::{Fate, MessageKind};
@@ -24,7 +24,9 @@ fn tree(name: &str, to: &Path) -> Vec<PathBuf> {
 }
 
 fn sync(archive: &mut Archive, folder: &Path, is_capturing: bool) {
-    archive.sync(&discover_at(folder), &Setup::plain(&ProjectHints::default()), &|_| {}).unwrap();
+    archive
+        .sync(&discover_at(folder), &SyncOptions::plain(&ProjectHints::default()), &|_| {})
+        .unwrap();
     if is_capturing {
         archive.capture(&[], None, &|_| {}).unwrap();
     }

@@ -4,7 +4,7 @@ use crate::support::discover_at;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backstory_core::archive::{Archive, Foreign, Imported, Machine, Setup};
+use backstory_core::archive::{Archive, Foreign, Imported, Machine, SyncOptions};
 use backstory_core::discover::Discovery;
 use backstory_core::projects::ProjectHints;
 use backstory_core::read::bytes::Bytes;
@@ -45,7 +45,8 @@ impl Lab {
     fn archive(&self, name: &str) -> Archive {
         let mut archive = Archive::open(&self.file(name)).unwrap();
         let candidates = ProjectHints::default();
-        let setup = Setup { machine: Machine::This("host"), ..Setup::plain(&candidates) };
+        let setup =
+            SyncOptions { machine: Machine::This("host"), ..SyncOptions::plain(&candidates) };
         archive.sync(&self.found(), &setup, &|_| {}).unwrap();
         archive.capture(&[], None, &|_| {}).unwrap();
         archive
@@ -70,7 +71,7 @@ fn log(text: &str) -> String {
 
 fn merge(archive: &mut Archive, file: &Path) -> Imported {
     let candidates = ProjectHints::default();
-    let setup = Setup { machine: Machine::This("host"), ..Setup::plain(&candidates) };
+    let setup = SyncOptions { machine: Machine::This("host"), ..SyncOptions::plain(&candidates) };
     archive.merge(&Foreign::open(file).unwrap(), &setup, NOW, &|_| {}).unwrap()
 }
 
@@ -170,7 +171,7 @@ fn what_either_side_forgot_is_in_neither() {
         let holder = lab.archive("holder.db");
         let mut forgetter = lab.archive("forgetter.db");
         let candidates = ProjectHints::default();
-        forgetter.forget(&[ID.to_owned()], &Setup::plain(&candidates), NOW).unwrap();
+        forgetter.forget(&[ID.to_owned()], &SyncOptions::plain(&candidates), NOW).unwrap();
         let (mut archive, other) = if is_forgotten_here {
             (forgetter, lab.copy(&holder, "other.db", ""))
         } else {

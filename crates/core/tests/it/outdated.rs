@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use backstory_core::archive::{Archive, ArchiveError, Rebuild, Setup};
+use backstory_core::archive::{Archive, ArchiveError, Rebuild, SyncOptions};
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
@@ -36,7 +36,7 @@ fn an_archive_of_an_earlier_version_is_rebuilt_without_loss() {
     let candidates = ProjectHints::default();
     let rebuild = Rebuild::begin(&path).unwrap();
     assert!(rebuild.is_needed());
-    let rebuilt = rebuild.run(&Setup::plain(&candidates), &|_| {}).unwrap();
+    let rebuilt = rebuild.run(&SyncOptions::plain(&candidates), &|_| {}).unwrap();
     drop(rebuild);
     assert_eq!(rebuilt.imported.lost, Vec::<String>::new());
     assert_eq!(rebuilt.imported.refused, Vec::<String>::new());

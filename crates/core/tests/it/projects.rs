@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use backstory_core::agent::gemini::Shape;
-use backstory_core::archive::{Archive, Exclude, Setup};
+use backstory_core::archive::{Archive, Exclude, SyncOptions};
 use backstory_core::facts::Contents;
 use backstory_core::model::Session;
 use backstory_core::project::{Project, Proof};
@@ -116,7 +116,7 @@ fn a_project_that_must_stay_out_is_taken_out_when_it_is_recognized() {
         "type": "user", "message": "typed", "timestamp": "2026-03-01T10:00:00Z" }]);
     write(&folder.join("logs.json"), &logs.to_string());
     let candidates = ProjectHints::default();
-    let setup = Setup { exclude: &Secret, ..Setup::plain(&candidates) };
+    let setup = SyncOptions { exclude: &Secret, ..SyncOptions::plain(&candidates) };
     let mut archive = Archive::in_memory().unwrap();
     for _ in 0..2 {
         archive.sync(&discover_at(root.path()), &setup, &|_| {}).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use backstory_core::agent::gemini::{self, Loaded, LogReader, Mode, Shape};
 use backstory_core::agent::gemini::{Fallback, write_native};
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::content::View;
 use backstory_core::discover::{Discovery, Source};
 use backstory_core::facts::Form;
@@ -264,7 +264,7 @@ fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
 fn a_count_is_a_sync(folder: &Path) {
     let found = discover_at(folder);
     let candidates = ProjectHints::default();
-    let setup = Setup::plain(&candidates);
+    let setup = SyncOptions::plain(&candidates);
     let synced = Archive::of(&found).unwrap();
     let mut counted = Archive::in_memory().unwrap();
     let faults = counted.count_only(&found, &setup, &|_| {}).unwrap();

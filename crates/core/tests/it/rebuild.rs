@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use backstory_core::archive::{Archive, ArchiveError, Machine, Rebuild, Rebuilt, Setup};
+use backstory_core::archive::{Archive, ArchiveError, Machine, Rebuild, Rebuilt, SyncOptions};
 use backstory_core::collection::Collection;
 use backstory_core::discover::{Discovery, SourceState};
 use backstory_core::projects::ProjectHints;
@@ -82,8 +82,8 @@ impl Lab {
     }
 }
 
-fn setup(candidates: &ProjectHints) -> Setup<'_> {
-    Setup { machine: Machine::This("host"), ..Setup::plain(candidates) }
+fn setup(candidates: &ProjectHints) -> SyncOptions<'_> {
+    SyncOptions { machine: Machine::This("host"), ..SyncOptions::plain(candidates) }
 }
 
 /// Returns text that compresses badly.

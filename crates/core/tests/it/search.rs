@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use backstory_core::archive::{Archive, Order, Setup};
+use backstory_core::archive::{Archive, Order, SyncOptions};
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
@@ -247,9 +247,9 @@ impl Kept {
         fs::write(self.log(), out + "\n").unwrap();
     }
 
-    fn setup<T>(&mut self, run: impl FnOnce(&mut Archive, &Setup<'_>) -> T) -> T {
+    fn setup<T>(&mut self, run: impl FnOnce(&mut Archive, &SyncOptions<'_>) -> T) -> T {
         let candidates = ProjectHints::default();
-        run(&mut self.archive, &Setup::plain(&candidates))
+        run(&mut self.archive, &SyncOptions::plain(&candidates))
     }
 
     fn sync(&mut self) {
@@ -355,7 +355,7 @@ fn an_interrupted_forgetting_leaves_no_word_once_it_is_finished() {
     other
         .execute_batch(
             "DELETE FROM words WHERE rowid IN (SELECT number FROM texts); DELETE FROM texts;
-             DELETE FROM texted; INSERT INTO notes VALUES ('unclean', x'');",
+             DELETE FROM indexed_sessions; INSERT INTO notes VALUES ('unclean', x'');",
         )
         .unwrap();
     assert!(holds());

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use backstory_core::agent::{Agent, Agents, Detail, Scan};
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::{Discovery, Source, SourceKind};
@@ -192,7 +192,7 @@ fn an_agent_of_a_test_goes_through_everything() {
     let found = agents.discover(&env);
     let mut archive = Archive::in_memory().unwrap().with_agents(agents);
     let hints = ProjectHints::default();
-    let setup = Setup::plain(&hints);
+    let setup = SyncOptions::plain(&hints);
     let synced = archive.sync(&found, &setup, &|_| {}).unwrap();
     assert_eq!((synced.new, synced.faulty), (3, 1));
     archive.capture(&[], None, &|_| {}).unwrap();

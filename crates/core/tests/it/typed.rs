@@ -6,7 +6,7 @@ use backstory_core::pricing::Table;
 use backstory_core::query::Reports;
 use backstory_core::query::prompts::prompts;
 use backstory_core::query::usage::Group;
-use backstory_core::transcript::{Options, What, blocks};
+use backstory_core::transcript::{BlockKind, Options, blocks};
 use serde_json::{Value, json};
 
 use crate::support::Home;
@@ -61,9 +61,9 @@ fn what_gemini_cli_writes_itself_is_not_a_prompt() {
     assert_eq!(session.first_prompt.as_deref(), Some(typed));
     assert_eq!(session.last_prompt.as_deref(), Some(typed));
     let messages = home.messages(assembled, View::Full);
-    let you = blocks(&messages, &Options::default())
-        .into_iter()
-        .filter_map(|block| if let What::You(words) = block.what { Some(words) } else { None });
+    let you = blocks(&messages, &Options::default()).into_iter().filter_map(|block| {
+        if let BlockKind::You(words) = block.what { Some(words) } else { None }
+    });
     assert_eq!(you.collect::<Vec<_>>(), [typed]);
     let kinds = messages.iter().skip(2).step_by(2).map(|message| message.kind);
     assert!(kinds.into_iter().all(|kind| kind == MessageKind::Injected));

@@ -2,7 +2,7 @@
 //! were written.
 
 use crate::support::discover_at;
-use backstory_core::archive::{Archive, sums_suffice};
+use backstory_core::archive::{Archive, rollup_answers};
 use backstory_core::pricing::Table;
 use backstory_core::query::Reports;
 use backstory_core::query::usage::{Group, Question, Sum};
@@ -79,5 +79,5 @@ proptest! {
 /// Other limits would make every query read single calls.
 #[test]
 fn sums_answer_by_the_embedded_prices() {
-    assert!(sums_suffice(&Period::default(), &Table::embedded()));
+    assert!(rollup_answers(&Period::default(), &Table::embedded()));
 }

@@ -8,7 +8,7 @@ use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use backstory_core::archive::{Archive, Setup};
+use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::{Discovery, SourceState};
@@ -58,7 +58,7 @@ impl Lab {
     fn read(&mut self) {
         let found = self.found();
         let candidates = ProjectHints::default();
-        self.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
+        self.archive.sync(&found, &SyncOptions::plain(&candidates), &|_| {}).unwrap();
     }
 
     fn sync(&mut self) {
@@ -329,7 +329,7 @@ fn a_file_that_cannot_be_read_for_a_while_loses_nothing() {
         source.modified = Some(SystemTime::UNIX_EPOCH);
     }
     let candidates = ProjectHints::default();
-    lab.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
+    lab.archive.sync(&found, &SyncOptions::plain(&candidates), &|_| {}).unwrap();
     assert_eq!(lab.versions(&path), [log(&["hello"]).as_bytes()]);
     lab.write("chats/session-2026-03-01T10-00-11111111.jsonl", log(&["hello", "again"]));
     lab.sync();
@@ -345,9 +345,9 @@ fn a_file_that_becomes_readable_is_read() {
     let away = lab.folder.path().join("away");
     fs::rename(&path, &away).unwrap();
     let candidates = ProjectHints::default();
-    lab.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
+    lab.archive.sync(&found, &SyncOptions::plain(&candidates), &|_| {}).unwrap();
     // The same file, with the same times.
     fs::rename(&away, &path).unwrap();
-    lab.archive.sync(&found, &Setup::plain(&candidates), &|_| {}).unwrap();
+    lab.archive.sync(&found, &SyncOptions::plain(&candidates), &|_| {}).unwrap();
     assert_eq!(lab.texts(), ["hello"]);
 }

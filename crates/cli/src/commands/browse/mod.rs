@@ -112,7 +112,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Browse) -> Result
     let words = args.words.join(" ");
     match browse(ctx, library, Mode::Browse, &words, !args.no_mouse)? {
         Outcome::Resume(id) => super::resume::run_id(ctx, printer, &id),
-        Outcome::Quit | Outcome::Chosen(_) => Ok(Exit::Fine),
+        Outcome::Quit | Outcome::Chosen(_) => Ok(Exit::Success),
     }
 }
 
@@ -127,12 +127,12 @@ pub(super) fn run_pick(ctx: &Context, printer: &mut Printer, args: &Pick) -> Res
     };
     if !args.project_path {
         printer.line(id)?;
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     let path = projects.get(&id).cloned().flatten();
     let path = path.ok_or_else(|| Failure::nothing("the project of this session is not known"))?;
     printer.line(path)?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// Lets the user choose a session for a command that was not given one, if there is a terminal.

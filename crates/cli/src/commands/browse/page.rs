@@ -7,7 +7,7 @@ use backstory_core::export::tool::{self, SectionKind};
 use backstory_core::model::{Fate, Message};
 use backstory_core::number::plural;
 use backstory_core::pricing::Table;
-use backstory_core::transcript::{Block as Shown, Options, What, blocks};
+use backstory_core::transcript::{Block as Shown, BlockKind, Options, blocks};
 
 use crate::commands::show::turns::turns;
 use crate::output::{Line, markdown, style};
@@ -70,7 +70,7 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Bl
         agent: None,
     };
     match &shown.what {
-        What::You(text) => {
+        BlockKind::You(text) => {
             out.kind = Kind::Prompt;
             out.head.push(Line::new());
             let lines = clean::block(text);
@@ -88,17 +88,17 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Bl
                 out.head.push(Line::new().styled(style::DIM, format!("  {}", facts.join(" · "))));
             }
         }
-        What::Agent(text) => {
+        BlockKind::Agent(text) => {
             out.kind = Kind::Reply;
             out.head = markdown::render(text, width, margin);
         }
-        What::Thought(thought) => {
+        BlockKind::Thought(thought) => {
             out.kind = Kind::Thought;
             let subject = if thought.subject.is_empty() { "thought" } else { &thought.subject };
             out.head.push(Line::new().text(margin).styled(style::DIM.italic(), subject));
             out.body = indented(&thought.description, width, anstyle::Style::new().dimmed());
         }
-        What::Tool { call, argument, .. } => {
+        BlockKind::Tool { call, argument, .. } => {
             let headline = tool::headline(call, argument.as_deref());
             let color = match headline.state {
                 "success" => style::GOOD,
@@ -134,16 +134,16 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Bl
                 }
             }
         }
-        What::Notice(text) => {
+        BlockKind::Notice(text) => {
             let what = message.kind.name().replace('_', " ");
             out.head.push(Line::new().text(margin).styled(style::DIM, format!("· {what}")));
             out.body = indented(text, width, style::DIM);
         }
-        What::Error(text) => {
+        BlockKind::Error(text) => {
             out.kind = Kind::Error;
             out.head = indented(text.trim(), width, style::ERROR);
         }
-        What::Compress => {
+        BlockKind::Compress => {
             let text = "── the conversation was compressed here ──";
             out.head.push(Line::new().styled(style::DIM, text));
         }

@@ -103,7 +103,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     if args.follow {
         follow::run(ctx, printer, args.session.as_deref(), choice, events, &censor)?;
         censor.tell(printer);
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     events.require_some(ctx)?;
     let mut out = printer.data()?;
@@ -114,7 +114,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     drop(out);
     censor.tell(printer);
     let exit = events.finish(ctx, printer);
-    Ok(if written == 0 { Exit::Nothing } else { exit })
+    Ok(if written == 0 { Exit::NoMatch } else { exit })
 }
 
 /// The sessions whose events are printed.

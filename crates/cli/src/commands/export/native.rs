@@ -66,7 +66,7 @@ fn put_file(
     put(ctx, printer, args, censor, |out| censor.with(|redactor| session.write(redactor, out)))?;
     warn_of_faults(ctx, printer, path, session.as_ref());
     let is_faulty = !session.faults().is_clean();
-    Ok(if ctx.strict && is_faulty { Exit::Nothing } else { Exit::Fine })
+    Ok(if ctx.strict && is_faulty { Exit::NoMatch } else { Exit::Success })
 }
 
 /// Exports one of many sessions.

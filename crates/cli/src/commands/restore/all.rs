@@ -79,7 +79,7 @@ pub(super) fn run(
     }
     tell(printer, &done);
     let is_bad = |done: &Done| matches!(done.how, How::InPart | How::Differs | How::Failed);
-    Ok(if done.iter().any(is_bad) { Exit::Nothing } else { Exit::Fine })
+    Ok(if done.iter().any(is_bad) { Exit::NoMatch } else { Exit::Success })
 }
 
 /// Returns whether a file has content to restore, which excluded and forgotten files do not.

@@ -115,7 +115,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
     }
     let done = prepared.write(ctx, printer, args.fresh, args.dry_run)?;
     prepared.report(ctx, printer, &done, args)?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// A session with the plan to restore it.

@@ -1,6 +1,6 @@
 //! Turns flags and words into a query.
 
-use backstory_core::collection::NotOne;
+use backstory_core::collection::LookupError;
 use backstory_core::model::Session;
 use backstory_core::query::Filter;
 use backstory_core::search::{Query, QueryError};
@@ -76,10 +76,10 @@ pub(super) fn sessions<'a>(
     let mut named: Vec<(String, bool)> = Vec::new();
     for condition in query.filters.sessions() {
         let session = library.all.find(&condition.value).map_err(|error| match error {
-            NotOne::Several { wanted, candidates } => {
+            LookupError::Several { wanted, candidates } => {
                 super::super::ambiguous(&library.all, &wanted, &candidates)
             }
-            none @ NotOne::None(_) => {
+            none @ LookupError::None(_) => {
                 Failure::nothing(none.to_string()).hint("`backstory sessions` lists them")
             }
         })?;

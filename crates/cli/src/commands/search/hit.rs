@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use backstory_core::archive::{self, Match, TextRow};
 use backstory_core::model::{Message, MessageKind, Session};
-use backstory_core::search::{Bit, Extent, Fields, Finder, Found, Query, Where, snippet};
+use backstory_core::search::{Bit, Extent, FieldMatch, Fields, Finder, Query, Where, snippet};
 use jiff::Timestamp;
 
 use crate::error::Result;
@@ -146,7 +146,7 @@ impl<'a> Read<'a> {
 }
 
 /// Returns the field with the most matched terms; ties go to the more important field.
-fn best(fields: &Fields<'_>, found: &[Found]) -> (Where, Vec<Bit>) {
+fn best(fields: &Fields<'_>, found: &[FieldMatch]) -> (Where, Vec<Bit>) {
     let best = found
         .iter()
         .rev()

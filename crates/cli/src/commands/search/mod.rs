@@ -192,7 +192,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
             took_ms,
             hits,
         })?;
-        return Ok(if total == 0 { Exit::Nothing } else { Exit::Fine });
+        return Ok(if total == 0 { Exit::NoMatch } else { Exit::Success });
     }
     if total == 0 {
         let unknown = crate::here::unknown(&library.all, &args.filters.project);
@@ -203,7 +203,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     }
     page::print(ctx, printer, &library.all, &hits, &more)?;
     page::tell(printer, &hits, total, args.offset, pattern.is_some());
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// Returns the ids of the sessions that contain some words.

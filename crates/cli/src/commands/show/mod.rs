@@ -159,7 +159,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         let mut page = Page::new(ctx, printer, args, marks);
         let id = &assembled.session.id;
         follow::run(ctx, &mut page, &mut library, id, &session, &options)?;
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     if ctx.json {
         let cost = library.costs()?.of(&assembled.session.id);

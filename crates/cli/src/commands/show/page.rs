@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use anstyle::Style;
 use backstory_core::model::{Fate, Message, MessageKind, Session};
-use backstory_core::transcript::{Block, Options, What, blocks, shell_escape};
+use backstory_core::transcript::{Block, BlockKind, Options, blocks, shell_escape};
 
 use super::Show;
 use super::marks::Marks;
@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
                 format!("── part {} of {} ({why}) ──", message.part + 1, session.parts.len());
             self.printer.line(Line::new().styled(style::DIM, text))?;
         }
-        let is_tool = matches!(block.what, What::Tool { .. });
+        let is_tool = matches!(block.what, BlockKind::Tool { .. });
         let has_heading = self.heading(block, extras)?;
         let is_next_tool = self.last.is_tool && is_tool;
         if !has_heading && !is_next_tool {
@@ -124,12 +124,14 @@ impl<'a> Page<'a> {
         self.last.is_tool = false;
         let margin = if message.fate == Fate::Kept { "  " } else { "┊ " };
         match &block.what {
-            What::You(text) if message.kind == MessageKind::Shell => self.escape(text, margin)?,
-            What::You(text) | What::Agent(text) => {
+            BlockKind::You(text) if message.kind == MessageKind::Shell => {
+                self.escape(text, margin)?
+            }
+            BlockKind::You(text) | BlockKind::Agent(text) => {
                 self.words(text, margin)?;
                 self.attachments(message, margin)?;
             }
-            What::Thought(thought) => {
+            BlockKind::Thought(thought) => {
                 let subject = match thought.subject.as_str() {
                     "" => String::new(),
                     subject => format!("{subject}: "),
@@ -140,17 +142,17 @@ impl<'a> Page<'a> {
                     .styled(style::DIM, &thought.description);
                 self.printer.line(line.hang(margin))?;
             }
-            What::Tool { call, argument, output } => {
+            BlockKind::Tool { call, argument, output } => {
                 let is_bare =
                     self.tool(session, call, argument.as_deref(), *output, margin, extras)?;
                 self.last.is_tool = is_bare;
             }
-            What::Notice(text) => self.indented(text, margin)?,
-            What::Error(text) => {
+            BlockKind::Notice(text) => self.indented(text, margin)?,
+            BlockKind::Error(text) => {
                 let line = Line::new().text(margin).styled(style::ERROR, text.trim());
                 self.printer.line(line.hang(margin))?;
             }
-            What::Compress => {
+            BlockKind::Compress => {
                 let at = message.at.map(|at| date(at, &self.ctx.zone)).unwrap_or_default();
                 let mark = format!("── the conversation was compressed here · {at} ──");
                 self.printer.line(Line::new().styled(style::DIM, mark))?;
@@ -163,14 +165,14 @@ impl<'a> Page<'a> {
     /// have a heading, with the cost and length of their turn.
     fn heading(&mut self, block: &Block<'_>, extras: &Extras) -> Result<bool> {
         let message = block.message;
-        if matches!(block.what, What::Compress) {
+        if matches!(block.what, BlockKind::Compress) {
             self.last.speaker = None;
             return Ok(false);
         }
         let (who, style): (&str, Style) = match block.what {
-            What::You(_) => ("you", style::YOU),
-            What::Notice(_) => (message.kind.name(), style::DIM),
-            What::Error(_) => ("error", style::ERROR),
+            BlockKind::You(_) => ("you", style::YOU),
+            BlockKind::Notice(_) => (message.kind.name(), style::DIM),
+            BlockKind::Error(_) => ("error", style::ERROR),
             _ => (message.model.as_deref().unwrap_or("agent"), style::NAME),
         };
         let is_new = self.last.message.as_deref() != Some(&message.id);
@@ -179,7 +181,8 @@ impl<'a> Page<'a> {
         let tokens = message.usage.as_ref().filter(|_| self.args.tokens);
         let speaker = Some((who.to_owned(), message.fate));
         let is_same = self.last.speaker == speaker
-            && (!is_new || (!is_found && tokens.is_none() && !matches!(block.what, What::You(_))));
+            && (!is_new
+                || (!is_found && tokens.is_none() && !matches!(block.what, BlockKind::You(_))));
         if is_same {
             return Ok(false);
         }
@@ -189,7 +192,7 @@ impl<'a> Page<'a> {
         let mut line = Line::new().styled(style::FOUND, sign).styled(style.bold(), who);
         if let Some(at) = message.at {
             let at = match block.what {
-                What::You(_) => date(at, &self.ctx.zone),
+                BlockKind::You(_) => date(at, &self.ctx.zone),
                 _ => at.to_zoned(self.ctx.zone.clone()).strftime("%H:%M").to_string(),
             };
             line = line.styled(style::DIM, format!("  {at}"));

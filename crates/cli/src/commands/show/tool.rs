@@ -2,7 +2,7 @@
 
 use backstory_core::diff::diff;
 use backstory_core::model::{Session, ToolCall, ToolStatus};
-use backstory_core::transcript::{Block, What, bare_output};
+use backstory_core::transcript::{Block, BlockKind, bare_output};
 use unicode_width::UnicodeWidthStr;
 
 use super::page::Page;
@@ -16,7 +16,7 @@ const DIFF: usize = 20;
 
 /// Returns whether a block is a tool call that has not finished.
 pub(super) fn is_running(block: &Block<'_>) -> bool {
-    matches!(&block.what, What::Tool { call, .. } if call.status == ToolStatus::Unfinished)
+    matches!(&block.what, BlockKind::Tool { call, .. } if call.status == ToolStatus::Unfinished)
 }
 
 impl Page<'_> {

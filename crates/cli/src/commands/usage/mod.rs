@@ -161,15 +161,15 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     if let Some(budget) = budget {
         // With a budget, the exit code reports whether it is exceeded, even if there are no calls.
         budget.tell(printer, format == Format::Table)?;
-        return Ok(if budget.is_over { Exit::Nothing } else { Exit::Fine });
+        return Ok(if budget.is_over { Exit::NoMatch } else { Exit::Success });
     }
     if answer.total.calls == 0 && format == Format::Table {
         return nothing(ctx, printer, args);
     }
     if answer.total.calls == 0 {
-        return Ok(Exit::Nothing);
+        return Ok(Exit::NoMatch);
     }
-    Ok(if ctx.strict && page.faults().records > 0 { Exit::Nothing } else { Exit::Fine })
+    Ok(if ctx.strict && page.faults().records > 0 { Exit::NoMatch } else { Exit::Success })
 }
 
 /// Opens only as much of the library as the question needs.

@@ -13,7 +13,7 @@ CREATE TABLE sources (
     folder   TEXT,
     size     INTEGER NOT NULL,
     -- Times of the last change of its content and of its metadata, in nanoseconds since 1970, and its
-    -- inode: while all of them and the size are the same, so is the content. NULL: look again.
+    -- inode: while all of them and the size are the same, so is the content. NULL: read again.
     modified INTEGER,
     changed  INTEGER,
     inode    INTEGER,
@@ -56,24 +56,24 @@ CREATE TABLE scans (
 -- The groups of sessions that a source belongs to, and the project it names there: its path, or the
 -- agent's hash of it.
 CREATE TABLE members (
-    grp     TEXT NOT NULL,
-    source  INTEGER NOT NULL,
-    project TEXT,
-    PRIMARY KEY (grp, source)
+    group_key TEXT NOT NULL,
+    source    INTEGER NOT NULL,
+    project   TEXT,
+    PRIMARY KEY (group_key, source)
 ) WITHOUT ROWID;
 CREATE INDEX members_source ON members (source);
 
 -- The sources that contain each counted message. Sessions that share one are assembled together, to
 -- decide which of them made the call.
-CREATE TABLE held (
+CREATE TABLE call_sources (
     key    INTEGER NOT NULL,
     source INTEGER NOT NULL,
     PRIMARY KEY (key, source)
 ) WITHOUT ROWID;
-CREATE INDEX held_source ON held (source);
+CREATE INDEX call_sources_source ON call_sources (source);
 
 -- Lines of prompt logs.
-CREATE TABLE typed (
+CREATE TABLE prompt_lines (
     source  INTEGER NOT NULL,
     session TEXT NOT NULL,
     number  INTEGER NOT NULL,
@@ -81,8 +81,8 @@ CREATE TABLE typed (
     text    TEXT NOT NULL,
     project TEXT
 );
-CREATE INDEX typed_session ON typed (session);
-CREATE INDEX typed_source ON typed (source);
+CREATE INDEX prompt_lines_session ON prompt_lines (session);
+CREATE INDEX prompt_lines_source ON prompt_lines (source);
 
 -- The names that agents give to sessions; the last one counts.
 CREATE TABLE titles (
@@ -113,7 +113,7 @@ CREATE INDEX limits_source ON limits (source);
 CREATE TABLE sessions (
     number  INTEGER PRIMARY KEY,
     id      TEXT NOT NULL,
-    grp     TEXT NOT NULL,
+    group_key TEXT NOT NULL,
     agent   TEXT NOT NULL,
     machine TEXT NOT NULL,
     kind    TEXT NOT NULL,
@@ -124,13 +124,13 @@ CREATE TABLE sessions (
     first   INTEGER,
     last    INTEGER,
     -- Whether its text is indexed as it is now.
-    texted  INTEGER NOT NULL DEFAULT 0,
+    indexed INTEGER NOT NULL DEFAULT 0,
     -- The session as the library stores it.
     body    BLOB NOT NULL
 );
 -- Everything that reports group by, because the rows themselves are large.
-CREATE INDEX sessions_id ON sessions (id, texted, kind, parent, project, agent, machine);
-CREATE INDEX sessions_grp ON sessions (grp);
+CREATE INDEX sessions_id ON sessions (id, indexed, kind, parent, project, agent, machine);
+CREATE INDEX sessions_group ON sessions (group_key);
 
 -- Single calls and tool calls, for queries that sums cannot answer.
 CREATE TABLE details (
@@ -219,7 +219,7 @@ CREATE TABLE notes (
 
 -- The text index. An indexed session keeps its number here while its row in `sessions` is
 -- rewritten; its messages have the rows from that number times 2^24 on.
-CREATE TABLE texted (
+CREATE TABLE indexed_sessions (
     number  INTEGER PRIMARY KEY,
     session TEXT NOT NULL UNIQUE,
     -- A hash of the user's name and tags for it.
@@ -232,7 +232,7 @@ CREATE TABLE texts (
     -- Empty for the text of the session as a whole.
     message TEXT NOT NULL,
     -- A hash of the positions of its records: while it is the same, so is the text.
-    look    INTEGER NOT NULL,
+    stamp   INTEGER NOT NULL,
     -- A hash of its text, which copies of a message share.
     content INTEGER NOT NULL,
     -- Milliseconds since 1970, UTC.

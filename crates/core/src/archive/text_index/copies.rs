@@ -12,9 +12,9 @@ pub(super) fn mark_copies(db: &Connection, touched: &BTreeSet<i64>) -> rusqlite:
     // Sessions in the order in which they may repeat each other, with the messages of each
     // together.
     let mut find = db.prepare_cached(
-        "SELECT texts.number, message, kind_of.kind = 'checkpoint', texted.number
-         FROM texts JOIN texted ON texted.number = texts.number >> 24
-         JOIN sessions kind_of ON kind_of.id = texted.session
+        "SELECT texts.number, message, kind_of.kind = 'checkpoint', indexed_sessions.number
+         FROM texts JOIN indexed_sessions ON indexed_sessions.number = texts.number >> 24
+         JOIN sessions kind_of ON kind_of.id = indexed_sessions.session
          WHERE content = ?1
          ORDER BY kind_of.kind = 'checkpoint', kind_of.first IS NULL, kind_of.first, kind_of.id",
     )?;

@@ -15,7 +15,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 
 use self::copies::mark_copies;
 use self::rows::{Incoming, IndexedMessage, Row, columns, insert, remove, row, rows_of};
-use self::stamps::{label, look};
+use self::stamps::{label, stamp};
 use super::{Archive, ArchiveError, ledger};
 use crate::assemble::{MessageEntry, SessionFacts};
 use crate::model::Session;
@@ -45,13 +45,13 @@ pub struct IndexStats {
 impl Archive {
     /// Returns the number of sessions whose text is not indexed.
     pub fn left_to_index(&self) -> Result<usize, ArchiveError> {
-        Ok(self.untexted()?.0.len())
+        Ok(self.unindexed()?.0.len())
     }
 
     /// Brings the text index up to date. Calls `progress` for each session that is done.
     pub fn index(&mut self, progress: &dyn Fn()) -> Result<IndexStats, ArchiveError> {
         let mut done = IndexStats::default();
-        let (mut pending, gone) = self.untexted()?;
+        let (mut pending, gone) = self.unindexed()?;
         self.unindex(&gone)?;
         let mut touched = self.unmarked()?;
         if pending.is_empty() {
@@ -64,7 +64,7 @@ impl Archive {
         while rest.peek().is_some() {
             let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
             let mut batch = Batch { archive: self, names, tags, touched, done: &mut done };
-            let mut settle = self.db.prepare("UPDATE sessions SET texted = 1 WHERE id = ?1")?;
+            let mut settle = self.db.prepare("UPDATE sessions SET indexed = 1 WHERE id = ?1")?;
             let mut size = 0;
             // Sessions that are assembled together belong in one batch.
             while size < BATCH
@@ -96,7 +96,7 @@ impl Archive {
     /// Returns the ids of sessions, oldest first, with those of one group next to each other.
     fn in_order(&self, wanted: &BTreeSet<String>) -> Result<Vec<String>, ArchiveError> {
         let mut find = self.db.prepare(
-            "SELECT id FROM sessions ORDER BY max(last) OVER (PARTITION BY grp), grp, id",
+            "SELECT id FROM sessions ORDER BY max(last) OVER (PARTITION BY group_key), group_key, id",
         )?;
         let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         Ok(ids.into_iter().filter(|id| wanted.contains(id)).collect())
@@ -132,7 +132,7 @@ impl Archive {
         let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         self.db.execute_batch(
             "INSERT INTO words (words) VALUES ('delete-all'); DELETE FROM texts; DELETE FROM copies;
-             DELETE FROM texted; UPDATE sessions SET texted = 0;",
+             DELETE FROM indexed_sessions; UPDATE sessions SET indexed = 0;",
         )?;
         transaction.commit()?;
         Ok(())
@@ -140,26 +140,26 @@ impl Archive {
 
     /// Returns the sessions whose text is not indexed, and the index numbers of sessions that no
     /// longer exist.
-    fn untexted(&self) -> Result<(BTreeSet<String>, Vec<i64>), ArchiveError> {
+    fn unindexed(&self) -> Result<(BTreeSet<String>, Vec<i64>), ArchiveError> {
         let mut known: HashMap<String, (i64, i64)> = HashMap::new();
-        let mut find = self.db.prepare("SELECT session, number, label FROM texted")?;
+        let mut find = self.db.prepare("SELECT session, number, label FROM indexed_sessions")?;
         for row in find.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))? {
             let (session, about) = row?;
             known.insert(session, about);
         }
         let (names, tags) = (self.names()?, self.tags()?);
         let mut pending = BTreeSet::new();
-        let mut find = self.db.prepare("SELECT id, texted FROM sessions")?;
+        let mut find = self.db.prepare("SELECT id, indexed FROM sessions")?;
         let mut seen: HashSet<i64> = HashSet::new();
         for row in
             find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?
         {
-            let (id, is_texted) = row?;
+            let (id, is_indexed) = row?;
             let label = label(names.get(&id), tags.get(&id));
             match known.get(&id) {
                 Some((number, known)) => {
                     seen.insert(*number);
-                    if !is_texted || *known != label {
+                    if !is_indexed || *known != label {
                         pending.insert(id);
                     }
                 }
@@ -183,7 +183,7 @@ impl Archive {
             let old: Vec<i64> = rows.values().map(|(number, ..)| *number).collect();
             remove(&self.db, &old)?;
             touched.extend(rows.values().map(|(_, _, content)| *content));
-            self.db.execute("DELETE FROM texted WHERE number = ?1", [number])?;
+            self.db.execute("DELETE FROM indexed_sessions WHERE number = ?1", [number])?;
         }
         mark_copies(&self.db, &touched)?;
         transaction.commit()?;
@@ -192,7 +192,7 @@ impl Archive {
 
     /// Removes the words of forgotten sessions from the index, not only their rows.
     pub(super) fn purge_index(&self) -> Result<(), ArchiveError> {
-        let (_, gone) = self.untexted()?;
+        let (_, gone) = self.unindexed()?;
         self.unindex(&gone)?;
         // An interrupted run may have removed the rows but not yet the words.
         self.db.execute_batch("INSERT INTO words (words) VALUES ('optimize')")?;
@@ -214,19 +214,21 @@ impl Batch<'_> {
     fn session(&mut self, assembled: &SessionFacts) -> Result<(), ArchiveError> {
         let db = &self.archive.db;
         let id = &assembled.session.id;
-        db.prepare_cached("INSERT OR IGNORE INTO texted (session, label) VALUES (?1, 0)")?
-            .execute([id])?;
+        db.prepare_cached(
+            "INSERT OR IGNORE INTO indexed_sessions (session, label) VALUES (?1, 0)",
+        )?
+        .execute([id])?;
         let session: i64 = db
-            .prepare_cached("SELECT number FROM texted WHERE session = ?1")?
+            .prepare_cached("SELECT number FROM indexed_sessions WHERE session = ?1")?
             .query_row([id], |row| row.get(0))?;
         let mut known = rows_of(db, session)?;
         let mut next =
             known.values().map(|(number, ..)| number + 1).max().unwrap_or(session << BITS);
         let mut wanted: Vec<(&MessageEntry, i64, i64)> = Vec::new();
         for placed in assembled.listed() {
-            let look = look(assembled, placed);
+            let stamp = stamp(assembled, placed);
             match known.remove(&placed.facts.id) {
-                Some((_, known, _)) if known == look => {}
+                Some((_, known, _)) if known == stamp => {}
                 before => {
                     if let Some((number, _, content)) = before {
                         remove(db, &[number])?;
@@ -234,7 +236,7 @@ impl Batch<'_> {
                     }
                     let number = before.map_or(next, |(number, ..)| number);
                     next += i64::from(before.is_none());
-                    wanted.push((placed, number, look));
+                    wanted.push((placed, number, stamp));
                 }
             }
         }
@@ -249,7 +251,7 @@ impl Batch<'_> {
         // Last, because it has the highest number: FTS5 buffers rows as long as they arrive in
         // order.
         let label = self.label(&assembled.session, session, label, &mut next)?;
-        db.prepare_cached("UPDATE texted SET label = ?2 WHERE number = ?1")?
+        db.prepare_cached("UPDATE indexed_sessions SET label = ?2 WHERE number = ?1")?
             .execute([session, label])?;
         self.done.sessions += 1;
         Ok(())
@@ -288,7 +290,7 @@ impl Batch<'_> {
                 &row,
                 &IndexedMessage {
                     message: "",
-                    look: 0,
+                    stamp: 0,
                     at,
                     kind: "session",
                     fate: "kept",
@@ -327,13 +329,13 @@ impl Batch<'_> {
                 .map_err(|error| ArchiveError::Read(assembled.session.id.clone(), error))?;
             let mut numbers: HashMap<&str, (i64, i64)> = now
                 .iter()
-                .map(|(placed, number, look)| (placed.facts.id.as_str(), (*number, *look)))
+                .map(|(placed, number, stamp)| (placed.facts.id.as_str(), (*number, *stamp)))
                 .collect();
             let incoming: Vec<Incoming> = read
                 .into_iter()
                 .filter_map(|message| {
-                    let (number, look) = numbers.remove(message.id.as_str())?;
-                    Some(Incoming { number, message, look })
+                    let (number, stamp) = numbers.remove(message.id.as_str())?;
+                    Some(Incoming { number, message, stamp })
                 })
                 .collect();
             self.write(&incoming)?;
@@ -343,12 +345,12 @@ impl Batch<'_> {
 
     fn write(&mut self, incoming: &[Incoming]) -> Result<(), ArchiveError> {
         let rows: Vec<Row> = incoming.par_iter().with_min_len(16).map(row).collect();
-        for (Incoming { message, look, .. }, row) in incoming.iter().zip(&rows) {
+        for (Incoming { message, stamp, .. }, row) in incoming.iter().zip(&rows) {
             self.touched.insert(row.content);
             self.done.messages += 1;
             let about = IndexedMessage {
                 message: &message.id,
-                look: *look,
+                stamp: *stamp,
                 at: message.at.map(jiff::Timestamp::as_millisecond),
                 kind: message.kind.name(),
                 fate: message.fate.name(),
@@ -383,7 +385,7 @@ mod tests {
             &row,
             &IndexedMessage {
                 message: "m",
-                look: 0,
+                stamp: 0,
                 at: None,
                 kind: "reply",
                 fate: "kept",

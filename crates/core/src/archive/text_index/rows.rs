@@ -13,7 +13,7 @@ use crate::search::{Extent, Fields, GAP, Where, each_token};
 pub(super) struct Incoming {
     pub(super) number: i64,
     pub(super) message: Message,
-    pub(super) look: i64,
+    pub(super) stamp: i64,
 }
 
 /// A row of the index.
@@ -60,7 +60,7 @@ pub(super) fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
 /// The columns of a row that do not come from the text.
 pub(super) struct IndexedMessage<'a> {
     pub(super) message: &'a str,
-    pub(super) look: i64,
+    pub(super) stamp: i64,
     pub(super) at: Option<i64>,
     pub(super) kind: &'a str,
     pub(super) fate: &'a str,
@@ -77,7 +77,7 @@ pub(super) fn insert(
         .execute(params![
             row.number,
             about.message,
-            about.look,
+            about.stamp,
             row.content,
             about.at,
             about.kind,
@@ -112,13 +112,13 @@ pub(super) fn remove(db: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Returns the rows of a session by message: number, look, content.
+/// Returns the rows of a session by message: number, stamp, content.
 pub(super) fn rows_of(
     db: &Connection,
     session: i64,
 ) -> rusqlite::Result<HashMap<String, (i64, i64, i64)>> {
     let mut find = db.prepare_cached(
-        "SELECT message, number, look, content FROM texts WHERE number >= ?1 AND number < ?2",
+        "SELECT message, number, stamp, content FROM texts WHERE number >= ?1 AND number < ?2",
     )?;
     let rows = find.query_map([session << BITS, (session + 1) << BITS], |row| {
         Ok((row.get(0)?, (row.get(1)?, row.get(2)?, row.get(3)?)))

@@ -1,6 +1,6 @@
 //! Hashes by which the index knows that a message or a label has not changed.
 
-use crate::archive::fingerprint::Look;
+use crate::archive::fingerprint::Fingerprint;
 use crate::archive::stamp::Stamp;
 use crate::assemble::{MessageEntry, SessionFacts};
 use crate::facts::Span;
@@ -16,7 +16,7 @@ pub(super) fn label(name: Option<&String>, tags: Option<&Vec<String>>) -> i64 {
 }
 
 /// Returns a hash of the positions of a message's records and of its facts from the scan.
-pub(super) fn look(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
+pub(super) fn stamp(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
     let said = &placed.facts;
     let mut stamp = Stamp::default();
     stamp.text(said.kind.name()).text(said.fate.name());
@@ -34,7 +34,7 @@ pub(super) fn look(assembled: &SessionFacts, placed: &MessageEntry) -> i64 {
         };
         // A log only grows; a document is rewritten.
         if assembled.documents[place.file] {
-            let modified = Look::of(source).modified;
+            let modified = Fingerprint::of(source).modified;
             stamp.number(source.size.into());
             stamp.maybe(modified, |stamp, at| stamp.number(at.into()));
         }

@@ -20,7 +20,7 @@ pub use self::told::Told;
 use super::write_line;
 use crate::assemble::SessionFacts;
 use crate::model::{
-    Event, EventType, Happening, Message, MessageKind, Session, ToolCall, ToolStatus, UsageRow,
+    Event, EventBody, EventType, Message, MessageKind, Session, ToolCall, ToolStatus, UsageRow,
 };
 use crate::pricing::Table;
 use crate::time::{Period, Time};
@@ -120,7 +120,7 @@ pub fn events<'a>(
         events: Vec::new(),
     };
     let (started, updated) = (session.started.map(Time), session.updated.map(Time));
-    stream.push(session.started, Happening::SessionStart { started, title: session.title().0 });
+    stream.push(session.started, EventBody::SessionStart { started, title: session.title().0 });
     let mut removed = Removed::new(messages);
     for (n, message) in messages.iter().enumerate() {
         stream.source = stem(message.part);
@@ -135,7 +135,7 @@ pub fn events<'a>(
     if let Some(what) = removed.rewind() {
         stream.push(None, what);
     }
-    stream.push(session.updated, Happening::SessionEnd { updated });
+    stream.push(session.updated, EventBody::SessionEnd { updated });
     stream.events
 }
 
@@ -152,7 +152,7 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    fn push(&mut self, at: Option<Timestamp>, what: Happening<'a>) {
+    fn push(&mut self, at: Option<Timestamp>, what: EventBody<'a>) {
         let at = self.clock.tick(at).map(Time);
         self.events.push(Event { at, source: self.source, what });
     }
@@ -162,18 +162,18 @@ impl<'a> Stream<'a> {
         match said.kind {
             // A fork repeats the prompts of its session.
             MessageKind::Prompt | MessageKind::Slash if !said.is_imported => {
-                self.push(said.at, Happening::UserPrompt { message, text: said.words() });
+                self.push(said.at, EventBody::UserPrompt { message, text: said.words() });
             }
-            MessageKind::Error => self.push(said.at, Happening::Error { text: &said.text }),
+            MessageKind::Error => self.push(said.at, EventBody::Error { text: &said.text }),
             _ => {}
         }
         for thought in &said.thoughts {
             let (subject, text) = (thought.subject.as_str(), thought.description.as_str());
-            self.push(thought.at.or(said.at), Happening::Thought { message, subject, text });
+            self.push(thought.at.or(said.at), EventBody::Thought { message, subject, text });
         }
         let model = said.model.as_deref();
         if said.kind == MessageKind::Reply && !said.text.is_empty() {
-            self.push(said.at, Happening::AssistantMessage { message, text: &said.text, model });
+            self.push(said.at, EventBody::AssistantMessage { message, text: &said.text, model });
         }
         if said.is_imported {
             return;
@@ -182,7 +182,7 @@ impl<'a> Stream<'a> {
             let at = said.at.or(self.session.started);
             let cost_usd = self.prices.bill_message(said, at).usd.map(|usd| usd.to_string());
             let usage = UsageRow::new(usage);
-            self.push(said.at, Happening::ModelCall { message, model, usage, cost_usd });
+            self.push(said.at, EventBody::ModelCall { message, model, usage, cost_usd });
         }
         self.tools(said);
     }
@@ -201,7 +201,7 @@ impl<'a> Stream<'a> {
                 continue;
             }
             let name = &call.name;
-            let what = Happening::ToolUse {
+            let what = EventBody::ToolUse {
                 id: id.clone(),
                 name: &name.name,
                 label: &name.label,
@@ -217,7 +217,7 @@ impl<'a> Stream<'a> {
         }
         done.sort_by_key(|(_, call)| (call.at.is_none(), call.at));
         for (id, call) in done {
-            let what = Happening::ToolResult {
+            let what = EventBody::ToolResult {
                 id,
                 name: &call.name.name,
                 status: call.status.name(),

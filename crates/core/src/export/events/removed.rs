@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use crate::model::{Fate, Happening, Message, MessageKind};
+use crate::model::{EventBody, Fate, Message, MessageKind};
 
 pub(super) struct Removed {
     /// The last message that was compressed away, if no summary or mark follows it.
@@ -22,7 +22,7 @@ impl Removed {
 
     /// Returns the event before this message: a rewind ends with the first message that continues,
     /// a compression with its summary.
-    pub(super) fn before<'a>(&mut self, message: &Message) -> Option<Happening<'a>> {
+    pub(super) fn before<'a>(&mut self, message: &Message) -> Option<EventBody<'a>> {
         if is_mark(message) {
             // Messages that it spared may have been rewound later, together with those that
             // followed.
@@ -32,7 +32,7 @@ impl Removed {
     }
 
     /// Counts the `n`th message. Returns the event after it, if no later message produces it.
-    pub(super) fn after<'a>(&mut self, n: usize, message: &Message) -> Option<Happening<'a>> {
+    pub(super) fn after<'a>(&mut self, n: usize, message: &Message) -> Option<EventBody<'a>> {
         match message.fate {
             Fate::Rewound => self.rewound += 1,
             Fate::Compressed => {
@@ -45,15 +45,15 @@ impl Removed {
     }
 
     /// Returns the rewind that no message followed.
-    pub(super) fn rewind<'a>(&mut self) -> Option<Happening<'a>> {
+    pub(super) fn rewind<'a>(&mut self) -> Option<EventBody<'a>> {
         let messages = mem::take(&mut self.rewound);
-        (messages > 0).then_some(Happening::Rewind { messages })
+        (messages > 0).then_some(EventBody::Rewind { messages })
     }
 
-    fn compress<'a>(&mut self) -> Option<Happening<'a>> {
+    fn compress<'a>(&mut self) -> Option<EventBody<'a>> {
         self.has_said = false;
         let messages = mem::take(&mut self.compressed);
-        (messages > 0).then_some(Happening::Compress { messages })
+        (messages > 0).then_some(EventBody::Compress { messages })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{Event, EventType, Happening};
+use crate::model::{Event, EventBody, EventType};
 use crate::time::Time;
 
 /// The events of a session that were already written.
@@ -41,17 +41,17 @@ impl Told {
 }
 
 /// Returns the message or tool call that an event is about.
-fn about<'a>(what: &'a Happening<'a>) -> &'a str {
+fn about<'a>(what: &'a EventBody<'a>) -> &'a str {
     match what {
-        Happening::UserPrompt { message, .. }
-        | Happening::Thought { message, .. }
-        | Happening::AssistantMessage { message, .. }
-        | Happening::ModelCall { message, .. } => message,
-        Happening::ToolUse { id, .. } | Happening::ToolResult { id, .. } => id,
-        Happening::Error { text } => text,
-        Happening::SessionStart { .. }
-        | Happening::Rewind { .. }
-        | Happening::Compress { .. }
-        | Happening::SessionEnd { .. } => "",
+        EventBody::UserPrompt { message, .. }
+        | EventBody::Thought { message, .. }
+        | EventBody::AssistantMessage { message, .. }
+        | EventBody::ModelCall { message, .. } => message,
+        EventBody::ToolUse { id, .. } | EventBody::ToolResult { id, .. } => id,
+        EventBody::Error { text } => text,
+        EventBody::SessionStart { .. }
+        | EventBody::Rewind { .. }
+        | EventBody::Compress { .. }
+        | EventBody::SessionEnd { .. } => "",
     }
 }

@@ -10,7 +10,7 @@ use crate::export::escape::html;
 use crate::export::tool::{Headline, Section, SectionKind, headline, sections, short};
 use crate::model::{Fate, Message, Session, Thought, ToolCall};
 use crate::number::{bytes, count, plural};
-use crate::transcript::{Block, What, blocks};
+use crate::transcript::{Block, BlockKind, blocks};
 
 pub(super) struct Story<'a> {
     document: &'a Document<'a>,
@@ -91,25 +91,25 @@ impl<'a> Story<'a> {
         let thoughts: Vec<&Thought> = blocks
             .iter()
             .filter_map(|block| match block.what {
-                What::Thought(thought) => Some(thought),
+                BlockKind::Thought(thought) => Some(thought),
                 _ => None,
             })
             .collect();
         self.thoughts(&thoughts)?;
         for block in blocks {
             match &block.what {
-                What::Thought(_) => {}
-                What::You(text) => {
+                BlockKind::Thought(_) => {}
+                BlockKind::You(text) => {
                     writeln!(self.out, "<div class=\"words\">{}</div>", render(text, Lines::Kept))?;
                     self.attachments(message)?;
                 }
-                What::Agent(text) => {
+                BlockKind::Agent(text) => {
                     let text = render(text, Lines::Joined);
                     writeln!(self.out, "<div class=\"words\">{text}</div>")?;
                     self.attachments(message)?;
                 }
-                What::Tool { call, argument, .. } => self.tool(call, argument.as_deref())?,
-                What::Notice(text) => {
+                BlockKind::Tool { call, argument, .. } => self.tool(call, argument.as_deref())?,
+                BlockKind::Notice(text) => {
                     let text = clean::block(text.trim());
                     writeln!(
                         self.out,
@@ -120,11 +120,11 @@ impl<'a> Story<'a> {
                         html(&text),
                     )?;
                 }
-                What::Error(text) => {
+                BlockKind::Error(text) => {
                     let text = clean::block(text.trim());
                     writeln!(self.out, "<pre class=\"error\">{}</pre>", html(&text))?;
                 }
-                What::Compress => {
+                BlockKind::Compress => {
                     writeln!(
                         self.out,
                         "<p class=\"mark\"><span>the conversation was compressed here</span></p>"
@@ -284,9 +284,9 @@ impl<'a> Story<'a> {
 fn speaking<'a>(block: &Block<'a>) -> (&'static str, &'a str) {
     let message = block.message;
     match block.what {
-        What::You(_) => ("you", "You"),
-        What::Error(_) => ("failure", "Error"),
-        What::Notice(_) | What::Compress => ("aside", ""),
+        BlockKind::You(_) => ("you", "You"),
+        BlockKind::Error(_) => ("failure", "Error"),
+        BlockKind::Notice(_) | BlockKind::Compress => ("aside", ""),
         _ => ("agent", message.model.as_deref().unwrap_or("Agent")),
     }
 }

@@ -13,7 +13,7 @@ use super::tool::{Headline, SectionKind, headline, sections};
 use crate::clean;
 use crate::model::{Fate, Message, Session, ToolCall};
 use crate::number::{bytes, count, plural};
-use crate::transcript::{What, blocks};
+use crate::transcript::{BlockKind, blocks};
 
 /// Writes one session.
 pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -53,10 +53,10 @@ impl Writer<'_> {
                 writeln!(self.out, "\n---\n\n*Part {n} of {of} ({why})*")?;
             }
             let who = match blocks[0].what {
-                What::You(_) => "You".to_owned(),
-                What::Error(_) => "✗ Error".to_owned(),
-                What::Notice(_) => message.kind.name().replace('_', " "),
-                What::Compress => String::new(),
+                BlockKind::You(_) => "You".to_owned(),
+                BlockKind::Error(_) => "✗ Error".to_owned(),
+                BlockKind::Notice(_) => message.kind.name().replace('_', " "),
+                BlockKind::Compress => String::new(),
                 _ => message.model.clone().unwrap_or_else(|| "Agent".to_owned()),
             };
             // An agent at work writes little between its tool calls, so one heading is enough.
@@ -93,33 +93,33 @@ impl Writer<'_> {
         }
     }
 
-    fn block(&mut self, message: &Message, what: &What<'_>) -> io::Result<()> {
+    fn block(&mut self, message: &Message, what: &BlockKind<'_>) -> io::Result<()> {
         match what {
-            What::You(text) => {
+            BlockKind::You(text) => {
                 for line in markdown(text, Lines::Kept).lines() {
                     writeln!(self.out, "{}", format!("> {line}").trim_end())?;
                 }
                 self.attachments(message)
             }
-            What::Agent(text) => {
+            BlockKind::Agent(text) => {
                 writeln!(self.out, "{}", markdown(text, Lines::Joined))?;
                 self.attachments(message)
             }
-            What::Thought(thought) => {
+            BlockKind::Thought(thought) => {
                 let summary = if thought.subject.is_empty() { "Thought" } else { &thought.subject };
                 self.fold(&format!("💭 <i>{}</i>", html(&clean::line(summary))))?;
                 writeln!(self.out, "{}\n", markdown(&thought.description, Lines::Joined))?;
                 writeln!(self.out, "</details>")
             }
-            What::Tool { call, argument, .. } => self.tool(call, argument.as_deref()),
-            What::Notice(text) => {
+            BlockKind::Tool { call, argument, .. } => self.tool(call, argument.as_deref()),
+            BlockKind::Notice(text) => {
                 let size = bytes(text.trim().len() as u64);
                 self.fold(&format!("{} ({size})", message.kind.name().replace('_', " ")))?;
                 write_fenced(&clean::block(text.trim()), "", self.out)?;
                 writeln!(self.out, "\n</details>")
             }
-            What::Error(text) => write_fenced(&clean::block(text.trim()), "", self.out),
-            What::Compress => {
+            BlockKind::Error(text) => write_fenced(&clean::block(text.trim()), "", self.out),
+            BlockKind::Compress => {
                 let at = message.at.map(|at| format!(" · {}", self.document.at(at)));
                 let at = at.unwrap_or_default();
                 writeln!(self.out, "---\n\n*The conversation was compressed here{at}*")

@@ -11,7 +11,7 @@ use super::transcript::Transcript;
 use super::{note, prompt_log};
 use crate::agent::claude::paths::{self, folder_name};
 use crate::agent::claude::views::joined::AGENT;
-use crate::agent::claude::views::{Owner, Row, Said, Share, ToolOutcome, View, split, view};
+use crate::agent::claude::views::{LineContent, Owner, Row, Share, ToolOutcome, View, split, view};
 use crate::agent::{Detail, Scan};
 use crate::discover::{Source, SourceKind};
 use crate::facts::{Contents, PartFacts, SessionFile, SessionRef, SourceFacts};
@@ -77,7 +77,7 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
     let place = paths::place(&source.path, &mut names);
     let mut outcomes: HashMap<&str, (usize, &ToolOutcome)> = HashMap::default();
     for (at, row) in rows.iter().enumerate() {
-        if let Said::Results(results) = &row.said {
+        if let LineContent::Results(results) = &row.said {
             outcomes.extend(results.iter().map(|outcome| (&*outcome.id, (at, outcome))));
         }
     }
@@ -119,8 +119,8 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
 
 /// Returns the ids of the lines at which a session ended for a time: those of replies before other words.
 fn ends(rows: &[Row], share: &Share) -> Vec<Box<str>> {
-    let is_reply = |at: &usize| matches!(rows[*at].said, Said::Reply(_));
-    let is_word = |at: &usize| matches!(rows[*at].said, Said::Words(_));
+    let is_reply = |at: &usize| matches!(rows[*at].said, LineContent::Reply(_));
+    let is_word = |at: &usize| matches!(rows[*at].said, LineContent::Words(_));
     let next = share.rows.iter().skip(1).map(Some).chain([None]);
     let ends =
         share.rows.iter().zip(next).filter(|(at, next)| is_reply(at) && next.is_none_or(is_word));

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet as HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::line::Line;
-use crate::agent::claude::views::{Checkpoint, Names, Row, Said, Share};
+use crate::agent::claude::views::{Checkpoint, LineContent, Names, Row, Share};
 use crate::agent::{Detail, Resume};
 use crate::facts::{Base, TitleLine};
 use crate::fault::{FaultKind, Faults, Repair};
@@ -154,7 +154,7 @@ impl Transcript {
         let mut row = Row::new(line, number, base.place(text), &mut self.names);
         row.is_outdated = is_outdated;
         if let Some(progress) = &line.progress
-            && matches!(row.said, Said::Progress)
+            && matches!(row.said, LineContent::Progress)
             && let Ok(inner) = Line::new(progress.line.get())
             && inner.is_in_tree()
         {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 
-use super::row::{ReplyLine, Row, Said, ToolOutcome};
+use super::row::{LineContent, ReplyLine, Row, ToolOutcome};
 use super::split::{Owner, Share};
 use super::tree::{Checkpoint, Tree};
 use crate::agent::claude::format::usage::Tokens;
@@ -53,7 +53,7 @@ pub(in crate::agent::claude) fn view(
         let is_inherited = n < share.own_from || row.is_outdated || owner.is_copying();
         let draft = drafts.entry(id).or_insert_with(|| Draft::new(id, row, *at));
         match &row.said {
-            Said::Reply(reply) => {
+            LineContent::Reply(reply) => {
                 draft.add(reply, row, tree.is_last_of_its_uuid(*at));
                 draft.is_inherited |= is_inherited;
             }

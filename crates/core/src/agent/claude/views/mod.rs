@@ -11,7 +11,7 @@ mod tree;
 
 pub(super) use copies::collapse;
 pub(super) use full::{View, view};
-pub(super) use row::{Names, Row, Said, ToolOutcome};
+pub(super) use row::{LineContent, Names, Row, ToolOutcome};
 pub(super) use speaker::prompt_text;
 pub(super) use split::{Owner, Place, Share, split};
 pub(super) use tree::Checkpoint;

@@ -48,12 +48,12 @@ pub(in crate::agent::claude) struct Row {
     /// The location of the line in its file.
     pub(in crate::agent::claude) span: Span,
     /// The content of the line.
-    pub(in crate::agent::claude) said: Said,
+    pub(in crate::agent::claude) said: LineContent,
 }
 
 /// The content of a line.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::agent::claude) enum Said {
+pub(in crate::agent::claude) enum LineContent {
     /// Text that is neither a reply nor a tool result.
     Words(Words),
     /// The results of tool calls.
@@ -132,7 +132,7 @@ impl Row {
     /// Replaces names by their shared copies.
     pub(in crate::agent::claude) fn share(&mut self, names: &mut Names) {
         let model = match &mut self.said {
-            Said::Reply(reply) => Some(&mut reply.model),
+            LineContent::Reply(reply) => Some(&mut reply.model),
             _ => None,
         };
         let Self { session, agent, cwd, branch, forked_from, .. } = self;
@@ -145,7 +145,7 @@ impl Row {
     /// Returns the reply that the line is part of.
     pub(in crate::agent::claude) fn reply(&self) -> Option<&ReplyLine> {
         match &self.said {
-            Said::Reply(reply) => Some(reply),
+            LineContent::Reply(reply) => Some(reply),
             _ => None,
         }
     }
@@ -153,49 +153,49 @@ impl Row {
     /// Returns the id of the message that the line belongs to; `None` for a line without content.
     pub(in crate::agent::claude) fn message(&self) -> Option<&str> {
         match &self.said {
-            Said::Reply(reply) => Some(reply.id.as_deref().unwrap_or(&self.uuid)),
-            Said::Words(words) => words.kind.map(|_| &*self.uuid),
-            Said::Results(_) | Said::Boundary(_) => Some(&self.uuid),
-            Said::Progress => None,
+            LineContent::Reply(reply) => Some(reply.id.as_deref().unwrap_or(&self.uuid)),
+            LineContent::Words(words) => words.kind.map(|_| &*self.uuid),
+            LineContent::Results(_) | LineContent::Boundary(_) => Some(&self.uuid),
+            LineContent::Progress => None,
         }
     }
 
     /// Returns the kind of the message that the line belongs to.
     pub(in crate::agent::claude) fn kind(&self) -> Option<MessageKind> {
         match &self.said {
-            Said::Reply(reply) => Some(reply.kind),
-            Said::Words(words) => words.kind,
-            Said::Results(_) => Some(MessageKind::ToolResult),
-            Said::Boundary(_) => Some(MessageKind::Compress),
-            Said::Progress => None,
+            LineContent::Reply(reply) => Some(reply.kind),
+            LineContent::Words(words) => words.kind,
+            LineContent::Results(_) => Some(MessageKind::ToolResult),
+            LineContent::Boundary(_) => Some(MessageKind::Compress),
+            LineContent::Progress => None,
         }
     }
 
     /// Returns the text facts of the line, unless it is a reply or a result.
     pub(in crate::agent::claude) fn words(&self) -> Option<&Words> {
         match &self.said {
-            Said::Words(words) => Some(words),
+            LineContent::Words(words) => Some(words),
             _ => None,
         }
     }
 }
 
-fn said(line: &Line<'_>, names: &mut Names) -> Said {
+fn said(line: &Line<'_>, names: &mut Names) -> LineContent {
     match line.kind.as_deref().unwrap_or_default() {
-        "assistant" => Said::Reply(Box::new(reply(line, names))),
-        "progress" => Said::Progress,
+        "assistant" => LineContent::Reply(Box::new(reply(line, names))),
+        "progress" => LineContent::Progress,
         "attachment" => {
-            Said::Words(line.attachment.map(speaker::of_attachment).unwrap_or_default())
+            LineContent::Words(line.attachment.map(speaker::of_attachment).unwrap_or_default())
         }
         "system" if line.subtype.as_deref() == Some("compact_boundary") => {
-            Said::Boundary(line.preserved.clone().map(Box::new))
+            LineContent::Boundary(line.preserved.clone().map(Box::new))
         }
-        "system" => Said::Words(speaker::of_system(line.subtype.as_deref(), line.content)),
+        "system" => LineContent::Words(speaker::of_system(line.subtype.as_deref(), line.content)),
         _ => {
             let words = speaker::of_user(line);
             match words.kind {
-                Some(MessageKind::ToolResult) => Said::Results(outcomes(line)),
-                _ => Said::Words(words),
+                Some(MessageKind::ToolResult) => LineContent::Results(outcomes(line)),
+                _ => LineContent::Words(words),
             }
         }
     }

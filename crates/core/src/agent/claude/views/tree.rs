@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use serde::{Deserialize, Serialize};
 
-use super::row::{Row, Said};
+use super::row::{LineContent, Row};
 use crate::agent::claude::format::line::Preserved;
 use crate::model::MessageKind;
 
@@ -59,17 +59,17 @@ impl<'a> Tree<'a> {
         for at in own {
             let row = &rows[*at];
             match &row.said {
-                Said::Reply(reply) => {
+                LineContent::Reply(reply) => {
                     if let Some(id) = &reply.id {
                         replies.entry(id).or_default().push(*at);
                     }
                 }
-                Said::Results(_) => {
+                LineContent::Results(_) => {
                     if let Some(parent) = &row.parent {
                         results.entry(parent).or_default().push(*at);
                     }
                 }
-                Said::Boundary(kept) => preserved = kept.as_deref(),
+                LineContent::Boundary(kept) => preserved = kept.as_deref(),
                 _ => {}
             }
         }
@@ -185,8 +185,8 @@ impl<'a> Tree<'a> {
         let mut chain = self.chain(leaf);
         let is_message = |at: &usize| {
             let said = &self.rows[*at].said;
-            let is_user = matches!(said, Said::Words(_)) && self.rows[*at].kind().is_some();
-            is_user || matches!(said, Said::Reply(_) | Said::Results(_))
+            let is_user = matches!(said, LineContent::Words(_)) && self.rows[*at].kind().is_some();
+            is_user || matches!(said, LineContent::Reply(_) | LineContent::Results(_))
         };
         let end = chain.iter().rposition(is_message).map_or(0, |last| last + 1);
         let behind = chain.split_off(end);
@@ -268,7 +268,7 @@ impl Links<'_, '_> {
 }
 
 fn is_progress(row: &Row) -> bool {
-    matches!(row.said, Said::Progress)
+    matches!(row.said, LineContent::Progress)
 }
 
 /// The chain that the program would load.

@@ -2,7 +2,7 @@
 
 /// The origin of a user message, judged by its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
+pub(crate) enum TextOrigin {
     /// Text that a person may have typed.
     Typed,
     /// Context, a notice or an instruction that the program inserted.
@@ -44,18 +44,18 @@ const SUMMARIES: [&str; 2] = [
 
 /// Classifies a user message by its parts. A single part that the program inserted makes the whole message
 /// injected.
-pub(crate) fn classify<'t>(parts: impl IntoIterator<Item = &'t str>) -> Said {
-    let mut said = Said::Typed;
+pub(crate) fn classify<'t>(parts: impl IntoIterator<Item = &'t str>) -> TextOrigin {
+    let mut said = TextOrigin::Typed;
     for part in parts {
         let text = part.trim();
         if text.starts_with("<user_shell_command>") {
-            return Said::Shell;
+            return TextOrigin::Shell;
         }
         if NOTICES.iter().any(|notice| text.starts_with(notice)) || is_tagged(text) {
-            return Said::Context;
+            return TextOrigin::Context;
         }
         if SUMMARIES.iter().any(|summary| text.starts_with(summary)) {
-            said = Said::Summary;
+            said = TextOrigin::Summary;
         }
     }
     said
@@ -79,19 +79,22 @@ mod tests {
     #[test]
     fn context_is_told_from_typed_words() {
         let one = |text: &str| classify([text]);
-        assert_eq!(one("fix the <environment_context> bug"), Said::Typed);
+        assert_eq!(one("fix the <environment_context> bug"), TextOrigin::Typed);
         assert_eq!(
             one(" <environment_context>\n<cwd>/x</cwd></environment_context>\n"),
-            Said::Context
+            TextOrigin::Context
         );
-        assert_eq!(one("<skill> is a tag I want to write about"), Said::Typed);
-        assert_eq!(one("# AGENTS.md instructions for /x"), Said::Context);
+        assert_eq!(one("<skill> is a tag I want to write about"), TextOrigin::Typed);
+        assert_eq!(one("# AGENTS.md instructions for /x"), TextOrigin::Context);
         assert_eq!(
             one("<user_shell_command>\n<command>ls</command></user_shell_command>"),
-            Said::Shell
+            TextOrigin::Shell
         );
-        assert_eq!(one("Another language model started to solve this problem and"), Said::Summary);
-        assert_eq!(classify(["hello", "<skill>x</skill>"]), Said::Context);
+        assert_eq!(
+            one("Another language model started to solve this problem and"),
+            TextOrigin::Summary
+        );
+        assert_eq!(classify(["hello", "<skill>x</skill>"]), TextOrigin::Context);
     }
 
     #[test]

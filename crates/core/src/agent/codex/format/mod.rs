@@ -12,7 +12,7 @@ mod scan;
 mod titles;
 mod tokens;
 
-pub(crate) use injected::{Said, classify, typed};
+pub(crate) use injected::{TextOrigin, classify, typed};
 pub(crate) use limits::limits;
 pub(crate) use meta::{Meta, is_elsewhere};
 pub(crate) use name::RolloutName;

@@ -2,7 +2,7 @@
 
 use super::draft::{look, mark};
 use super::thread::Thread;
-use crate::agent::codex::format::{Object, Said, classify};
+use crate::agent::codex::format::{Object, TextOrigin, classify};
 use crate::facts::Base;
 use crate::model::{Fate, MessageKind};
 
@@ -128,7 +128,7 @@ fn kind(item: &Object<'_>) -> MessageKind {
     let parts = item.texts("content");
     match item.text("role").as_deref() {
         Some("assistant") => MessageKind::Reply,
-        Some("user") if classify(parts.iter().map(AsRef::as_ref)) != Said::Summary => {
+        Some("user") if classify(parts.iter().map(AsRef::as_ref)) != TextOrigin::Summary => {
             MessageKind::Injected
         }
         Some("user") => MessageKind::CompressSummary,

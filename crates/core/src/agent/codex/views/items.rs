@@ -2,7 +2,7 @@
 
 use super::draft::{look, mark};
 use super::thread::Thread;
-use crate::agent::codex::format::{Object, Said, classify};
+use crate::agent::codex::format::{Object, TextOrigin, classify};
 use crate::agent::codex::text::{Outcome, requested, started_agent};
 use crate::facts::{Base, ToolFacts};
 use crate::model::MessageKind;
@@ -79,7 +79,7 @@ impl Thread {
         let parts = item.texts("content");
         let text = parts.join("\n");
         let said = classify(parts.iter().map(AsRef::as_ref));
-        if said == Said::Typed
+        if said == TextOrigin::Typed
             && let Some(at) = self.typed_before(&text)
         {
             let draft = &mut self.drafts[at];
@@ -89,19 +89,21 @@ impl Thread {
             return;
         }
         let kind = match said {
-            Said::Typed if !self.has_envelopes && !text.trim().is_empty() => MessageKind::Prompt,
-            Said::Typed | Said::Context => MessageKind::Injected,
-            Said::Shell => MessageKind::Shell,
-            Said::Summary => MessageKind::CompressSummary,
+            TextOrigin::Typed if !self.has_envelopes && !text.trim().is_empty() => {
+                MessageKind::Prompt
+            }
+            TextOrigin::Typed | TextOrigin::Context => MessageKind::Injected,
+            TextOrigin::Shell => MessageKind::Shell,
+            TextOrigin::Summary => MessageKind::CompressSummary,
         };
-        if self.context_cwd.is_none() && said == Said::Context {
+        if self.context_cwd.is_none() && said == TextOrigin::Context {
             self.context_cwd = cwd(&text);
         }
         let at = self.other(kind, &text, base);
         let draft = &mut self.drafts[at];
         draft.says(&text);
         draft.is_sure = true;
-        draft.starts_turn = matches!(said, Said::Typed | Said::Summary);
+        draft.starts_turn = matches!(said, TextOrigin::Typed | TextOrigin::Summary);
         if kind == MessageKind::Prompt {
             draft.facts.typed = Some(text.trim().to_owned());
         }

@@ -8,14 +8,14 @@ use rustc_hash::FxHashSet;
 
 use super::affected::{self, Affected, Names};
 use super::digest::Digest;
-use super::fingerprint::Look;
+use super::fingerprint::Fingerprint;
 use super::finish::{resolve_all, resolved};
 use super::forget::{forget_source, forgotten};
 use super::machine::MachineId;
 use super::reading::Reading;
 use super::slot::{Slot, slot};
 use super::sources::{self, New};
-use super::sync::Setup;
+use super::sync::SyncOptions;
 use super::{ArchiveError, codec, ledger, limits};
 use crate::agent::{Agent, Agents};
 use crate::assemble::{Membership, ScannedSource, SessionFacts, keys, memberships};
@@ -30,7 +30,7 @@ use crate::read::bytes::Disk;
 pub(super) struct Incoming {
     pub(super) machine: MachineId,
     pub(super) state: SourceState,
-    pub(super) look: Look,
+    pub(super) fingerprint: Fingerprint,
     /// The content that was read; none when it could not be read.
     pub(super) digest: Option<Digest>,
     pub(super) reading: Reading,
@@ -66,9 +66,10 @@ pub(super) const UNSETTLED: &str = "unsettled";
 /// The key of the note that lists the hashes of unknown projects for which all text was searched.
 pub(super) const SEARCHED: &str = "searched";
 
-/// State carried from batch to batch.
-pub(super) struct Batch<'a> {
-    pub(super) setup: &'a Setup<'a>,
+/// The one way into the archive: sources that were read, from the disk or from another archive, become
+/// rows and sessions. It carries state from batch to batch.
+pub(super) struct Ingest<'a> {
+    pub(super) options: &'a SyncOptions<'a>,
     pub(super) agents: Agents,
     pub(super) projects: Projects,
     pub(super) names: Names,
@@ -82,11 +83,20 @@ pub(super) struct Batch<'a> {
     pub(super) searched: Option<Vec<u8>>,
 }
 
-impl<'a> Batch<'a> {
-    pub(super) fn new(setup: &'a Setup<'a>, agents: Agents, projects: Projects) -> Self {
+impl<'a> Ingest<'a> {
+    pub(super) fn new(options: &'a SyncOptions<'a>, agents: Agents, projects: Projects) -> Self {
         let (names, forgotten) = (Names::default(), HashSet::new());
         let (new_text, searched) = (Vec::new(), None);
-        Self { setup, agents, projects, names, forgotten, logs_changed: false, new_text, searched }
+        Self {
+            options,
+            agents,
+            projects,
+            names,
+            forgotten,
+            logs_changed: false,
+            new_text,
+            searched,
+        }
     }
 
     /// Learns project paths from sources. It reads files, so it must not run inside a transaction.
@@ -194,7 +204,7 @@ impl<'a> Batch<'a> {
             Slot::Known(number) => (Some(number), incoming.state),
             Slot::New(state) => (None, state),
         };
-        let Incoming { machine, look, digest, reading, new_from, .. } = incoming;
+        let Incoming { machine, fingerprint, digest, reading, new_from, .. } = incoming;
         let Reading { mut scanned, resume, known_keys } = reading;
         if let Some(number) = number {
             touched.extend(affected::groups(db, number)?);
@@ -215,7 +225,7 @@ impl<'a> Batch<'a> {
             source,
             machine: &machine,
             state,
-            look,
+            fingerprint,
             offset: offset.filter(|_| packed.is_some()),
             digest: digest.as_ref(),
             nameless: facts.is_nameless(),
@@ -260,7 +270,7 @@ impl<'a> Batch<'a> {
         }
         named.into_iter().any(|named| {
             let project = self.projects.resolve(source.folder(), named);
-            self.setup.exclude.takes(&project)
+            self.options.exclude.takes(&project)
         })
     }
 
@@ -392,9 +402,10 @@ fn hold(
     let mut keys = keys(scanned);
     keys.retain(|key| !known.contains(key));
     keys.sort_unstable();
-    let mut insert = db.prepare_cached("INSERT OR IGNORE INTO held VALUES (?1, ?2)")?;
-    let mut others =
-        db.prepare_cached("SELECT source FROM held WHERE key = ?1 AND source != ?2 LIMIT 1")?;
+    let mut insert = db.prepare_cached("INSERT OR IGNORE INTO call_sources VALUES (?1, ?2)")?;
+    let mut others = db.prepare_cached(
+        "SELECT source FROM call_sources WHERE key = ?1 AND source != ?2 LIMIT 1",
+    )?;
     let mut mark = db.prepare_cached("UPDATE sources SET shares = 1 WHERE number = ?1")?;
     for key in keys {
         insert.execute([key, number])?;
@@ -413,8 +424,9 @@ fn put_typed(
     typed: &[PromptLine],
     forgotten: &HashSet<String>,
 ) -> rusqlite::Result<()> {
-    db.prepare_cached("DELETE FROM typed WHERE source = ?1")?.execute([source])?;
-    let mut insert = db.prepare_cached("INSERT INTO typed VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
+    db.prepare_cached("DELETE FROM prompt_lines WHERE source = ?1")?.execute([source])?;
+    let mut insert =
+        db.prepare_cached("INSERT INTO prompt_lines VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
     for typed in typed.iter().filter(|typed| !forgotten.contains(&typed.session)) {
         let at = typed.at.map(jiff::Timestamp::as_millisecond);
         insert.execute(params![
