@@ -71,9 +71,9 @@ def calls(tree):
             name, usage = inside(message, "id"), inside(message, "usage")
             if not isinstance(name, str) or message.get("model") == "<synthetic>":
                 continue
-            dates[name] = min(filter(None, (dates.get(name), record.get("timestamp"))), default=None)
             if not isinstance(usage, dict):
                 continue
+            dates[name] = min(filter(None, (dates.get(name), record.get("timestamp"))), default=None)
             written = number(usage.get("cache_creation_input_tokens"))
             hour = min(number(inside(usage.get("cache_creation"), "ephemeral_1h_input_tokens")), written)
             output = number(usage.get("output_tokens"))
@@ -181,7 +181,7 @@ class Damage:
                 key = self.chance.choice(["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"])
                 usage[key] = self.chance.choice([0, 1, 77, 5_000, 1.5, -3, "9", None, True, 10**15])
             case 3 if isinstance(usage, dict):
-                record["message"]["usage"] = self.chance.choice([{}, {"output_tokens": 5}, {**usage, "cache_creation": None}])
+                record["message"]["usage"] = self.chance.choice([None, [], {}, {"output_tokens": 5}, {**usage, "cache_creation": None}])
         return record
 
     def apply(self, path):

@@ -21,6 +21,11 @@ impl Serialize for Time {
     }
 }
 
+/// Returns the earlier of two times, or the known one.
+pub fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    one.min(other).or(one).or(other)
+}
+
 /// A period from `since` until before `until`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{CallFacts, CallKey};
 use super::span::Span;
 use crate::model::{Fate, MessageKind, ToolStatus};
+use crate::time::earlier;
 
 /// A message without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,7 +134,12 @@ impl MessageFacts {
 
     /// Adds the facts that only another record of the same call has.
     pub fn complete(&mut self, other: &Self) {
-        self.at = self.at.min(other.at).or(self.at).or(other.at);
+        // The time of a call is that of the records that count its tokens.
+        self.at = match (&self.call, &other.call) {
+            (Some(_), None) => self.at,
+            (None, Some(_)) => other.at,
+            _ => earlier(self.at, other.at),
+        };
         if self.parent.is_none() {
             self.parent.clone_from(&other.parent);
         }
@@ -185,6 +191,25 @@ mod tests {
 
     fn prompt() -> MessageFacts {
         MessageFacts::new("a".into(), MessageKind::Prompt, None)
+    }
+
+    #[test]
+    fn the_time_of_a_call_is_that_of_the_records_that_count_it() {
+        let at = |second| Timestamp::from_second(second).ok();
+        let record = |second, is_billed: bool| {
+            let call = is_billed.then(CallFacts::default);
+            MessageFacts { at: at(second), call, ..prompt() }
+        };
+        let records = [record(1, false), record(3, true), record(2, true)];
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut joined = records[order[0]].clone();
+            joined.complete(&records[order[1]]);
+            joined.complete(&records[order[2]]);
+            assert_eq!(joined.at, at(2), "{order:?}");
+        }
+        let mut unbilled = record(2, false);
+        unbilled.complete(&records[0]);
+        assert_eq!(unbilled.at, at(1));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use jiff::Timestamp;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::row::{LineContent, ReplyLine, Row, ToolOutcome};
@@ -11,6 +12,7 @@ use super::tree::{Checkpoint, Tree};
 use crate::agent::claude::format::usage::Tokens;
 use crate::facts::{CallFacts, CallKey, MessageFacts, ToolFacts};
 use crate::model::{Fate, MessageKind, ToolStatus};
+use crate::time::earlier;
 use crate::tools;
 
 /// The maximum number of lines without a message between two messages.
@@ -29,6 +31,8 @@ pub(in crate::agent::claude) struct View {
 struct Draft {
     facts: MessageFacts,
     tokens: Option<Tokens>,
+    /// The earliest time of a line with tokens, which is the time of the call.
+    billed_at: Option<Timestamp>,
     has_stopped: bool,
     is_aborted: bool,
     is_inherited: bool,
@@ -98,6 +102,7 @@ impl Draft {
         Self {
             facts,
             tokens: None,
+            billed_at: None,
             has_stopped: false,
             is_aborted: false,
             is_inherited: false,
@@ -110,12 +115,13 @@ impl Draft {
     /// may be written twice.
     fn add(&mut self, reply: &ReplyLine, row: &Row, is_new: bool) {
         let facts = &mut self.facts;
-        facts.at = facts.at.min(row.at).or(facts.at).or(row.at);
+        facts.at = earlier(facts.at, row.at);
         if facts.model.is_none() {
             facts.model.clone_from(&reply.model);
         }
         if let Some(tokens) = reply.tokens {
             self.tokens = Some(self.tokens.map_or(tokens, |known| known.max(tokens)));
+            self.billed_at = earlier(self.billed_at, row.at);
         }
         self.has_stopped |= reply.has_stopped;
         self.is_aborted |= reply.is_aborted;
@@ -162,6 +168,7 @@ impl Draft {
             call.at_least = !self.has_stopped || self.is_aborted || is_lost;
             call.is_inherited = self.is_inherited;
             self.facts.call = Some(call);
+            self.facts.at = self.billed_at;
         }
         for tool in &mut self.facts.tools {
             let outcome = tool.id.as_deref().and_then(|id| outcomes.get(id));
