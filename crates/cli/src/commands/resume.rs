@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -54,12 +55,23 @@ struct Document<'a> {
     restore: bool,
 }
 
-/// Continues the session with an id.
-pub(super) fn run_id(ctx: &Context, printer: &mut Printer, id: &str) -> Result<Exit> {
-    run(ctx, printer, &Resume { session: Some(id.into()), print: false, project: None })
+/// Continues the session with an id, and returns when the user leaves the agent.
+pub(super) fn run_and_return(ctx: &Context, printer: &mut Printer, id: &str) -> Result<()> {
+    let args = Resume { session: Some(id.into()), print: false, project: None };
+    resume(ctx, printer, &args, wait).map(|_| ())
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result<Exit> {
+    resume(ctx, printer, args, replace)
+}
+
+/// Prepares the agent's command and passes it to `start`.
+fn resume(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Resume,
+    start: fn(&mut Command) -> io::Result<Exit>,
+) -> Result<Exit> {
     let chosen = match &args.session {
         None if args.print => None,
         given => super::given_or_chosen(ctx, printer, given.as_deref())?,
@@ -174,14 +186,19 @@ fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
     Ok(project.clone())
 }
 
+/// Replaces this process by the agent, which takes over the terminal.
 #[cfg(unix)]
-fn start(command: &mut Command) -> std::io::Result<Exit> {
-    // The agent replaces this process and takes over the terminal.
+fn replace(command: &mut Command) -> io::Result<Exit> {
     Err(std::os::unix::process::CommandExt::exec(command))
 }
 
 #[cfg(not(unix))]
-fn start(command: &mut Command) -> std::io::Result<Exit> {
+fn replace(command: &mut Command) -> io::Result<Exit> {
+    wait(command)
+}
+
+/// Runs the agent until the user leaves it.
+fn wait(command: &mut Command) -> io::Result<Exit> {
     let status = command.status()?;
     Ok(if status.success() { Exit::Success } else { Exit::Failed })
 }

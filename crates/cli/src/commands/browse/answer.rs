@@ -3,6 +3,7 @@
 use super::ask::{Answer, Ask};
 use super::rows::Chip;
 use super::state::{App, Hits, Tab};
+use crate::error::Failure;
 
 impl App {
     /// Takes over an answer, unless the question has changed since.
@@ -76,6 +77,15 @@ impl App {
                 self.asks.push(ask);
             }
         }
+    }
+
+    /// Goes on after the user has left an agent, or after it could not be started.
+    pub(super) fn returned(&mut self, failure: Option<Failure>) {
+        self.status = failure.map(|failure| {
+            let hints = failure.hints.iter().map(String::as_str);
+            std::iter::once(failure.what.as_str()).chain(hints).collect::<Vec<_>>().join("; ")
+        });
+        self.changed();
     }
 
     /// Asks for what has changed on disk.

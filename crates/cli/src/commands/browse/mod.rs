@@ -108,12 +108,14 @@ enum Event {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Browse) -> Result<Exit> {
-    let library = Library::open_as_kept(ctx, printer)?;
-    let words = args.words.join(" ");
-    match browse(ctx, library, Mode::Browse, &words, !args.no_mouse)? {
-        Outcome::Resume(id) => super::resume::run_id(ctx, printer, &id),
-        Outcome::Quit | Outcome::Chosen(_) => Ok(Exit::Success),
+    let mut library = Library::open_as_kept(ctx, printer)?;
+    let mut app = app(ctx, &library, Mode::Browse, &args.words.join(" "))?;
+    while let Outcome::Resume(id) = browse(ctx, library, &mut app, !args.no_mouse)? {
+        let left = super::resume::run_and_return(ctx, printer, &id);
+        app.returned(left.err());
+        library = Library::open_as_kept(ctx, printer)?;
     }
+    Ok(Exit::Success)
 }
 
 pub(super) fn run_pick(ctx: &Context, printer: &mut Printer, args: &Pick) -> Result<Exit> {
@@ -121,8 +123,8 @@ pub(super) fn run_pick(ctx: &Context, printer: &mut Printer, args: &Pick) -> Res
     let paths = |id: &str| library.all.get(id).and_then(|session| session.project.path.clone());
     let projects: std::collections::HashMap<String, Option<String>> =
         library.all.sessions.iter().map(|s| (s.id.clone(), paths(&s.id))).collect();
-    let Outcome::Chosen(id) = browse(ctx, library, Mode::Pick, &args.words.join(" "), false)?
-    else {
+    let mut app = app(ctx, &library, Mode::Pick, &args.words.join(" "))?;
+    let Outcome::Chosen(id) = browse(ctx, library, &mut app, false)? else {
         return Ok(Exit::Interrupted);
     };
     if !args.project_path {
@@ -141,37 +143,32 @@ pub(super) fn choose(ctx: &Context, printer: &mut Printer) -> Result<Option<OsSt
         return Ok(None);
     }
     let library = Library::open_as_kept(ctx, printer)?;
-    match browse(ctx, library, Mode::Pick, "", false)? {
+    let mut app = app(ctx, &library, Mode::Pick, "")?;
+    match browse(ctx, library, &mut app, false)? {
         Outcome::Chosen(id) => Ok(Some(id.into())),
         _ => Err(Failure::interrupted("no session was chosen")),
     }
 }
 
+/// Returns the state of a browser that lists the sessions of a library.
+fn app(ctx: &Context, library: &Library, mode: Mode, words: &str) -> Result<App> {
+    let here = ctx.cwd.as_ref().and_then(|cwd| cwd.to_str()).map(str::to_owned);
+    let mut app = App::new(mode, worker::rows(library)?, ctx.clock(), here);
+    app.paste(words);
+    Ok(app)
+}
+
 /// Runs the browser until the user leaves it.
-fn browse(
-    ctx: &Context,
-    library: Library,
-    mode: Mode,
-    words: &str,
-    has_mouse: bool,
-) -> Result<Outcome> {
-    let out: Box<dyn Write> = match mode {
-        Mode::Browse => Box::new(io::stdout()),
-        Mode::Pick => Box::new(io::stderr()),
-    };
-    let is_terminal = match mode {
-        Mode::Browse => io::stdout().is_terminal(),
-        Mode::Pick => io::stderr().is_terminal(),
+fn browse(ctx: &Context, library: Library, app: &mut App, has_mouse: bool) -> Result<Outcome> {
+    let (out, is_terminal): (Box<dyn Write>, bool) = match app.mode {
+        Mode::Browse => (Box::new(io::stdout()), io::stdout().is_terminal()),
+        Mode::Pick => (Box::new(io::stderr()), io::stderr().is_terminal()),
     };
     let is_dumb = ctx.env.var("TERM").is_some_and(|term| term == "dumb");
     if !is_terminal || !io::stdin().is_terminal() || is_dumb {
         return Err(Failure::new("the browser needs a terminal")
             .hint("`backstory sessions` and `backstory search` print to a pipe"));
     }
-    let here = ctx.cwd.as_ref().and_then(|cwd| cwd.to_str()).map(str::to_owned);
-    let rows = worker::rows(&library)?;
-    let mut app = App::new(mode, rows, ctx.clock(), here);
-    app.paste(words);
     let has_color = ctx.color != ColorChoice::Never;
     let cannot = |error: io::Error| Failure::new("cannot use the terminal").because(error);
     let (events, inbox) = mpsc::channel();
@@ -186,7 +183,7 @@ fn browse(
         let keys = events.clone();
         scope.spawn(move || read_input(&keys, is_over));
         watch(ctx, events);
-        let outcome = run_loop(ctx, &mut app, &mut screen, has_color, &inbox, &asks);
+        let outcome = run_loop(ctx, app, &mut screen, has_color, &inbox, &asks);
         drop(asks);
         drop(screen);
         outcome.map_err(cannot)
