@@ -9,7 +9,7 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::Command;
 use crate::error::Exit;
-use crate::options::Global;
+use crate::options::{Global, values};
 use crate::output::{Printer, Terminal, Verbosity, style};
 
 const EXAMPLES: &str = "\
@@ -91,25 +91,6 @@ fn help_color(typed: &[OsString]) -> clap::ColorChoice {
     }
 }
 
-/// Returns every value of a flag, before or after the command. clap drops those before the command when
-/// there are some after it.
-fn values<'a>(typed: &'a [OsString], flag: &'a str) -> impl Iterator<Item = &'a OsStr> {
-    let mut words = typed.iter().skip(1).take_while(|word| *word != "--");
-    std::iter::from_fn(move || {
-        loop {
-            let word = words.next()?;
-            if word == flag {
-                return words.next().map(OsString::as_os_str);
-            }
-            let rest = word.as_encoded_bytes().strip_prefix(flag.as_bytes());
-            if rest.is_some_and(|rest| rest.starts_with(b"=")) {
-                // A value that is not UTF-8 must be a separate argument.
-                return word.to_str().map(|word| OsStr::new(&word[flag.len() + 1..]));
-            }
-        }
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,12 +98,5 @@ mod tests {
     #[test]
     fn clap_agrees_with_itself() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn flags_on_both_sides_of_the_command() {
-        let typed = ["b", "--from", "a", "doctor", "--from=b", "--fromage", "--", "--from", "c"];
-        let typed = typed.map(OsString::from);
-        assert_eq!(values(&typed, "--from").collect::<Vec<_>>(), ["a", "b"]);
     }
 }

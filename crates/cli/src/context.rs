@@ -33,6 +33,9 @@ use crate::output::path::tilde;
 /// Pins the clock, for tests: an RFC 3339 time.
 const NOW: &str = "BACKSTORY_NOW";
 
+/// Names the shell that asks for completions.
+const COMPLETE: &str = "BACKSTORY_COMPLETE";
+
 /// Makes a sync write in small steps, for tests: a number of bytes.
 const BATCH: &str = "BACKSTORY_BATCH";
 
@@ -211,6 +214,12 @@ impl Context {
         let folder = self.cwd.as_ref()?.join(word);
         Some(folder.canonicalize().unwrap_or(folder))
     }
+}
+
+/// Returns the name of the shell that asks for completions.
+#[expect(clippy::disallowed_methods, reason = "read before there is a command line")]
+pub(crate) fn completed_shell() -> Option<String> {
+    std::env::var(COMPLETE).ok()
 }
 
 /// Returns the home folder and the variables that concern agents.

@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod complete;
 mod config;
 mod context;
 mod demo;
@@ -28,6 +29,9 @@ use error::{Exit, Result};
 use output::{Printer, Terminal};
 
 fn main() -> ExitCode {
+    if complete::answer(Args::command) {
+        return ExitCode::SUCCESS;
+    }
     interrupt::listen();
     let args = match args::parse() {
         Ok(args) => args,

@@ -1,5 +1,6 @@
 //! The flags that every command takes.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use anstream::ColorChoice;
@@ -9,7 +10,7 @@ use serde::Deserialize;
 use crate::output::Verbosity;
 
 /// The flags that every command takes.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Read this file or folder instead of the usual places (repeatable)
@@ -91,5 +92,36 @@ impl From<Color> for ColorChoice {
             Color::Always => Self::Always,
             Color::Never => Self::Never,
         }
+    }
+}
+
+/// Returns every value of a flag, before or after the command. clap drops those before the command when
+/// there are some after it.
+pub(crate) fn values<'a>(typed: &'a [OsString], flag: &'a str) -> impl Iterator<Item = &'a OsStr> {
+    let mut words = typed.iter().skip(1).take_while(|word| *word != "--");
+    std::iter::from_fn(move || {
+        loop {
+            let word = words.next()?;
+            if word == flag {
+                return words.next().map(OsString::as_os_str);
+            }
+            let rest = word.as_encoded_bytes().strip_prefix(flag.as_bytes());
+            if rest.is_some_and(|rest| rest.starts_with(b"=")) {
+                // A value that is not UTF-8 must be a separate argument.
+                return word.to_str().map(|word| OsStr::new(&word[flag.len() + 1..]));
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_on_both_sides_of_the_command() {
+        let typed = ["b", "--from", "a", "doctor", "--from=b", "--fromage", "--", "--from", "c"];
+        let typed = typed.map(OsString::from);
+        assert_eq!(values(&typed, "--from").collect::<Vec<_>>(), ["a", "b"]);
     }
 }

@@ -1,13 +1,16 @@
-use clap_complete::Shell;
-
+use crate::complete::Shell;
 use crate::error::{Exit, Result};
 use crate::output::Printer;
 
 /// Print a completion script for a shell
 ///
-/// bash:  backstory completions bash > ~/.local/share/bash-completion/completions/backstory
-/// zsh:   backstory completions zsh > ~/.zfunc/_backstory   (a folder in $fpath)
-/// fish:  backstory completions fish > ~/.config/fish/completions/backstory.fish
+/// It completes commands and flags, and from the archive sessions, projects, models, tags and machines:
+///
+/// bash:        backstory completions bash > ~/.local/share/bash-completion/completions/backstory
+/// zsh:         backstory completions zsh > ~/.zfunc/_backstory   (a folder in $fpath)
+/// fish:        backstory completions fish > ~/.config/fish/completions/backstory.fish
+/// PowerShell:  backstory completions powershell >> $PROFILE
+/// elvish:      backstory completions elvish >> ~/.config/elvish/rc.elv
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Completions {
@@ -15,16 +18,9 @@ pub(crate) struct Completions {
     shell: Shell,
 }
 
-pub(super) fn run(
-    printer: &mut Printer,
-    args: &Completions,
-    mut program: clap::Command,
-) -> Result<Exit> {
-    // Generated in memory first, because the generator panics if its output fails.
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut program, "backstory", &mut script);
+pub(super) fn run(printer: &mut Printer, args: &Completions) -> Result<Exit> {
     let mut out = printer.data()?;
-    out.write_all(&script)?;
+    out.write_all(args.shell.script().as_bytes())?;
     out.flush()?;
     Ok(Exit::Success)
 }

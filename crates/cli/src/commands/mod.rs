@@ -150,7 +150,7 @@ pub(crate) fn run(
         Some(Command::Archive(args)) => archive::run(ctx, printer, args),
         Some(Command::Redact(args)) => redact::run(ctx, printer, args),
         Some(Command::Doctor(args)) => doctor::run(ctx, printer, args),
-        Some(Command::Completions(args)) => completions::run(printer, args, program()),
+        Some(Command::Completions(args)) => completions::run(printer, args),
         Some(Command::Man(args)) => man::run(printer, args, program()),
     }
 }

@@ -3,6 +3,7 @@
 
 mod agents;
 mod archive;
+mod completions;
 mod config;
 mod costs;
 mod demo;

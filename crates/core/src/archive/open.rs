@@ -73,6 +73,16 @@ impl Archive {
         Ok(archive)
     }
 
+    /// Opens what the file itself contains, without its log, at once and without writing anything. The
+    /// newest sessions may be missing, and reading may fail while another process writes; completions
+    /// can bear both.
+    pub fn open_without_log(path: &Path) -> Result<Self, ArchiveError> {
+        let mut archive = Self::around(open_immutable(path, Pages::Verified)?, Some(path));
+        archive.read_only = true;
+        archive.check_version(path)?;
+        Ok(archive)
+    }
+
     fn open_with(
         path: &Path,
         lock: impl Fn(Mode) -> io::Result<Option<Lock>>,
