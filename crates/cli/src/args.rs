@@ -1,29 +1,28 @@
 //! The command line: the flags that every command takes, and the commands.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::path::PathBuf;
 
-use anstream::ColorChoice;
+use anstream::{AutoStream, ColorChoice};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::Command;
 use crate::error::Exit;
+use crate::help;
 use crate::options::{Global, values};
 use crate::output::{Printer, Terminal, Verbosity, style};
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory                        an overview: recent sessions, projects, upcoming deletions
-  backstory --demo                 the same for the bundled sample sessions
-  backstory search 'login bug'     find a conversation, even in deleted sessions
-  backstory usage --since this-month
-                                   tokens and cost, day by day
-  backstory resume 3f2a            continue a session, restoring it first if it was deleted
-  backstory --from ~/backup/.gemini doctor
-                                   check a copy of the agent's folder
-  backstory export 3f2a --format gemini -o session.json
-                                   one session, as `gemini --session-file` reads it
+  backstory                           an overview: recent sessions, projects, upcoming deletions
+  backstory --demo                    the same for the bundled sample sessions
+  backstory search 'login bug'        find a conversation, even in deleted sessions
+  backstory usage --since this-month  tokens and cost, day by day
+  backstory resume                    continue the latest session of this folder
+  backstory digest --on yesterday     what you asked, what was changed and what it cost
+  backstory export 3f2a --format html -o session.html
 
 Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with --strict;
 2 usage error or failure; 130 interrupted.";
@@ -38,9 +37,7 @@ Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with -
     name = "backstory",
     version,
     styles = style::HELP,
-    after_help = EXAMPLES,
-    max_term_width = 100,
-    subcommand_help_heading = "Commands"
+    after_help = EXAMPLES
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -52,7 +49,7 @@ pub(crate) struct Args {
 /// Parses the command line. Help, versions and usage errors are printed here.
 pub(crate) fn parse() -> Result<Args, Exit> {
     let typed: Vec<_> = std::env::args_os().collect();
-    let command = Args::command().color(help_color(&typed));
+    let command = help::arranged(Args::command());
     let parsed = command.try_get_matches_from(&typed).and_then(|m| Args::from_arg_matches(&m));
     let parsed = parsed.map(|mut args| {
         args.global.from = values(&typed, "--from").map(PathBuf::from).collect();
@@ -60,9 +57,17 @@ pub(crate) fn parse() -> Result<Args, Exit> {
     });
     parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let text = help::wrapped(&error.render(), Terminal::look().width);
+            let mut out = AutoStream::new(std::io::stdout(), help_color(&typed));
             // If printing fails, there is nobody left to report it to.
-            let _ = error.print();
+            let _ = out.write_all(text.as_bytes());
             Exit::Success
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let text = help::wrapped(&error.render(), Terminal::look().err_width);
+            let _ =
+                AutoStream::new(std::io::stderr(), help_color(&typed)).write_all(text.as_bytes());
+            Exit::Failed
         }
         _ => {
             print_mistake(&error, help_color(&typed));
@@ -72,22 +77,17 @@ pub(crate) fn parse() -> Result<Args, Exit> {
 }
 
 /// Prints a usage error. The parser repeats the arguments verbatim, and those may contain anything.
-fn print_mistake(error: &clap::Error, color: clap::ColorChoice) {
-    let color = match color {
-        clap::ColorChoice::Auto => ColorChoice::Auto,
-        clap::ColorChoice::Always => ColorChoice::Always,
-        clap::ColorChoice::Never => ColorChoice::Never,
-    };
+fn print_mistake(error: &clap::Error, color: ColorChoice) {
     let mut printer = Printer::new(color, Terminal::look(), Verbosity::Normal);
     printer.mistake(&error.render().to_string());
 }
 
 /// Finds `--color` by hand, because help is printed before the command line is parsed.
-fn help_color(typed: &[OsString]) -> clap::ColorChoice {
+fn help_color(typed: &[OsString]) -> ColorChoice {
     match values(typed, "--color").last().and_then(OsStr::to_str) {
-        Some("always") => clap::ColorChoice::Always,
-        Some("never") => clap::ColorChoice::Never,
-        _ => clap::ColorChoice::Auto,
+        Some("always") => ColorChoice::Always,
+        Some("never") => ColorChoice::Never,
+        _ => ColorChoice::Auto,
     }
 }
 

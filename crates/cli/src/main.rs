@@ -12,6 +12,7 @@ mod context;
 mod demo;
 mod error;
 mod filters;
+mod help;
 mod here;
 mod interrupt;
 mod library;

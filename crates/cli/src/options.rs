@@ -15,10 +15,9 @@ use crate::output::Verbosity;
 pub(crate) struct Global {
     /// Read this file or folder instead of the usual places (repeatable)
     ///
-    /// A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a home that
-    /// contains one. The default is the folder that `GEMINI_SESSIONS_DIR`, `GEMINI_DIR` or
-    /// `GEMINI_CLI_HOME` names, or else `~/.gemini` and `~/.cache/.gemini`, plus the `roots` in the config
-    /// file.
+    /// A session file, a home, or a folder of an agent: `.claude`, `.codex`, `.gemini`, or one below it. The
+    /// default is the folder that the agent itself uses (its variables are obeyed), plus the `roots` in the config
+    /// file; `backstory doctor` lists the places.
     #[arg(long, global = true, value_name = "PATH", conflicts_with = "demo")]
     pub(crate) from: Vec<PathBuf>,
 

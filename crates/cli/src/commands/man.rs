@@ -1,10 +1,12 @@
+use std::process::Command;
+
 use crate::error::{Exit, Failure, Result};
 use crate::output::Printer;
 
-/// Print the manual page
+/// Open the manual page
 ///
-/// Describes the program, or one of its commands. Read it with `backstory man | man -l -`, or install it
-/// with `backstory man > ~/.local/share/man/man1/backstory.1`.
+/// Describes the program, or one of its commands. On a terminal it is shown by `man`; otherwise its source is
+/// printed: `backstory man > ~/.local/share/man/man1/backstory.1` installs it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Man {
     /// The command to describe
@@ -20,10 +22,27 @@ pub(super) fn run(printer: &mut Printer, args: &Man, mut program: clap::Command)
             None => return Err(unknown(name, &program)),
         },
     };
+    let page = clap_mangen::Man::new(command);
+    if printer.is_terminal() {
+        return open(&page);
+    }
     let mut out = printer.data()?;
-    clap_mangen::Man::new(command).render(&mut out)?;
+    page.render(&mut out)?;
     out.flush()?;
     Ok(Exit::Success)
+}
+
+/// Shows a page with the system's own program, which takes a path with a slash as a file.
+fn open(page: &clap_mangen::Man) -> Result<Exit> {
+    let cannot = |error: std::io::Error| {
+        Failure::new("cannot open the manual page")
+            .because(error)
+            .hint("`backstory man | less` prints its source, and `--help` describes every command")
+    };
+    let mut file = tempfile::Builder::new().suffix(".1").tempfile().map_err(cannot)?;
+    page.render(&mut file).map_err(cannot)?;
+    Command::new("man").arg(file.path()).status().map_err(cannot)?;
+    Ok(Exit::Fine)
 }
 
 fn unknown(name: &str, program: &clap::Command) -> Failure {

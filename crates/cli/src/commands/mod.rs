@@ -309,7 +309,7 @@ fn require_given(ctx: &Context) -> Result<()> {
     match ctx.from.iter().find(missing) {
         None => Ok(()),
         Some(path) => Err(Failure::new(format!("`{}` does not exist", ctx.show(path)))
-            .hint("`--from` takes a session file, or a folder: a home, a `.gemini` folder, a `chats` folder")),
+            .hint("`--from` takes a session file, or a folder: a home, or one of an agent")),
     }
 }
 

@@ -56,6 +56,11 @@ impl Printer {
             home.map(|home| format!("{}{MAIN_SEPARATOR}", home.trim_end_matches(is_separator)));
     }
 
+    /// Returns whether stdout is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal.stdout
+    }
+
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbosity == Verbosity::Verbose
     }

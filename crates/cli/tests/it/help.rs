@@ -18,28 +18,45 @@ fn program() {
 
     Usage: backstory [OPTIONS] [COMMAND]
 
-    Commands:
+    Examples:
+      backstory                           an overview: recent sessions, projects, upcoming deletions
+      backstory --demo                    the same for the bundled sample sessions
+      backstory search 'login bug'        find a conversation, even in deleted sessions
+      backstory usage --since this-month  tokens and cost, day by day
+      backstory resume                    continue the latest session of this folder
+      backstory digest --on yesterday     what you asked, what was changed and what it cost
+      backstory export 3f2a --format html -o session.html
+
+    Read:
       browse       Browse sessions, search and usage in the terminal
       pick         Choose a session in the terminal, and print its id
       sessions     List sessions: titles, times, projects, tokens and cost
       show         Read a session: prompts, replies, tool calls and errors
       search       Search all sessions: prompts, replies, thoughts, tools and their output
       prompts      List everything you typed, across projects: one per line, newest last
+      files        List the files that agents read and changed, and the sessions that did
+      log          List what ran in the shell, in order, with exit codes
+      digest       Summarize what you asked, what was changed and what it cost, by project
+      projects     List projects: names, paths, and the source of each path
+
+    Count:
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls, their results and the lines they changed
       commands     Count the programs that the shell tool ran
-      log          List what ran in the shell, in order, with exit codes
-      files        List the files that agents read and changed, and the sessions that did
-      digest       Summarize what you asked, what was changed and what it cost, by project
-      projects     List projects: names, paths, and the source of each path
-      events       Print sessions as a stream of events, one JSON object per line
+      pricing      Show the price table, and the models without a price
+      verify       Check the numbers against the totals in the files, and list every doubt
+
+    Continue:
+      resume       Continue a session in its agent
+      restore      Restore a session's files, so that the agent can list and resume it
+
+    Share:
       export       Export sessions as Markdown, HTML, JSON, CSV and more
+      events       Print sessions as a stream of events, one JSON object per line
       redact       Remove secrets from any text: a filter for standard input
       secrets      List the sessions that contain secrets, by kind
-      verify       Check the numbers against the totals in the files, and list every doubt
-      pricing      Show the price table, and the models without a price
-      restore      Restore a session's files, so that the agent can list and resume it
-      resume       Continue a session in its agent
+
+    Keep:
       sync         Bring the archive up to date, and copy the agent's files into it
       watch        Keep the archive up to date as the agent writes, and print changes
       name         Give a session a name of your own
@@ -48,26 +65,20 @@ fn program() {
       forget       Remove sessions from the archive for good
       unforget     Allow forgotten sessions to come back
       archive      Manage the archive: size, integrity, backups, other machines
+
+    Set up:
       doctor       Report searched places, files found, damage, and upcoming deletions
       completions  Print a completion script for a shell
-      man          Print the manual page
-      help         Print this message or the help of the given subcommand(s)
+      man          Open the manual page
+      help         Print this message, or the help of a command
 
     Options:
-      -h, --help
-              Print help (see a summary with '-h')
-
-      -V, --version
-              Print version
-
-    Global options:
           --from <PATH>
               Read this file or folder instead of the usual places (repeatable)
 
-              A session file, a `chats` folder, a project's folder below `tmp`, a `.gemini` folder, or a
-              home that contains one. The default is the folder that `GEMINI_SESSIONS_DIR`, `GEMINI_DIR`
-              or `GEMINI_CLI_HOME` names, or else `~/.gemini` and `~/.cache/.gemini`, plus the `roots`
-              in the config file.
+              A session file, a home, or a folder of an agent: `.claude`, `.codex`, `.gemini`, or one
+              below it. The default is the folder that the agent itself uses (its variables are obeyed),
+              plus the `roots` in the config file; `backstory doctor` lists the places.
 
           --archive <FILE>
               Use this archive instead of `backstory/archive.db` in the data folder
@@ -104,17 +115,11 @@ fn program() {
           --demo
               Use the bundled sample sessions, at a fixed time
 
-    Examples:
-      backstory                        an overview: recent sessions, projects, upcoming deletions
-      backstory --demo                 the same for the bundled sample sessions
-      backstory search 'login bug'     find a conversation, even in deleted sessions
-      backstory usage --since this-month
-                                       tokens and cost, day by day
-      backstory resume 3f2a            continue a session, restoring it first if it was deleted
-      backstory --from ~/backup/.gemini doctor
-                                       check a copy of the agent's folder
-      backstory export 3f2a --format gemini -o session.json
-                                       one session, as `gemini --session-file` reads it
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
 
     Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with --strict;
     2 usage error or failure; 130 interrupted.
@@ -128,28 +133,45 @@ fn program_in_short() {
 
     Usage: backstory [OPTIONS] [COMMAND]
 
-    Commands:
+    Examples:
+      backstory                           an overview: recent sessions, projects, upcoming deletions
+      backstory --demo                    the same for the bundled sample sessions
+      backstory search 'login bug'        find a conversation, even in deleted sessions
+      backstory usage --since this-month  tokens and cost, day by day
+      backstory resume                    continue the latest session of this folder
+      backstory digest --on yesterday     what you asked, what was changed and what it cost
+      backstory export 3f2a --format html -o session.html
+
+    Read:
       browse       Browse sessions, search and usage in the terminal
       pick         Choose a session in the terminal, and print its id
       sessions     List sessions: titles, times, projects, tokens and cost
       show         Read a session: prompts, replies, tool calls and errors
       search       Search all sessions: prompts, replies, thoughts, tools and their output
       prompts      List everything you typed, across projects: one per line, newest last
+      files        List the files that agents read and changed, and the sessions that did
+      log          List what ran in the shell, in order, with exit codes
+      digest       Summarize what you asked, what was changed and what it cost, by project
+      projects     List projects: names, paths, and the source of each path
+
+    Count:
       usage        Count tokens and cost by day, session, project, model and more
       tools        Count tool calls, their results and the lines they changed
       commands     Count the programs that the shell tool ran
-      log          List what ran in the shell, in order, with exit codes
-      files        List the files that agents read and changed, and the sessions that did
-      digest       Summarize what you asked, what was changed and what it cost, by project
-      projects     List projects: names, paths, and the source of each path
-      events       Print sessions as a stream of events, one JSON object per line
+      pricing      Show the price table, and the models without a price
+      verify       Check the numbers against the totals in the files, and list every doubt
+
+    Continue:
+      resume       Continue a session in its agent
+      restore      Restore a session's files, so that the agent can list and resume it
+
+    Share:
       export       Export sessions as Markdown, HTML, JSON, CSV and more
+      events       Print sessions as a stream of events, one JSON object per line
       redact       Remove secrets from any text: a filter for standard input
       secrets      List the sessions that contain secrets, by kind
-      verify       Check the numbers against the totals in the files, and list every doubt
-      pricing      Show the price table, and the models without a price
-      restore      Restore a session's files, so that the agent can list and resume it
-      resume       Continue a session in its agent
+
+    Keep:
       sync         Bring the archive up to date, and copy the agent's files into it
       watch        Keep the archive up to date as the agent writes, and print changes
       name         Give a session a name of your own
@@ -158,56 +180,33 @@ fn program_in_short() {
       forget       Remove sessions from the archive for good
       unforget     Allow forgotten sessions to come back
       archive      Manage the archive: size, integrity, backups, other machines
+
+    Set up:
       doctor       Report searched places, files found, damage, and upcoming deletions
       completions  Print a completion script for a shell
-      man          Print the manual page
-      help         Print this message or the help of the given subcommand(s)
+      man          Open the manual page
+      help         Print this message, or the help of a command
 
     Options:
       -h, --help     Print help (see more with '--help')
       -V, --version  Print version
 
-    Global options:
-          --from <PATH>     Read this file or folder instead of the usual places (repeatable)
-          --archive <FILE>  Use this archive instead of `backstory/archive.db` in the data folder
-          --no-sync         Answer from the archive as it is, without looking at the agent's files
-          --config <FILE>   Read this config file instead of `backstory/config.toml` in the config
-                            folder
-          --json            Print one JSON document with a `schema` field, for programs
-          --pricing <FILE>  Override built-in prices with those in this file, in backstory's format or
-                            LiteLLM's JSON
-          --tz <ZONE>       Show times in this zone: `Europe/Berlin`, `UTC`, `local`, `+02:00`
-          --color <WHEN>    Use colours; `auto` obeys `NO_COLOR` and uses none in a pipe [default: auto]
-                            [possible values: auto, always, never]
-      -q, --quiet           Print the answer and errors only, no warnings
-      -v, --verbose         List items that are otherwise only counted
-          --strict          Exit with 1 if anything could not be read
-          --demo            Use the bundled sample sessions, at a fixed time
-
-    Examples:
-      backstory                        an overview: recent sessions, projects, upcoming deletions
-      backstory --demo                 the same for the bundled sample sessions
-      backstory search 'login bug'     find a conversation, even in deleted sessions
-      backstory usage --since this-month
-                                       tokens and cost, day by day
-      backstory resume 3f2a            continue a session, restoring it first if it was deleted
-      backstory --from ~/backup/.gemini doctor
-                                       check a copy of the agent's folder
-      backstory export 3f2a --format gemini -o session.json
-                                       one session, as `gemini --session-file` reads it
-
     Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with --strict;
     2 usage error or failure; 130 interrupted.
+
+    Global options: --from, --archive, --no-sync, --config, --json, --pricing, --tz, --color, -q, -v,
+    --strict, --demo (described by `--help`)
     ");
 }
 
-/// The global flags are the same everywhere; what comes before them is the command's own.
+/// The global flags are the same everywhere; the rest is the command's own.
 fn own_help(command: &str) -> String {
     let text = help(&[command, "--help"]);
     let (before, after) = text.split_once("Global options:").unwrap();
     assert!(after.contains("--from <PATH>") && after.contains("--strict"), "{after}");
-    let examples = after.find("Examples:").map_or("", |at| &after[at..]);
-    format!("{before}{examples}")
+    // Notes come after the last of them, which is `--demo`.
+    let notes = after.split_once("at a fixed time").unwrap().1;
+    format!("{before}{}", notes.trim_start())
 }
 
 #[test]
@@ -222,16 +221,16 @@ fn doctor() {
 
     Usage: backstory doctor [OPTIONS]
 
-    Options:
-      -h, --help
-              Print help (see a summary with '-h')
-
     Examples:
       backstory doctor                          everything, with long lists cut
       backstory doctor -v                       everything, in full
       backstory doctor --from session.jsonl     check a single file
       backstory doctor --strict -q > /dev/null  exit code 1 if anything could not be read
       backstory doctor --json | jq '.at_risk'   the sessions that the resume bug will delete
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
     ");
 }
 
@@ -246,6 +245,18 @@ fn export() {
     project, title and id. `gemini` exports the file that Gemini CLI would load.
 
     Usage: backstory export [OPTIONS] --format <FORMAT> [FILE|SESSION]
+
+    Examples:
+      backstory export latest --format html -o session.html
+                            a self-contained page to send to somebody
+      backstory export 3f2a --format markdown > session.md
+      backstory export --all --format markdown -o sessions/
+                            every session in its own file, and an index
+      backstory export -p shop --since 7d --format html -o shop/
+      backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
+                            a single file, wherever it is; `gemini --session-file session.json` reads it
+      backstory export --all --format csv --rows tools -o tools.csv
+      backstory export 3f2a --format gemini | jq '.messages | length'
 
     Arguments:
       [FILE|SESSION]
@@ -299,7 +310,7 @@ fn export() {
               - csv:      A table for spreadsheets
               - events:   One line per event: prompts, tools and their results (`backstory events`)
               - gemini:   Gemini CLI's own document, as `/export-session` writes it and `--session-file`
-                reads it
+                          reads it
 
           --view <VIEW>
               The messages to include; `gemini` always exports the current ones
@@ -340,18 +351,6 @@ fn export() {
 
           --no-redact
               Keep secrets; by default they are removed and counted (docs/redaction.md)
-
-    Examples:
-      backstory export latest --format html -o session.html
-                            a self-contained page to send to somebody
-      backstory export 3f2a --format markdown > session.md
-      backstory export --all --format markdown -o sessions/
-                            every session in its own file, and an index
-      backstory export -p shop --since 7d --format html -o shop/
-      backstory export ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl --format gemini -o session.json
-                            a single file, wherever it is; `gemini --session-file session.json` reads it
-      backstory export --all --format csv --rows tools -o tools.csv
-      backstory export 3f2a --format gemini | jq '.messages | length'
     ");
 }
 
@@ -385,10 +384,10 @@ fn completions() {
 #[test]
 fn man() {
     insta::assert_snapshot!(own_help("man"), @"
-    Print the manual page
+    Open the manual page
 
-    Describes the program, or one of its commands. Read it with `backstory man | man -l -`, or install
-    it with `backstory man > ~/.local/share/man/man1/backstory.1`.
+    Describes the program, or one of its commands. On a terminal it is shown by `man`; otherwise its
+    source is printed: `backstory man > ~/.local/share/man/man1/backstory.1` installs it.
 
     Usage: backstory man [OPTIONS] [COMMAND]
 
@@ -464,19 +463,19 @@ fn watch() {
 
     Usage: backstory watch [OPTIONS]
 
-    Options:
-          --poll <SECONDS>
-              Poll every N seconds instead of using the system's notifications
-
-      -h, --help
-              Print help (see a summary with '-h')
-
     Examples:
       backstory watch                 keep the archive up to date, and print changes
       backstory watch --quiet > /dev/null &
                                       the same in the background
       backstory watch --json | jq -r 'select(.what == "grew").session'
       backstory watch --poll 30       poll every 30 seconds, for a network file system
+
+    Options:
+          --poll <SECONDS>
+              Poll every N seconds instead of using the system's notifications
+
+      -h, --help
+              Print help (see a summary with '-h')
 
     It stops on Ctrl-C or SIGTERM, after finishing the current sync, with exit code 0.
     "#);

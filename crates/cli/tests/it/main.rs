@@ -12,6 +12,7 @@ mod events;
 mod export;
 mod golden;
 mod help;
+mod help_layout;
 mod here;
 mod honest;
 mod lifecycle;

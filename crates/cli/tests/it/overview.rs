@@ -122,7 +122,7 @@ fn a_given_place_must_exist() {
     exit code 2
     --- stderr
     error: `nope` does not exist
-      hint: `--from` takes a session file, or a folder: a home, a `.gemini` folder, a `chats` folder
+      hint: `--from` takes a session file, or a folder: a home, or one of an agent
     ");
 }
 
