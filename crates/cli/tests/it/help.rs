@@ -58,7 +58,7 @@ fn program() {
 
     Keep:
       sync         Bring the archive up to date, and copy the agent's files into it
-      watch        Keep the archive up to date as the agent writes, and print changes
+      watch        Keep the archive up to date as agents write, and print what they do
       name         Give a session a name of your own
       tag          Add tags to a session
       untag        Remove tags from a session
@@ -173,7 +173,7 @@ fn program_in_short() {
 
     Keep:
       sync         Bring the archive up to date, and copy the agent's files into it
-      watch        Keep the archive up to date as the agent writes, and print changes
+      watch        Keep the archive up to date as agents write, and print what they do
       name         Give a session a name of your own
       tag          Add tags to a session
       untag        Remove tags from a session
@@ -456,15 +456,16 @@ fn version() {
 #[test]
 fn watch() {
     insta::assert_snapshot!(own_help("watch"), @r#"
-    Keep the archive up to date as the agent writes, and print changes
+    Keep the archive up to date as agents write, and print what they do
 
     Runs a sync, and another one within a second of every change. Prints a line for each session that
-    started, grew, or whose files are gone; everything seen of those is kept.
+    started, grew, or whose files are gone, and below it the new prompts, replies, tool calls and
+    errors; everything seen of sessions that are gone is kept.
 
     Usage: backstory watch [OPTIONS]
 
     Examples:
-      backstory watch                 keep the archive up to date, and print changes
+      backstory watch                 keep the archive up to date, and print what happens
       backstory watch --quiet > /dev/null &
                                       the same in the background
       backstory watch --json | jq -r 'select(.what == "grew").session'

@@ -189,12 +189,35 @@ fn lines_for_people() {
     let live = Live::start(&env, &["watch"]);
     live.said("Watching");
     let next = || live.lines.recv_timeout(PATIENCE).unwrap();
+    let lines = |n: usize| (0..n).map(|_| next()).collect::<Vec<_>>().join("\n");
     add(&env, &file, &turn(1));
-    insta::assert_snapshot!(next(), @"16:30:00  11111111  shop  grew     +1 call  +$0.0023  add a cart");
+    insta::assert_snapshot!(lines(3), @"
+    16:30:00  11111111  shop  grew     +1 call  +$0.0023  add a cart
+              › turn 1
+              · done
+    ");
+    // A tool is printed when it has finished; the message that calls it was printed before.
+    let tool = |status: &str| {
+        turn(1).lines().last().unwrap().replace(
+            r#""content":"done""#,
+            &format!(r#""content":"done","toolCalls":[{{"id":"t1","name":"run_shell_command","args":{{"command":"cargo test\necho"}},"status":"{status}","result":[{{"functionResponse":{{"id":"t1","name":"run_shell_command","response":{{"output":"Output: boom\nExit Code: 101"}}}}}}]}}]"#),
+        )
+    };
+    add(&env, &file, &tool("executing"));
+    insta::assert_snapshot!(next(), @"16:30:00  11111111  shop  grew     add a cart");
+    add(&env, &file, &tool("success"));
+    insta::assert_snapshot!(lines(2), @"
+    16:30:00  11111111  shop  grew     add a cart
+              ✗ Bash  cargo test …  exit code 101
+    ");
     fs::remove_file(env.home().join(&file)).unwrap();
     insta::assert_snapshot!(next(), @"16:30:00  11111111  shop  gone     kept  add a cart");
     env.write(&chat("shop", RESUMED), session(RESUMED, DAY.0, DAY.1, &["sort it"]));
-    insta::assert_snapshot!(next(), @"16:30:00  22222222  shop  started  sort it");
+    insta::assert_snapshot!(lines(3), @"
+    16:30:00  22222222  shop  started  sort it
+              › sort it
+              · done
+    ");
     assert_eq!(live.end("TERM").0, Some(0));
 }
 

@@ -2,7 +2,7 @@ mod follow;
 mod head;
 mod marks;
 mod page;
-mod tool;
+pub(super) mod tool;
 pub(super) mod turns;
 
 use std::ffi::OsString;

@@ -15,7 +15,7 @@ use crate::output::{Line, cut, diff as diffs, style};
 const DIFF: usize = 20;
 
 /// Returns whether a block is a tool call that has not finished.
-pub(super) fn is_running(block: &Block<'_>) -> bool {
+pub(in crate::commands) fn is_running(block: &Block<'_>) -> bool {
     matches!(&block.what, BlockKind::Tool { call, .. } if call.status == ToolStatus::Unfinished)
 }
 
@@ -30,32 +30,9 @@ impl Page<'_> {
         margin: &str,
         extras: &Extras,
     ) -> Result<bool> {
-        let (mark, color) = match call.status {
-            ToolStatus::Success if call.has_failed() => ("✗", style::WARNING),
-            ToolStatus::Success => ("✓", style::GOOD),
-            ToolStatus::Error => ("✗", style::ERROR),
-            ToolStatus::Cancelled => ("⊘", style::WARNING),
-            ToolStatus::Unfinished => ("…", style::DIM),
-        };
         let name = &call.name;
-        let label = match name.label.as_str() {
-            "MCP" if name.label != name.name => format!("MCP {}", name.name),
-            label => label.to_owned(),
-        };
-        let notes: Vec<String> = notes(call).iter().map(|note| format!("  {note}")).collect();
-        let notes = notes.concat();
-        let mut line = Line::new().text(margin).styled(color, mark).text(" ");
-        line = line.styled(style::HEADING, &label);
-        if let Some(argument) = argument.map(|argument| short(argument, session)) {
-            // The notes stay; a long argument is cut.
-            let used = margin.width() + 2 + label.width() + 2 + notes.width();
-            let room =
-                self.printer.columns().map_or(usize::MAX, |width| width.saturating_sub(used));
-            line = line.text(format!("  {}", cut(&argument, room.max(10))));
-        }
-        let is_bad = call.has_failed() || call.status == ToolStatus::Cancelled;
-        line = line.styled(if is_bad { style::WARNING } else { style::DIM }, notes);
-        self.printer.line(line.hang(format!("{margin}  ")))?;
+        let line = headline(session, call, argument, margin, self.printer.columns());
+        self.printer.line(line)?;
         let inner = format!("{margin}  ");
         let mut is_bare = true;
         if call.status == ToolStatus::Error && output.is_none() {
@@ -93,6 +70,40 @@ impl Page<'_> {
         }
         Ok(is_bare)
     }
+}
+
+/// Returns one line about a tool call: its outcome, its name and what it was called with.
+pub(in crate::commands) fn headline(
+    session: &Session,
+    call: &ToolCall,
+    argument: Option<&str>,
+    margin: &str,
+    columns: Option<usize>,
+) -> Line {
+    let (mark, color) = match call.status {
+        ToolStatus::Success if call.has_failed() => ("✗", style::WARNING),
+        ToolStatus::Success => ("✓", style::GOOD),
+        ToolStatus::Error => ("✗", style::ERROR),
+        ToolStatus::Cancelled => ("⊘", style::WARNING),
+        ToolStatus::Unfinished => ("…", style::DIM),
+    };
+    let name = &call.name;
+    let label = match name.label.as_str() {
+        "MCP" if name.label != name.name => format!("MCP {}", name.name),
+        label => label.to_owned(),
+    };
+    let notes: Vec<String> = notes(call).iter().map(|note| format!("  {note}")).collect();
+    let notes = notes.concat();
+    let mut line = Line::new().text(margin).styled(color, mark).text(" ");
+    line = line.styled(style::HEADING, &label);
+    if let Some(argument) = argument.map(|argument| short(argument, session)) {
+        // The notes stay; a long argument is cut.
+        let used = margin.width() + 2 + label.width() + 2 + notes.width();
+        let room = columns.map_or(usize::MAX, |width| width.saturating_sub(used));
+        line = line.text(format!("  {}", cut(&argument, room.max(10))));
+    }
+    let is_bad = call.has_failed() || call.status == ToolStatus::Cancelled;
+    line.styled(if is_bad { style::WARNING } else { style::DIM }, notes).hang(format!("{margin}  "))
 }
 
 /// Returns what to add after the argument: the exit code, the changed lines, the outcome.

@@ -11,6 +11,7 @@ use backstory_core::pricing::Bill;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use self::news::News;
 use super::sync;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -19,9 +20,11 @@ use crate::output::number::{json_time, plural};
 use crate::output::{Line, Printer, style};
 use crate::watcher::Watcher;
 
+mod news;
+
 const EXAMPLES: &str = "\
 Examples:
-  backstory watch                 keep the archive up to date, and print changes
+  backstory watch                 keep the archive up to date, and print what happens
   backstory watch --quiet > /dev/null &
                                   the same in the background
   backstory watch --json | jq -r 'select(.what == \"grew\").session'
@@ -29,10 +32,11 @@ Examples:
 
 It stops on Ctrl-C or SIGTERM, after finishing the current sync, with exit code 0.";
 
-/// Keep the archive up to date as the agent writes, and print changes
+/// Keep the archive up to date as agents write, and print what they do
 ///
 /// Runs a sync, and another one within a second of every change. Prints a line for each session that
-/// started, grew, or whose files are gone; everything seen of those is kept.
+/// started, grew, or whose files are gone, and below it the new prompts, replies, tool calls and errors; everything
+/// seen of sessions that are gone is kept.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Watch {
@@ -85,6 +89,8 @@ struct Mark {
     tool_calls: usize,
     tokens: u64,
     cost: Bill,
+    /// The size of its files: the end of a tool call may change nothing else.
+    bytes: u64,
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<Exit> {
@@ -103,11 +109,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
     let mut watcher = Watcher::new(look, &found, args.poll.map(Duration::from_secs));
     let mut library = Library::of_archive(ctx, archive, Discovery::default())?;
     let mut before = None;
+    let mut news = News::default();
     loop {
         match refresh(ctx, printer, &mut library, found) {
             Ok((marks, synced, captured)) => {
                 match &before {
-                    Some(before) => tell(ctx, printer, &library, before, &marks)?,
+                    Some(before) => tell(ctx, printer, &library, before, &marks, &mut news)?,
                     None => welcome(ctx, printer, &library, &synced, &captured),
                 }
                 before = Some(marks);
@@ -156,6 +163,8 @@ fn refresh(
     let synced = library.refresh(ctx, found, &|_| progress.tick())?;
     let captured = library.archive.capture(&[], None, &|_| {})?;
     let costs = library.reports().session_costs()?;
+    let sources = library.all.found.sources.iter();
+    let sizes: HashMap<&Path, u64> = sources.map(|file| (file.path.as_path(), file.size)).collect();
     let mark = |session: &Session| Mark {
         is_live: session.state == State::Live,
         updated: session.updated,
@@ -164,6 +173,7 @@ fn refresh(
         tool_calls: session.tool_calls,
         tokens: session.usage.total(),
         cost: costs.of(&session.id),
+        bytes: session.parts.iter().filter_map(|part| sizes.get(part.file.as_path())).sum(),
     };
     let marks = library.all.sessions.iter().map(|s| (s.id.clone(), mark(s))).collect();
     Ok((marks, synced, captured))
@@ -188,13 +198,14 @@ fn welcome(
     printer.note(format!("Watching {}; press Ctrl-C to stop.", places.join(", ")));
 }
 
-/// Prints a line for each session that has changed.
+/// Prints a line for each session that has changed, and what was said and done in it.
 fn tell(
     ctx: &Context,
     printer: &mut Printer,
     library: &Library,
     before: &Marks,
     after: &Marks,
+    news: &mut News,
 ) -> Result<()> {
     let now = ctx.clock();
     for session in &library.all.sessions {
@@ -202,7 +213,11 @@ fn tell(
         let new = after.get(&session.id).copied().unwrap_or_default();
         let Some(what) = change(&old, &new) else { continue };
         let calls = new.calls.saturating_sub(old.calls);
+        let is_longer = Mark { bytes: old.bytes, ..new } == old;
         if ctx.json {
+            if is_longer {
+                continue;
+            }
             let row = Row {
                 schema: "backstory.change/1",
                 at: json_time(now),
@@ -217,8 +232,17 @@ fn tell(
             printer.json_lines(std::iter::once(row))?;
             continue;
         }
+        let lines = match what {
+            What::Gone => Vec::new(),
+            _ => news.lines(library, session, old.messages, printer.columns()),
+        };
+        if is_longer && lines.is_empty() {
+            continue;
+        }
         let cost = new.cost.since(&old.cost);
         line(ctx, printer, library, session, (what, now, calls, cost))?;
+        lines.into_iter().try_for_each(|line| printer.line(line))?;
+        printer.flush()?;
     }
     Ok(())
 }
@@ -254,6 +278,5 @@ fn line(
             line = line.text(format!("  +{cost}"));
         }
     }
-    printer.title(line.text("  ").styled(style::DIM, session.title().0))?;
-    printer.flush()
+    printer.title(line.text("  ").styled(style::DIM, session.title().0))
 }
