@@ -52,13 +52,31 @@ impl Batch {
         modified: Option<SystemTime>,
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
+        self.save_if(output, existing, modified, |out| content(out).map(|()| true)).map(|_| ())
+    }
+
+    /// Saves a file unless `content` returns that there is no need, and returns whether there was.
+    pub(crate) fn save_if(
+        &mut self,
+        output: &Path,
+        existing: Existing,
+        modified: Option<SystemTime>,
+        content: impl FnOnce(&mut dyn Write) -> io::Result<bool>,
+    ) -> io::Result<bool> {
         let folder = folder_of(output);
         if !self.swept.contains(folder) {
             remove_abandoned(folder);
             self.swept.insert(folder.to_owned());
         }
         let mut draft = begin(output, existing)?;
-        draft.fill(content)?;
+        let mut is_needed = false;
+        draft.fill(|out| {
+            is_needed = content(out)?;
+            Ok(())
+        })?;
+        if !is_needed {
+            return Ok(false);
+        }
         if let Some(modified) = modified {
             // Some systems cannot set it; the content is what matters.
             let _ = draft.set_modified(modified);
@@ -67,7 +85,7 @@ impl Batch {
         if self.drafts.len() == GROUP {
             self.failures.extend(finish_all(mem::take(&mut self.drafts)));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Completes the last group, and returns the files that failed.

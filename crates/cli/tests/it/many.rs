@@ -6,6 +6,8 @@ fn listing(env: &TestEnv, folder: &str) -> Vec<String> {
     let entries = fs::read_dir(env.home().join(folder)).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    // What the next export needs to know is there too.
+    names.retain(|name| name != ".backstory-export");
     names.sort();
     names
 }
@@ -101,7 +103,7 @@ fn nothing_is_replaced_unasked() {
     exit code 2
     --- stderr
     error: `out/2026-07-20_shop_add-a-cart_11111111.json` already exists
-      hint: `--force` replaces it and all others
+      hint: no export wrote it like that; `--force` replaces it and all others
     ");
     assert_eq!(fs::read(&mine).unwrap(), b"mine");
     let mut forced = to.to_vec();
@@ -173,4 +175,77 @@ fn an_export_is_read_back() {
     error: `shop.jsonl` is in backstory's own format
       hint: only an agent's own files can be exported in its format
     ");
+}
+
+/// The state of a file, which a rewrite changes even if its content stays.
+fn stamp(env: &TestEnv, path: &str) -> (std::time::SystemTime, Vec<u8>) {
+    let path = env.home().join(path);
+    (path.metadata().unwrap().modified().unwrap(), fs::read(path).unwrap())
+}
+
+const CART: &str = "out/2026-07-20_shop_add-a-cart_11111111.md";
+const SORT: &str = "out/2026-08-10_shop_sort-the-list_22222222.md";
+const TO: [&str; 6] = ["export", "--all", "--format", "markdown", "-o", "out"];
+
+#[test]
+fn a_second_export_writes_only_what_changed() {
+    let env = small_home();
+    assert_eq!(env.run(&TO).code, Some(0));
+    let before = [stamp(&env, CART), stamp(&env, SORT), stamp(&env, "out/index.md")];
+    let again = env.run(&TO);
+    assert!(
+        again.stderr.starts_with("wrote 0 sessions to `out`; 3 unchanged\n"),
+        "{}",
+        again.stderr
+    );
+    assert!(before == [stamp(&env, CART), stamp(&env, SORT), stamp(&env, "out/index.md")]);
+
+    let log = ".gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl";
+    let mut grown = fs::read_to_string(env.home().join(log)).unwrap();
+    grown.push_str("{\"id\":\"u9\",\"timestamp\":\"2026-07-20T10:30:00.000Z\",\"type\":\"user\",\"content\":[{\"text\":\"and a shelf\"}]}\n");
+    env.write(log, grown);
+    let third = env.run(&TO);
+    assert!(
+        third.stderr.starts_with("wrote 1 session to `out`; 2 unchanged\n"),
+        "{}",
+        third.stderr
+    );
+    assert!(String::from_utf8(stamp(&env, CART).1).unwrap().contains("and a shelf"));
+    assert!(before[1] == stamp(&env, SORT));
+}
+
+#[test]
+fn a_renamed_session_has_one_file() {
+    let env = small_home();
+    assert_eq!(env.run(&TO).code, Some(0));
+    assert_eq!(env.run(&["name", "11111111", "the till"]).code, Some(0));
+    assert_eq!(env.run(&TO).code, Some(0));
+    let named = "2026-07-20_shop_the-till_11111111.md";
+    assert_eq!(listing(&env, "out")[0], named);
+    assert_eq!(listing(&env, "out").len(), 4);
+    // A file that was changed by hand stays.
+    fs::write(env.home().join("out").join(named), "mine").unwrap();
+    assert_eq!(env.run(&["name", "11111111", "--clear"]).code, Some(0));
+    let run = env.run(&TO);
+    assert!(run.stderr.contains("left 1 file there"), "{}", run.stderr);
+    assert_eq!(listing(&env, "out").len(), 5);
+}
+
+#[test]
+fn files_of_other_sessions_stay_and_are_counted() {
+    let env = small_home();
+    assert_eq!(env.run(&TO).code, Some(0));
+    let run = env.run(&["export", "-p", "tools", "--format", "markdown", "-o", "out"]);
+    insta::assert_snapshot!(run.show(), @"
+    exit code 0
+    --- stderr
+    wrote 0 sessions to `out`; 1 unchanged
+    left 2 files there, of sessions that are not part of this export, or changed by hand
+    2 faults while reading; see `backstory doctor`.
+    ");
+    assert_eq!(listing(&env, "out").len(), 4);
+    // They are still known as written by an export.
+    let all = env.run(&TO);
+    assert!(all.stderr.starts_with("wrote 0 sessions to `out`; 3 unchanged\n"), "{}", all.stderr);
+    assert!(!all.stderr.contains("left"), "{}", all.stderr);
 }

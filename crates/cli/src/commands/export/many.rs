@@ -1,13 +1,14 @@
 //! Exports many sessions into a folder, one file per session, with an index.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use backstory_core::collection::newest_first;
 use backstory_core::export::index::{self, Entry};
 use backstory_core::model::{Session, SessionKind};
 
+use super::manifest::{Hashing, Manifest};
 use super::name::{Names, names};
 use super::target::{check_folder, existing};
 use super::{Export, Format, Writer, native};
@@ -17,8 +18,8 @@ use crate::error::{Exit, Failure, Result};
 use crate::library::Library;
 use crate::library::cannot_write;
 use crate::output::Printer;
-use crate::output::number::plural;
-use crate::save::{Batch, save};
+use crate::output::number::{self, plural};
+use crate::save::Batch;
 
 pub(super) fn run(
     ctx: &Context,
@@ -50,49 +51,87 @@ pub(super) fn run(
         _ => None,
     };
     let files = names.values().map(String::as_str).chain(index);
-    check_folder(ctx, folder, files, args.force)?;
+    let earlier = Manifest::of(folder);
+    check_folder(ctx, folder, files, |name| args.force || earlier.is_untouched(folder, name))?;
 
     let writer = Writer::new(ctx, args, &library, &names, censor)?;
     let progress = printer.counter(("writing", "sessions"), sessions.len());
     let mut batch = Batch::default();
-    let (mut written, mut failures) = (0, Vec::new());
+    let mut manifest = Manifest::default();
+    let (mut done, mut failures) = (Done::default(), Vec::new());
+    let mut put = |name: &str, session: Option<&str>, content: Content<'_>| {
+        let file = folder.join(name);
+        let existing = existing(args.force || earlier.has(name));
+        let saved = batch.save_if(&file, existing, None, |out| {
+            let mut out = Hashing::new(out);
+            content(&mut out)?;
+            Ok(manifest.put(folder, name, session, out.finish()))
+        });
+        match saved {
+            Ok(is_new) if session.is_some() => done.add(is_new),
+            Ok(_) => {}
+            Err(error) => failures.push((file, error)),
+        }
+    };
     library
         .each(&ids, |assembled| {
             progress.tick();
             if args.format == Format::Gemini && !native::has_form(&assembled) {
                 return Ok(());
             }
-            let file = folder.join(&names[&assembled.session.id]);
-            let content = |out: &mut dyn Write| writer.session(&assembled, out);
-            match batch.save(&file, existing(args.force), None, content) {
-                Ok(()) => written += 1,
-                Err(error) => failures.push((file, error)),
-            }
+            let id = &assembled.session.id;
+            put(&names[id], Some(id), &mut |out| writer.session(&assembled, out));
             Ok(())
         })
         .map_err(|error| Failure::new("cannot read the sessions").because(error))?;
     drop(progress);
-    let unfinished = batch.finish();
-    written -= unfinished.len() as u64;
-    failures.extend(unfinished);
     if let Some(index) = index {
         let entries = entries(sessions.iter().collect(), |session| Entry {
             session,
             file: &names[&session.id],
             cost: writer.costs.of(&session.id),
         });
-        let file = folder.join(index);
-        save(&file, existing(args.force), |out| match args.format {
+        put(index, None, &mut |out| match args.format {
             Format::Html => index::html(&entries, &ctx.zone, out),
             _ => index::markdown(&entries, &ctx.zone, out),
-        })
-        .map_err(|error| cannot_write(ctx, &file, error))?;
+        });
+    }
+    let unfinished = batch.finish();
+    let is_session = |(file, _): &&(PathBuf, _)| index.is_none_or(|index| !file.ends_with(index));
+    let lost = unfinished.iter().filter(is_session).count() as u64;
+    done.written = done.written.saturating_sub(lost);
+    failures.extend(unfinished);
+    if failures.is_empty() {
+        let kept = manifest.adopt(folder, &earlier).and_then(|left| {
+            done.left = left;
+            manifest.save(folder)
+        });
+        kept.map_err(|error| cannot_write(ctx, folder, error))?;
     }
     let failures = failures.into_iter().map(|(file, error)| cannot_write(ctx, &file, error));
     let failures = failures.collect();
-    tell(ctx, printer, folder, written, failures)?;
+    tell(ctx, printer, folder, &done, failures)?;
     commands::tell_faults(printer, &library);
     Ok(commands::strictly(ctx, &library))
+}
+
+/// Writes the content of a file.
+type Content<'a> = &'a mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
+
+/// The number of sessions by what was done.
+#[derive(Default)]
+struct Done {
+    written: u64,
+    unchanged: u64,
+    /// The files of earlier exports that this one has nothing to do with.
+    left: u64,
+}
+
+impl Done {
+    fn add(&mut self, is_new: bool) {
+        self.written += u64::from(is_new);
+        self.unchanged += u64::from(!is_new);
+    }
 }
 
 /// Reads everything that will be written, to learn its secrets; returns the names of the files.
@@ -152,11 +191,21 @@ fn tell(
     ctx: &Context,
     printer: &mut Printer,
     folder: &Path,
-    written: u64,
+    done: &Done,
     mut failures: Vec<Failure>,
 ) -> Result<()> {
-    let written = plural(written, "session", "sessions");
-    printer.note(format!("wrote {written} to `{}`", ctx.show(folder)));
+    let written = plural(done.written, "session", "sessions");
+    let unchanged = match done.unchanged {
+        0 => String::new(),
+        count => format!("; {} unchanged", number::count(count)),
+    };
+    printer.note(format!("wrote {written} to `{}`{unchanged}", ctx.show(folder)));
+    if done.left > 0 {
+        let left = plural(done.left, "file", "files");
+        printer.note(format!(
+            "left {left} there, of sessions that are not part of this export, or changed by hand"
+        ));
+    }
     let Some(last) = failures.pop() else { return Ok(()) };
     for failure in &failures {
         printer.failure(failure);

@@ -1,4 +1,5 @@
 mod csv;
+mod manifest;
 mod many;
 mod name;
 mod native;

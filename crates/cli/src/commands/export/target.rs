@@ -28,24 +28,25 @@ pub(super) fn check_file(ctx: &Context, output: &Path, force: bool) -> Result<()
 }
 
 /// Refuses a path with something that must not be replaced.
-fn check_free(ctx: &Context, output: &Path, force: bool, advice: &str) -> Result<()> {
+fn check_free(ctx: &Context, output: &Path, may_replace: bool, advice: &str) -> Result<()> {
     let shown = ctx.show(output);
     match occupant(output) {
         Occupant::Special(what) => Err(Failure::new(format!("`{shown}` is {what}"))
             .hint("name a file with `-o`, or standard output with `-o -`")),
-        Occupant::File(_) if !force => {
+        Occupant::File(_) if !may_replace => {
             Err(Failure::new(format!("`{shown}` already exists")).hint(advice))
         }
         _ => Ok(()),
     }
 }
 
-/// Creates the folder for many files if necessary. None of the files may exist.
+/// Creates the folder for many files if necessary. None of the files may exist, except those that may be
+/// replaced.
 pub(super) fn check_folder<'a>(
     ctx: &Context,
     folder: &Path,
     files: impl Iterator<Item = &'a str>,
-    force: bool,
+    may_replace: impl Fn(&str) -> bool,
 ) -> Result<()> {
     let shown = ctx.show(folder);
     if occupant(folder) != Occupant::Nothing && !folder.is_dir() {
@@ -57,7 +58,8 @@ pub(super) fn check_folder<'a>(
     let mut files: Vec<&str> = files.collect();
     files.sort_unstable();
     for file in files {
-        check_free(ctx, &folder.join(file), force, "`--force` replaces it and all others")?;
+        let advice = "no export wrote it like that; `--force` replaces it and all others";
+        check_free(ctx, &folder.join(file), may_replace(file), advice)?;
     }
     file::create_folders(folder).map_err(|error| cannot_write(ctx, folder, error))
 }
