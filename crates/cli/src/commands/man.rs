@@ -42,7 +42,7 @@ fn open(page: &clap_mangen::Man) -> Result<Exit> {
     let mut file = tempfile::Builder::new().suffix(".1").tempfile().map_err(cannot)?;
     page.render(&mut file).map_err(cannot)?;
     Command::new("man").arg(file.path()).status().map_err(cannot)?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn unknown(name: &str, program: &clap::Command) -> Failure {

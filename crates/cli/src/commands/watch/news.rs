@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use backstory_core::assemble::MessageEntry;
 use backstory_core::model::{MessageKind, Session};
-use backstory_core::transcript::{Block, Options, What, blocks, shell_escape};
+use backstory_core::transcript::{Block, Options, BlockKind, blocks, shell_escape};
 
 use crate::commands::show::tool::{headline, is_running};
 use crate::library::Library;
@@ -69,16 +69,16 @@ fn line(session: &Session, block: &Block<'_>, columns: Option<usize>) -> Option<
         Some(begin.text(first).cut(columns))
     };
     match &block.what {
-        What::You(text) if is_shell => {
+        BlockKind::You(text) if is_shell => {
             said(style::YOU, "!", shell_escape(text).map_or(text, |(command, _)| command))
         }
-        What::You(text) => said(style::YOU, "›", text),
-        What::Agent(text) => said(style::DIM, "·", text),
-        What::Tool { call, argument, .. } => {
+        BlockKind::You(text) => said(style::YOU, "›", text),
+        BlockKind::Agent(text) => said(style::DIM, "·", text),
+        BlockKind::Tool { call, argument, .. } => {
             Some(headline(session, call, argument.as_deref(), MARGIN, columns))
         }
-        What::Error(text) => said(style::ERROR, "✗", text),
-        What::Compress => said(style::DIM, "·", "compressed the conversation"),
-        What::Thought(_) | What::Notice(_) => None,
+        BlockKind::Error(text) => said(style::ERROR, "✗", text),
+        BlockKind::Compress => said(style::DIM, "·", "compressed the conversation"),
+        BlockKind::Thought(_) | BlockKind::Notice(_) => None,
     }
 }
