@@ -24,4 +24,4 @@ pub(crate) use printer::{Printer, Verbosity};
 pub(crate) use progress::Progress;
 pub(crate) use table::{Cell, Column, Table};
 pub(crate) use terminal::Terminal;
-pub(crate) use text::cut;
+pub(crate) use text::{cut, cut_front};

@@ -55,7 +55,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 }
 
 /// Cuts a text at its front to a width.
-pub(super) fn cut_front(text: &str, width: usize) -> String {
+pub(crate) fn cut_front(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }

@@ -10,7 +10,7 @@ use super::draw::{field, right, scrolled};
 use super::rows::Row;
 use super::state::App;
 use crate::output::chart::bar;
-use crate::output::{Line, cut, style};
+use crate::output::{Line, cut, cut_front, style};
 
 /// From this width on, the preview is beside the list.
 const WIDE: u16 = 110;
@@ -160,8 +160,14 @@ pub(super) fn hits(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> (u16, 
             .styled(style::HEADING, title);
         canvas.line(1, y, area.width - 1, &head);
         let mut line = Line::new().styled(style::DIM, format!("      {:<9} ", hit.field));
-        for (text, is_found) in &hit.snippet {
-            line = if *is_found { line.styled(style::FOUND, text) } else { line.text(text) };
+        // The text before the first match must not push it off the screen.
+        let before = usize::from(area.width).saturating_sub(line.width()) / 3;
+        for (n, (text, is_found)) in hit.snippet.iter().enumerate() {
+            line = match is_found {
+                true => line.styled(style::FOUND, text),
+                false if n == 0 && hit.snippet.len() > 1 => line.text(cut_front(text, before)),
+                false => line.text(text),
+            };
         }
         canvas.line(1, y + 1, area.width - 1, &line);
         if place == app.hits.selected {

@@ -296,6 +296,26 @@ fn a_session_is_read_unfolded_and_searched() {
 }
 
 #[test]
+fn a_match_far_behind_is_on_a_narrow_screen() {
+    let mut app = app();
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Char('2'));
+    kinds(&mut app, "legend");
+    let before =
+        "long before the word that was searched for, and longer than the screen is wide ".repeat(2);
+    let hit = HitRow {
+        session: "a1".to_owned(),
+        message: None,
+        field: "prompt",
+        snippet: vec![(before, false), ("legend".to_owned(), true), (" after".to_owned(), false)],
+    };
+    app.answer(Answer::Hits { words: "legend".to_owned(), hits: vec![hit], total: 1, took_ms: 4 });
+    for width in [50, 60, 80, 200] {
+        assert!(screen(&mut app, width, 10).contains("legend after"), "{width}");
+    }
+}
+
+#[test]
 fn hits_open_at_their_message() {
     let mut app = app();
     app.show(Tab::Search);

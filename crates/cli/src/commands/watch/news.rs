@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use backstory_core::assemble::MessageEntry;
 use backstory_core::model::{MessageKind, Session};
-use backstory_core::transcript::{Block, Options, BlockKind, blocks, shell_escape};
+use backstory_core::transcript::{Block, BlockKind, Options, blocks, shell_escape};
 
 use crate::commands::show::tool::{headline, is_running};
 use crate::library::Library;
