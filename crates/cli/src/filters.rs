@@ -35,6 +35,10 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "NAME")]
     machine: Vec<String>,
 
+    /// Only sessions that worked on this git branch last (repeatable)
+    #[arg(long, value_name = "NAME")]
+    branch: Vec<String>,
+
     /// Only activity since this time: 2026-08-01, 30m, 7d, yesterday, monday, 'last week', 2026-08
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -88,8 +92,8 @@ impl From<Kind> for SessionKind {
 impl Filters {
     /// Returns whether any filter is set.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { project, model, agent, tag, machine, since, until, on } = self;
-        let words = [project, model, agent, tag, machine];
+        let Self { project, model, agent, tag, machine, branch, since, until, on } = self;
+        let words = [project, model, agent, tag, machine, branch];
         words.iter().all(|words| words.is_empty())
             && [since, until, on].iter().all(|when| when.is_none())
     }
@@ -106,6 +110,7 @@ impl Filters {
             models: self.model.clone(),
             tags: self.tag.clone(),
             machines: self.machine.clone(),
+            branches: self.branch.clone(),
             period: self.period(ctx)?,
             kinds: Vec::new(),
             all: false,

@@ -43,24 +43,31 @@ impl FromStr for Budget {
 pub(crate) struct Standing {
     each: &'static str,
     limit_usd: Usd,
+    pub(crate) is_over: bool,
+    #[serde(flatten)]
+    pace: Pace,
+}
+
+/// The cost of the current day, week or month, and what it will be.
+#[derive(Debug, Serialize)]
+pub(crate) struct Pace {
     spent_usd: Usd,
     /// The cost at the end of the period at the current pace.
     forecast_usd: Usd,
-    pub(crate) is_over: bool,
     at_least: bool,
     unpriced_calls: u64,
     #[serde(skip)]
     bill: Bill,
+    /// The time that has passed, in seconds.
+    #[serde(skip)]
+    passed: i64,
 }
 
-impl Budget {
-    pub(crate) fn standing(
-        &self,
-        ctx: &Context,
-        spent: impl FnOnce(Period) -> Result<Bill>,
-    ) -> Result<Standing> {
+impl Pace {
+    /// Returns the pace in the current `day`, `week` or `month`.
+    fn new(ctx: &Context, each: &str, spent: impl FnOnce(Period) -> Result<Bill>) -> Result<Self> {
         let now = ctx.now.to_zoned(ctx.zone.clone());
-        let word = match self.each {
+        let word = match each {
             "day" => "today",
             "week" => "this-week",
             _ => "this-month",
@@ -73,15 +80,50 @@ impl Budget {
         let passed = ctx.now.duration_since(start).as_secs().clamp(1, length);
         // The rest of the period is assumed to cost as much per second as the part that has passed.
         let forecast = Usd::from_pico(spent.pico() * i128::from(length) / i128::from(passed));
-        Ok(Standing {
-            each: self.each,
-            limit_usd: self.sum,
+        Ok(Self {
             spent_usd: spent,
             forecast_usd: forecast,
-            is_over: spent > self.sum,
             at_least: bill.at_least,
             unpriced_calls: bill.unpriced,
             bill,
+            passed,
+        })
+    }
+
+    /// Returns the pace in the current month; none on its first day, which says too little about the rest.
+    pub(crate) fn of_month(
+        ctx: &Context,
+        spent: impl FnOnce(Period) -> Result<Bill>,
+    ) -> Result<Option<Self>> {
+        let pace = Self::new(ctx, "month", spent)?;
+        Ok(Some(pace).filter(|pace| pace.passed >= DAY && pace.spent_usd > Usd::default()))
+    }
+
+    /// Describes it for people.
+    pub(crate) fn line(&self) -> String {
+        format!(
+            "This month: {}; at this pace, {} by its end.",
+            self.bill.marked(self.spent_usd),
+            self.bill.marked(self.forecast_usd)
+        )
+    }
+}
+
+/// A day, in seconds.
+const DAY: i64 = 24 * 60 * 60;
+
+impl Budget {
+    pub(crate) fn standing(
+        &self,
+        ctx: &Context,
+        spent: impl FnOnce(Period) -> Result<Bill>,
+    ) -> Result<Standing> {
+        let pace = Pace::new(ctx, self.each, spent)?;
+        Ok(Standing {
+            each: self.each,
+            limit_usd: self.sum,
+            is_over: pace.spent_usd > self.sum,
+            pace,
         })
     }
 }
@@ -92,11 +134,11 @@ impl Standing {
         let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);
         let text = format!(
             "Budget: {} of {} {} ({}); at this pace, {} by the end of the {}.",
-            self.bill.marked(self.spent_usd),
+            self.pace.bill.marked(self.pace.spent_usd),
             self.limit_usd.short(),
             if self.each == "day" { "today".to_owned() } else { format!("this {}", self.each) },
-            percent(micro(self.spent_usd), micro(self.limit_usd)),
-            self.bill.marked(self.forecast_usd),
+            percent(micro(self.pace.spent_usd), micro(self.limit_usd)),
+            self.pace.bill.marked(self.pace.forecast_usd),
             self.each
         );
         if for_people {

@@ -25,6 +25,7 @@ fn attach(command: &str, arg: Arg, source: &Arc<Source>) -> Arg {
         "model" => Values::Models,
         "tag" | "tags" => Values::Tags,
         "machine" => Values::Machines,
+        "branch" => Values::Branches,
         "since" | "until" | "on" | "before" => Values::Times,
         "command" if command == "man" => Values::Commands,
         "path" if command == "files" => return arg.value_hint(ValueHint::AnyPath),

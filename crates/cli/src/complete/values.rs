@@ -40,6 +40,7 @@ pub(super) enum Values {
     Models,
     Tags,
     Machines,
+    Branches,
     Times,
     Commands,
 }
@@ -119,6 +120,7 @@ fn named(all: &Collection, values: Values, word: &str) -> Vec<(String, String)> 
         Values::Models => counted(all, |session| session.models.clone()),
         Values::Tags => counted(all, |session| session.tags.clone()),
         Values::Machines => counted(all, |session| vec![session.machine.clone()]),
+        Values::Branches => counted(all, |session| session.branch.iter().cloned().collect()),
         Values::Times | Values::Commands => Vec::new(),
     }
 }

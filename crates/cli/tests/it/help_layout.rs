@@ -90,6 +90,8 @@ fn help_in_a_narrow_terminal() {
                              (repeatable)
           --machine <NAME>   Only sessions from this machine
                              (repeatable)
+          --branch <NAME>    Only sessions that worked on this
+                             git branch last (repeatable)
           --since <WHEN>     Only activity since this time:
                              2026-08-01, 30m, 7d, yesterday,
                              monday, 'last week', 2026-08

@@ -3,6 +3,7 @@
 
 mod agents;
 mod archive;
+mod branches;
 mod completions;
 mod config;
 mod costs;

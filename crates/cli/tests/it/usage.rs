@@ -14,19 +14,20 @@ fn for_people() {
     insta::assert_snapshot!(TestEnv::new().run(&["--demo", "usage", "model"]).show(), @"
     exit code 0
     --- stdout
-      MODEL                      CALLS    INPUT     CACHED  WRITTEN  OUTPUT  THOUGHTS      TOTAL     COST
-      gemini-2.5-pro                15  243,037    903,205        0   2,156     8,860  1,157,258   ≥$0.56
-      gemini-3.1-pro-preview        17   65,751    173,220        0   2,422     6,388    247,781    $0.27
-      gemini-3-flash-preview        11   55,055    183,296        0   1,149     1,593    241,093    $0.04
-      claude-opus-5                  7       41    153,842   27,557   3,422         0    184,862    $0.72
-      claude-sonnet-5                8    1,486    117,505   41,106   3,018         0    163,115    $0.21
-      gpt-5.5                        8   24,593     61,952        0   1,824     1,220     89,589    $0.25
-      gemini-2.5-flash               9   30,812     55,260        0   1,177     1,627     88,876    $0.02
-      gemini-3-pro-preview           6   25,267     42,600        0     715     2,822     71,404    $0.10
-      gpt-5.6-sol                    2    6,998     14,848      512     252        96     22,706    $0.11
-      claude-haiku-4-5-20251001      2       10      4,120    4,731     229         0      9,090  $0.0075
-      total                         85  453,050  1,709,848   73,906  16,364    22,606  2,275,774   ≥$2.29
+      MODEL                      CALLS    INPUT     CACHED  WRITTEN  OUTPUT  THOUGHTS      TOTAL     COST  PER CALL
+      gemini-2.5-pro                15  243,037    903,205        0   2,156     8,860  1,157,258   ≥$0.56     $0.04
+      gemini-3.1-pro-preview        17   65,751    173,220        0   2,422     6,388    247,781    $0.27     $0.02
+      gemini-3-flash-preview        11   55,055    183,296        0   1,149     1,593    241,093    $0.04   $0.0041
+      claude-opus-5                  7       41    153,842   27,557   3,422         0    184,862    $0.72     $0.10
+      claude-sonnet-5                8    1,486    117,505   41,106   3,018         0    163,115    $0.21     $0.03
+      gpt-5.5                        8   24,593     61,952        0   1,824     1,220     89,589    $0.25     $0.03
+      gemini-2.5-flash               9   30,812     55,260        0   1,177     1,627     88,876    $0.02   $0.0020
+      gemini-3-pro-preview           6   25,267     42,600        0     715     2,822     71,404    $0.10     $0.02
+      gpt-5.6-sol                    2    6,998     14,848      512     252        96     22,706    $0.11     $0.06
+      claude-haiku-4-5-20251001      2       10      4,120    4,731     229         0      9,090  $0.0075   $0.0037
+      total                         85  453,050  1,709,848   73,906  16,364    22,606  2,275,774   ≥$2.29     $0.03
     --- stderr
+    This month: $2.18; at this pace, $4.93 by its end.
     76 % of input came from the cache; 58 % of output was thoughts.
     Cost is an estimate: list prices of 2026-11-15, days in UTC.
     Not in the files, and not counted: titles, compactions, web searches and suggestions (Claude Code); titles, compactions and ephemeral threads (Codex CLI); compression, summaries, routing and search (Gemini CLI).

@@ -19,6 +19,8 @@ pub struct Filter {
     pub tags: Vec<String>,
     /// Names of machines; one must match.
     pub machines: Vec<String>,
+    /// Names of git branches; one must match.
+    pub branches: Vec<String>,
     /// The period that sessions must overlap.
     pub period: Period,
     /// The kinds to include; if empty, conversations with any content.
@@ -36,14 +38,14 @@ impl Filter {
             && self.takes_time(session)
     }
 
-    /// Returns whether it selects only some projects, agents, tags or machines.
+    /// Returns whether it selects only some projects, agents, tags, machines or branches.
     pub fn narrows(&self) -> bool {
-        let Self { projects, agents, tags, machines, .. } = self;
-        [projects, agents, tags, machines].iter().any(|wanted| !wanted.is_empty())
+        let Self { projects, agents, tags, machines, branches, .. } = self;
+        [projects, agents, tags, machines, branches].iter().any(|wanted| !wanted.is_empty())
     }
 
-    /// Returns whether the session's project, agent, tags and machine match, regardless of its
-    /// content.
+    /// Returns whether the session's project, agent, tags, machine and branch match, regardless of
+    /// its content.
     pub fn takes_owner(&self, session: &Session) -> bool {
         let any = |wanted: &[String], has: &dyn Fn(&str) -> bool| {
             wanted.is_empty() || wanted.iter().any(|wanted| has(wanted))
@@ -52,6 +54,7 @@ impl Filter {
             && any(&self.agents, &|agent| agent == session.agent.as_str())
             && any(&self.tags, &|tag| session.tags.iter().any(|has| has == tag))
             && any(&self.machines, &|machine| machine == session.machine)
+            && any(&self.branches, &|branch| session.branch.as_deref() == Some(branch))
     }
 
     fn takes_kind(&self, session: &Session) -> bool {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::tz::TimeZone;
@@ -11,7 +12,7 @@ use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill, unrecorded}
 use crate::archive::{
     Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, rollup_answers,
 };
-use crate::model::{AgentId, Service, SessionKind, Usage};
+use crate::model::{AgentId, Service, Session, SessionKind, Usage};
 use crate::pricing::Table;
 
 /// Answers a question.
@@ -21,6 +22,12 @@ pub(super) fn usage(
     zone: &TimeZone,
     prices: &Table,
 ) -> Result<Answer, ArchiveError> {
+    if question.group == Group::Branch {
+        let by_session = Question { group: Group::Session, rollup: false, ..question.clone() };
+        let mut answer = usage(archive, &by_session, zone, prices)?;
+        answer.rows = by_branch(answer.rows, &archive.sessions()?);
+        return Ok(answer);
+    }
     let sessions = archive.session_keys()?;
     let mut tally = Tally::new(question, zone, prices, &sessions);
     if question.group == Group::Blocks {
@@ -43,6 +50,45 @@ pub(super) fn usage(
     }
     Ok(answer)
 }
+
+/// Adds up rows of sessions by the project and the branch that a session worked on last. An agent that was started
+/// by another one worked on its branch.
+fn by_branch(rows: Vec<Row>, sessions: &[Session]) -> Vec<Row> {
+    let by_id: HashMap<&str, &Session> = sessions.iter().map(|s| (s.id.as_str(), s)).collect();
+    let mut out: BTreeMap<String, Row> = BTreeMap::new();
+    for row in rows {
+        let session = by_id.get(row.key.as_str());
+        let parent = session.and_then(|session| by_id.get(session.parent.as_deref()?));
+        let on = session.into_iter().chain(parent).find(|session| session.branch.is_some());
+        let branch = on.and_then(|on| Some((&on.project.name, on.branch.as_ref()?)));
+        let key = branch.map_or(NO_BRANCH.to_owned(), |(name, branch)| format!("{name}:{branch}"));
+        match out.entry(key) {
+            Entry::Vacant(place) => {
+                let key = place.key().clone();
+                place.insert(Row { key, ..row });
+            }
+            Entry::Occupied(mut known) => merge(known.get_mut(), row),
+        }
+    }
+    let mut rows: Vec<Row> = out.into_values().collect();
+    rows.sort_by_key(|row| Reverse(row.sum.usage.total()));
+    rows
+}
+
+/// Adds a row of other sessions to a row.
+fn merge(into: &mut Row, row: Row) {
+    into.sum.absorb(&row.sum);
+    for part in row.models {
+        match into.models.iter_mut().find(|known| known.key == part.key) {
+            Some(known) => known.sum.absorb(&part.sum),
+            None => into.models.push(part),
+        }
+    }
+    into.models.sort_by_key(|row| Reverse(row.sum.usage.input + row.sum.usage.cached));
+}
+
+/// The key of sessions whose agent recorded no branch.
+const NO_BRANCH: &str = "(no branch)";
 
 struct Tally<'a> {
     question: &'a Question,
@@ -157,7 +203,7 @@ impl<'a> Tally<'a> {
             Group::Session if self.question.rollup => {
                 session.parent.as_deref().unwrap_or(&session.id)
             }
-            Group::Session => &session.id,
+            Group::Session | Group::Branch => &session.id,
             Group::Prompt => row.prompt.map_or("none", |(id, _)| id),
             Group::Project => &session.project,
             Group::Model => row.model.unwrap_or(UNKNOWN),

@@ -31,6 +31,8 @@ pub enum Group {
     Prompt,
     /// By project.
     Project,
+    /// By project and git branch.
+    Branch,
     /// By model.
     Model,
     /// By kind of session.
@@ -43,7 +45,7 @@ pub enum Group {
 
 impl Group {
     /// All groupings.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Daily,
         Self::Weekly,
         Self::Monthly,
@@ -52,6 +54,7 @@ impl Group {
         Self::Session,
         Self::Prompt,
         Self::Project,
+        Self::Branch,
         Self::Model,
         Self::Kind,
         Self::Agent,
@@ -69,6 +72,7 @@ impl Group {
             Self::Session => "session",
             Self::Prompt => "prompt",
             Self::Project => "project",
+            Self::Branch => "branch",
             Self::Model => "model",
             Self::Kind => "kind",
             Self::Agent => "agent",
@@ -149,6 +153,18 @@ impl Sum {
         self.bill.add(bill);
         self.undated += row.undated;
         self.first = self.first.into_iter().chain(row.at).min();
+    }
+}
+
+impl Sum {
+    /// Adds the sum of calls of other sessions.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.sessions += other.sessions;
+        self.usage += other.usage;
+        self.bill.add(&other.bill);
+        self.undated += other.undated;
+        self.first = self.first.into_iter().chain(other.first).min();
     }
 }
 

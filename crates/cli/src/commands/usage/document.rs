@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::Page;
 use super::blocks::BlockOut;
-use crate::commands::budget::Standing;
+use super::footer::Prompts;
+use crate::commands::budget::{Pace, Standing};
 use crate::commands::show::ViewArg;
 use crate::output::rows::Rows;
 use crate::output::{Cell, Column};
@@ -28,6 +29,11 @@ pub(super) struct Document<'a> {
     pricing: Pricing<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<&'a Standing>,
+    /// The cost of the current month with the same filters, and its forecast.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    month: Option<&'a Pace>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompts: Option<Prompts>,
 }
 
 #[derive(Serialize)]
@@ -114,6 +120,8 @@ impl Page<'_> {
                 unpriced_models: &self.answer.unpriced_models,
             },
             budget: self.budget,
+            month: self.month,
+            prompts: self.prompts,
         }
     }
 

@@ -1,18 +1,59 @@
 //! The lines below the table: the basis of the numbers, and their uncertainties.
 
 use backstory_core::agent::Agents;
+use backstory_core::money::Usd;
+use backstory_core::query::usage::Answer;
+use serde::Serialize;
 
 use super::Page;
 use super::document::Faults;
+use crate::commands::budget::Pace;
 use crate::commands::show::ViewArg;
 use crate::context::Billing;
 use crate::output::number::{percent, plural};
+
+/// The prompts that led to calls.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Prompts {
+    pub(super) count: u64,
+    /// The average and the median cost of those that have one.
+    mean_usd: Option<Usd>,
+    median_usd: Option<Usd>,
+}
+
+impl Prompts {
+    /// Counts the prompts of an answer by prompt. Calls without a prompt are in none.
+    pub(super) fn of(answer: &Answer) -> Self {
+        let prompts = answer.rows.iter().filter(|row| row.text.is_some());
+        let mut costs: Vec<Usd> = prompts.clone().filter_map(|row| row.sum.bill.usd).collect();
+        costs.sort_unstable();
+        let sum: i128 = costs.iter().map(|cost| cost.pico()).sum();
+        let mean = i128::try_from(costs.len()).ok().and_then(|count| sum.checked_div(count));
+        Self {
+            count: prompts.count() as u64,
+            mean_usd: mean.map(Usd::from_pico),
+            median_usd: costs.get(costs.len() / 2).copied(),
+        }
+    }
+
+    fn line(&self) -> String {
+        let prompts = plural(self.count, "prompt", "prompts");
+        match (self.mean_usd, self.median_usd) {
+            (Some(mean), Some(median)) => {
+                format!("{prompts}: {} each on average, median {}.", mean.short(), median.short())
+            }
+            _ => format!("{prompts}."),
+        }
+    }
+}
 
 impl Page<'_> {
     pub(super) fn footer(&self) -> Vec<String> {
         let total = &self.answer.total;
         let usage = &total.usage;
         let mut lines = Vec::new();
+        lines.extend(self.month.map(Pace::line));
+        lines.extend(self.prompts.as_ref().map(Prompts::line));
         lines.push(format!(
             "{} of input came from the cache; {} of output was thoughts.",
             percent(usage.cached, usage.prompt()),

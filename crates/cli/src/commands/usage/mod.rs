@@ -10,7 +10,7 @@ use backstory_core::query::usage::{Answer, Group, Question, Row};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::budget::{Budget, Standing};
+use super::budget::{Budget, Pace, Standing};
 use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -26,6 +26,7 @@ Examples:
   backstory usage model --since this-month  by model, this month
   backstory usage session --sort cost -n 5  the five most expensive sessions
   backstory usage project --breakdown       by project, split by model
+  backstory usage branch -p harbor          by git branch
   backstory usage prompt -p harbor          the cost of each prompt
   backstory usage blocks --since 2d         the five-hour windows of Claude plans, with a forecast
   backstory usage limits                    how much of your plan is used, and when it resets
@@ -134,13 +135,24 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     sort(&mut answer.rows, args.sort);
     let all = answer.rows.len();
     limit(&mut answer.rows, args, group);
-    let budget = args.budget.as_ref().map(|budget| {
-        budget.standing(ctx, |period| {
-            let total = Question { period, group: Group::Agent, ..question.clone() };
-            Ok(ask(&total)?.total.bill)
-        })
-    });
+    let spent = |period| {
+        let total = Question { period, group: Group::Agent, ..question.clone() };
+        Ok(ask(&total)?.total.bill)
+    };
+    let budget = args.budget.as_ref().map(|budget| budget.standing(ctx, spent));
     let budget = budget.transpose()?;
+    let is_open = question.period.until.is_none_or(|until| until > ctx.now);
+    let has_forecast = budget.is_none() && is_open && group != Group::Blocks;
+    let month = if has_forecast { Pace::of_month(ctx, spent)? } else { None };
+    // Calls are read one by one for these groups, or were anyway.
+    let by_prompt = Question { group: Group::Prompt, ..question.clone() };
+    let prompts = match group {
+        Group::Prompt => Some(footer::Prompts::of(&answer)),
+        Group::Session | Group::Project | Group::Branch => {
+            Some(footer::Prompts::of(&ask(&by_prompt)?))
+        }
+        _ => None,
+    };
     let format = args.format.or_json(ctx.json);
     let left = all - answer.rows.len();
     let page = Page {
@@ -151,6 +163,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         answer: &answer,
         left,
         budget: budget.as_ref(),
+        month: month.as_ref(),
+        prompts: prompts.filter(|prompts| prompts.count > 0),
     };
     match format {
         Format::Json => printer.json(&page.document())?,
@@ -176,7 +190,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
 fn open(ctx: &Context, printer: &mut Printer, args: &Usage, group: Group) -> Result<Library> {
     let needs_sessions = !args.filters.is_empty()
         || !args.kind.is_empty()
-        || matches!(group, Group::Session | Group::Blocks);
+        || matches!(group, Group::Session | Group::Branch | Group::Blocks);
     if needs_sessions {
         return Library::open(ctx, printer, &args.filters.project);
     }
@@ -237,6 +251,8 @@ struct Page<'a> {
     /// The number of rows that are not shown.
     left: usize,
     budget: Option<&'a Standing>,
+    month: Option<&'a Pace>,
+    prompts: Option<footer::Prompts>,
 }
 
 impl Page<'_> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use backstory_core::money::Usd;
 use backstory_core::query::usage::{Group, Row, Sum};
 
 use super::Page;
@@ -34,10 +35,17 @@ impl Page<'_> {
             Column::number("THOUGHTS").spare(6),
             Column::number("TOTAL").spare(1),
             Column::number("COST"),
-            Column::text("").spare(8),
         ]);
+        let is_model = self.group == Group::Model;
+        columns.extend(is_model.then(|| Column::number("PER CALL").spare(9)));
+        columns.push(Column::text("").spare(8));
         let mut rows = Rows::new(columns);
-        let cells = |key, sum: &Sum, chart: &str| cells(key, sum, has_writes, chart);
+        let cells = |key, sum: &Sum, chart: &str| {
+            let mut cells = cells(key, sum, has_writes);
+            cells.extend(is_model.then(|| Cell::from(per_call(sum))));
+            cells.push(Cell::styled(style::NAME, chart));
+            cells
+        };
         let most = self.answer.rows.iter().map(|row| row.sum.usage.total()).max().unwrap_or(0);
         // A chart is shown only if it fits beside the numbers.
         let chart = width.filter(|width| *width >= 110).map_or(0, |width| (width - 95).min(24));
@@ -87,7 +95,14 @@ impl Page<'_> {
     }
 }
 
-fn cells(key: Cell, sum: &Sum, has_writes: bool, chart: &str) -> Vec<Cell> {
+/// Formats the average cost of the calls that have a price.
+fn per_call(sum: &Sum) -> String {
+    let calls = i128::from(sum.calls.saturating_sub(sum.bill.unpriced));
+    let each = sum.bill.usd.and_then(|usd| usd.pico().checked_div(calls));
+    each.map(|each| Usd::from_pico(each).short()).unwrap_or_default()
+}
+
+fn cells(key: Cell, sum: &Sum, has_writes: bool) -> Vec<Cell> {
     let usage = &sum.usage;
     let mut cells = vec![
         key,
@@ -101,7 +116,6 @@ fn cells(key: Cell, sum: &Sum, has_writes: bool, chart: &str) -> Vec<Cell> {
         count(usage.thoughts).into(),
         count(usage.total()).into(),
         sum.bill.short().unwrap_or_default().into(),
-        Cell::styled(style::NAME, chart),
     ]);
     cells
 }
@@ -116,6 +130,7 @@ fn heading(group: Group) -> &'static str {
         Group::Session => "SESSION",
         Group::Prompt => "PROMPT",
         Group::Project => "PROJECT",
+        Group::Branch => "BRANCH",
         Group::Model => "MODEL",
         Group::Kind => "KIND",
         Group::Agent => "AGENT",
