@@ -15,6 +15,7 @@ mod codex;
 mod codex_files;
 mod codex_resume;
 mod conformance;
+mod counting;
 mod current_view;
 mod described;
 mod events;

@@ -6,23 +6,17 @@ use std::path::Path;
 
 use backstory_core::agent::gemini::{self, Loaded, LogReader, Mode, Shape};
 use backstory_core::agent::gemini::{Fallback, write_native};
-use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::content::View;
 use backstory_core::discover::{Discovery, Source};
 use backstory_core::facts::Form;
 use backstory_core::model::MessageKind;
-use backstory_core::pricing::Table;
-use backstory_core::projects::ProjectHints;
-use backstory_core::query::Reports;
-use backstory_core::query::usage::{Group, Question};
-use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
+use crate::counting::a_count_is_a_sync;
 use crate::expected::differences;
 use crate::support::{Home, seen, testdata, trees_below};
-use crate::usage::question;
 
 const TEXTS: [&str; 8] = [
     "continue",
@@ -257,29 +251,6 @@ fn any_order_is_the_same(folder: &Path, shifts: &[usize]) {
         sources.reverse();
         let differences = differences(&first, &seen(&home(&sources)));
         assert!(differences.is_empty(), "{}\n{differences}", folder.display());
-    }
-}
-
-/// Asserts that counting alone gives the same sums as a complete sync.
-fn a_count_is_a_sync(folder: &Path) {
-    let found = discover_at(folder);
-    let candidates = ProjectHints::default();
-    let setup = SyncOptions::plain(&candidates);
-    let synced = Archive::of(&found).unwrap();
-    let mut counted = Archive::in_memory().unwrap();
-    let faults = counted.count_only(&found, &setup, &|_| {}).unwrap();
-    assert_eq!(faults, synced.faults().unwrap(), "{}", folder.display());
-    let prices = Table::embedded();
-    for group in [Group::Hourly, Group::Model, Group::Kind, Group::Agent, Group::Machine] {
-        let answer = |archive: &Archive, checkpoints: bool| {
-            let question = Question { checkpoints, ..question(group) };
-            let reports = Reports::new(archive, &TimeZone::UTC, &prices);
-            format!("{:#?}", reports.usage(&question).unwrap())
-        };
-        for checkpoints in [false, true] {
-            let (want, got) = (answer(&synced, checkpoints), answer(&counted, checkpoints));
-            assert_eq!(got, want, "{} {group:?}", folder.display());
-        }
     }
 }
 

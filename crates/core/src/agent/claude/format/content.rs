@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::line::text;
+use crate::agent::Detail;
 use crate::read::json::Raw;
 use crate::read::scanner::{Invalid, Scanner};
 
@@ -37,14 +37,18 @@ pub(in crate::agent::claude) enum Block<'a> {
     Other,
 }
 
-/// Consumes the content of a message and returns its blocks.
-pub(super) fn blocks<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Block<'a>>, Invalid> {
+/// Consumes the content of a message and returns its blocks. Where only calls are wanted, blocks other than
+/// text have no content.
+pub(super) fn blocks<'a>(
+    scanner: &mut Scanner<'a>,
+    detail: Detail,
+) -> Result<Vec<Block<'a>>, Invalid> {
     let mut out = Vec::new();
     match scanner.peek() {
         Some(b'"') => out.push(Block::Text(scanner.value()?)),
         Some(b'[') => scanner.elements(|scanner| {
             if scanner.peek() == Some(b'{') {
-                out.push(block(scanner)?);
+                out.push(block(scanner, detail)?);
                 Ok(())
             } else {
                 scanner.pass()
@@ -55,26 +59,26 @@ pub(super) fn blocks<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<Block<'a>>, In
     Ok(out)
 }
 
-fn block<'a>(scanner: &mut Scanner<'a>) -> Result<Block<'a>, Invalid> {
+fn block<'a>(scanner: &mut Scanner<'a>, detail: Detail) -> Result<Block<'a>, Invalid> {
     let (mut kind, mut id, mut name, mut call) = (None, None, None, None);
     let (mut words, mut thought, mut input, mut content) = (None, None, None, None);
     let mut is_error = false;
-    let ((), raw) = scanner.spanned(|scanner| {
-        scanner.fields(|scanner, key| {
-            match &*key {
-                b"type" => kind = text(scanner)?,
-                b"id" => id = text(scanner)?,
-                b"name" => name = text(scanner)?,
-                b"tool_use_id" => call = text(scanner)?,
-                b"is_error" => is_error = scanner.value()?.get() == "true",
-                b"text" => words = Some(scanner.value()?),
-                b"thinking" => thought = Some(scanner.value()?),
-                b"input" => input = Some(scanner.value()?),
-                b"content" => content = Some(scanner.value()?),
-                _ => scanner.pass()?,
-            }
-            Ok(())
-        })
+    let first = scanner.offset();
+    scanner.fields(|scanner, key| {
+        match &*key {
+            b"thinking" | b"input" | b"content" if detail == Detail::Calls => scanner.pass()?,
+            b"type" => kind = scanner.text()?,
+            b"id" => id = scanner.text()?,
+            b"name" => name = scanner.text()?,
+            b"tool_use_id" => call = scanner.text()?,
+            b"is_error" => is_error = scanner.value()?.get() == "true",
+            b"text" => words = Some(scanner.value()?),
+            b"thinking" => thought = Some(scanner.value()?),
+            b"input" => input = Some(scanner.value()?),
+            b"content" => content = Some(scanner.value()?),
+            _ => scanner.pass()?,
+        }
+        Ok(())
     })?;
     Ok(match (kind.as_deref(), words, thought) {
         (Some("text"), Some(words), _) => Block::Text(words),
@@ -85,7 +89,7 @@ fn block<'a>(scanner: &mut Scanner<'a>) -> Result<Block<'a>, Invalid> {
         (Some("tool_result"), ..) => {
             Block::ToolResult { id: call.unwrap_or_default(), is_error, content }
         }
-        (Some("image" | "document"), ..) => Block::Media(raw),
+        (Some("image" | "document"), ..) => Block::Media(scanner.since(first)?),
         _ => Block::Other,
     })
 }

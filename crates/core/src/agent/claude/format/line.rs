@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Block, blocks};
 use super::usage::{self, Tokens};
+use crate::agent::Detail;
 use crate::model::Usage;
 use crate::read::json::{self, Malformed, Raw};
 use crate::read::scanner::{Invalid, Scanner};
@@ -137,45 +138,57 @@ pub(in crate::agent::claude) struct Preserved {
 impl<'a> Line<'a> {
     /// Reads a line that is a single object.
     pub(in crate::agent::claude) fn new(text: &'a str) -> Result<Self, Malformed> {
-        json::scan(text, Self::pass)
+        json::scan(text, |scanner| Self::pass(scanner, Detail::Full))
     }
 
     /// Reads the next object of a line that may contain several.
-    pub(in crate::agent::claude) fn pass(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+    pub(in crate::agent::claude) fn pass(
+        scanner: &mut Scanner<'a>,
+        detail: Detail,
+    ) -> Result<Self, Invalid> {
         let mut line = Self::default();
-        scanner.fields(|scanner, key| line.field(scanner, &key))?;
+        scanner.fields(|scanner, key| line.field(scanner, &key, detail))?;
         Ok(line)
     }
 
-    fn field(&mut self, scanner: &mut Scanner<'a>, key: &[u8]) -> Result<(), Invalid> {
+    fn field(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        key: &[u8],
+        detail: Detail,
+    ) -> Result<(), Invalid> {
         let is_object = scanner.peek() == Some(b'{');
         match key {
-            b"type" => self.kind = text(scanner)?,
-            b"subtype" => self.subtype = text(scanner)?,
-            b"uuid" => self.uuid = text(scanner)?,
-            b"parentUuid" => self.parent = text(scanner)?,
-            b"logicalParentUuid" => self.logical_parent = text(scanner)?,
-            b"sessionId" => self.session = text(scanner)?,
-            b"agentId" => self.agent = text(scanner)?,
-            b"cwd" => self.cwd = text(scanner)?,
-            b"gitBranch" => self.branch = text(scanner)?,
+            // These have nothing to do with calls.
+            b"toolUseResult" | b"gitBranch" | b"requestId" if detail == Detail::Calls => {
+                scanner.pass()?;
+            }
+            b"type" => self.kind = scanner.text()?,
+            b"subtype" => self.subtype = scanner.text()?,
+            b"uuid" => self.uuid = scanner.text()?,
+            b"parentUuid" => self.parent = scanner.text()?,
+            b"logicalParentUuid" => self.logical_parent = scanner.text()?,
+            b"sessionId" => self.session = scanner.text()?,
+            b"agentId" => self.agent = scanner.text()?,
+            b"cwd" => self.cwd = scanner.text()?,
+            b"gitBranch" => self.branch = scanner.text()?,
             b"modelUsage" if is_object => self.reported = Some(usage::reported(scanner)?),
             b"worktreeSession" if is_object => self.worktree = worktree(scanner)?,
-            b"requestId" => self.request = text(scanner)?,
-            b"timestamp" => self.at = text(scanner)?.as_deref().and_then(iso),
+            b"requestId" => self.request = scanner.text()?,
+            b"timestamp" => self.at = scanner.text()?.as_deref().and_then(iso),
             b"isSidechain" => self.is_sidechain = flag(scanner)?,
             b"isMeta" => self.is_meta = flag(scanner)?,
             b"isCompactSummary" => self.is_summary = flag(scanner)?,
             b"isApiErrorMessage" => self.is_error = flag(scanner)?,
             b"isAbortedMidStream" => self.is_aborted = flag(scanner)?,
             b"explicit" => self.is_explicit = flag(scanner)?,
-            b"parentToolUseID" => self.parent_tool = text(scanner)?,
+            b"parentToolUseID" => self.parent_tool = scanner.text()?,
             b"customTitle" | b"aiTitle" | b"agentName" | b"summary" => {
-                self.title = text(scanner)?.or(self.title.take());
+                self.title = scanner.text()?.or(self.title.take());
             }
-            b"leafUuid" => self.leaf = Some(text(scanner)?.unwrap_or_default()),
+            b"leafUuid" => self.leaf = Some(scanner.text()?.unwrap_or_default()),
             b"turnOrigin" => {
-                let origin = text(scanner)?;
+                let origin = scanner.text()?;
                 let is_person = |origin: &str| matches!(origin, "human" | "sdk");
                 self.is_automatic |= origin.is_some_and(|origin| !is_person(&origin));
             }
@@ -183,17 +196,17 @@ impl<'a> Line<'a> {
                 if &*key != b"kind" {
                     return scanner.pass();
                 }
-                self.is_automatic |= text(scanner)?.is_some_and(|kind| kind != "human");
+                self.is_automatic |= scanner.text()?.is_some_and(|kind| kind != "human");
                 Ok(())
             })?,
             b"forkedFrom" if is_object => scanner.fields(|scanner, key| {
                 if &*key != b"sessionId" {
                     return scanner.pass();
                 }
-                self.forked_from = text(scanner)?;
+                self.forked_from = scanner.text()?;
                 Ok(())
             })?,
-            b"message" if is_object => self.message = Some(Message::pass(scanner)?),
+            b"message" if is_object => self.message = Some(Message::pass(scanner, detail)?),
             b"toolUseResult" if is_object => self.result = ToolResult::pass(scanner)?,
             b"attachment" => self.attachment = Some(scanner.value()?),
             b"content" => self.content = Some(scanner.value()?),
@@ -218,17 +231,17 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn pass(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+    fn pass(scanner: &mut Scanner<'a>, detail: Detail) -> Result<Self, Invalid> {
         let mut message = Self::default();
         scanner.fields(|scanner, key| {
             match &*key {
-                b"id" => message.id = text(scanner)?,
-                b"model" => message.model = text(scanner)?,
-                b"stop_reason" => message.has_stopped = text(scanner)?.is_some(),
+                b"id" => message.id = scanner.text()?,
+                b"model" => message.model = scanner.text()?,
+                b"stop_reason" => message.has_stopped = scanner.text()?.is_some(),
                 b"usage" if scanner.peek() == Some(b'{') => {
                     message.tokens = Some(Tokens::pass(scanner)?);
                 }
-                b"content" => message.blocks = blocks(scanner)?,
+                b"content" => message.blocks = blocks(scanner, detail)?,
                 _ => scanner.pass()?,
             }
             Ok(())
@@ -243,10 +256,10 @@ impl<'a> ToolResult<'a> {
         let (mut is_created, mut content) = (false, None);
         scanner.fields(|scanner, key| {
             match &*key {
-                b"agentId" => result.agent = text(scanner)?,
+                b"agentId" => result.agent = scanner.text()?,
                 b"interrupted" => result.is_interrupted = flag(scanner)?,
                 b"structuredPatch" => result.patch = Some(scanner.value()?),
-                b"type" => is_created = text(scanner)?.as_deref() == Some("create"),
+                b"type" => is_created = scanner.text()?.as_deref() == Some("create"),
                 b"content" => content = Some(scanner.value()?),
                 _ => scanner.pass()?,
             }
@@ -285,8 +298,8 @@ fn progress<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Progress<'a>>, Inval
     let (mut agent, mut line, mut is_agent) = (None, None, false);
     scanner.fields(|scanner, key| {
         match &*key {
-            b"type" => is_agent = text(scanner)?.as_deref() == Some("agent_progress"),
-            b"agentId" => agent = text(scanner)?,
+            b"type" => is_agent = scanner.text()?.as_deref() == Some("agent_progress"),
+            b"agentId" => agent = scanner.text()?,
             b"message" => line = Some(scanner.value()?),
             _ => scanner.pass()?,
         }
@@ -301,8 +314,8 @@ fn worktree<'a>(scanner: &mut Scanner<'a>) -> Result<Worktree<'a>, Invalid> {
     let (mut path, mut original) = (None, None);
     scanner.fields(|scanner, key| {
         match &*key {
-            b"worktreePath" => path = text(scanner)?,
-            b"originalCwd" => original = text(scanner)?,
+            b"worktreePath" => path = scanner.text()?,
+            b"originalCwd" => original = scanner.text()?,
             _ => scanner.pass()?,
         }
         Ok(())
@@ -329,9 +342,9 @@ fn kept(scanner: &mut Scanner<'_>) -> Result<Option<Preserved>, Invalid> {
     let (mut head, mut anchor, mut tail) = (None, None, None);
     scanner.fields(|scanner, key| {
         match &*key {
-            b"headUuid" => head = text(scanner)?,
-            b"anchorUuid" => anchor = text(scanner)?,
-            b"tailUuid" => tail = text(scanner)?,
+            b"headUuid" => head = scanner.text()?,
+            b"anchorUuid" => anchor = scanner.text()?,
+            b"tailUuid" => tail = scanner.text()?,
             b"uuids" => {
                 let list = json::elements(scanner.value()?.get());
                 head = list.first().copied().and_then(json::string);
@@ -343,11 +356,6 @@ fn kept(scanner: &mut Scanner<'_>) -> Result<Option<Preserved>, Invalid> {
     })?;
     let (Some(head), Some(anchor), Some(tail)) = (head, anchor, tail) else { return Ok(None) };
     Ok(Some(Preserved { head: head.into(), anchor: anchor.into(), tail: tail.into() }))
-}
-
-/// Consumes a value and returns it if it is a string.
-pub(super) fn text<'a>(scanner: &mut Scanner<'a>) -> Result<Text<'a>, Invalid> {
-    Ok(json::string(scanner.value()?))
 }
 
 fn flag(scanner: &mut Scanner<'_>) -> Result<bool, Invalid> {

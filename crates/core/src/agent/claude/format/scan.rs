@@ -83,14 +83,11 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
     }
     let mut parts = Vec::new();
     for (owner, share) in split(&rows, &place) {
-        let mut view = view(&rows, &share, &owner, &outcomes, checkpoint.as_ref());
-        if detail == Detail::Calls {
-            view.messages.iter_mut().for_each(|message| message.spans = Vec::new());
-        }
+        let view = view(&rows, &share, &owner, &outcomes, checkpoint.as_ref(), detail);
         let mut part = part(source, &rows, &owner, &share, view);
         if let Owner::Main(session) = &owner {
             part.summary = titles.of(&rows, &share);
-            if part.summary.is_none() {
+            if part.summary.is_none() && detail == Detail::Full {
                 part.ends = ends(&rows, &share);
             }
             part.reported = reported.get(&**session).copied().map(Box::new);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::line::Line;
 use crate::agent::claude::views::{Checkpoint, LineContent, Names, Row, Share};
 use crate::agent::{Detail, Resume};
-use crate::facts::{Base, TitleLine};
+use crate::facts::{Base, Span, TitleLine};
 use crate::fault::{FaultKind, Faults, Repair};
 use crate::model::Usage;
 use crate::read::lines::{self, Lines, Position};
@@ -82,7 +82,9 @@ impl Transcript {
             if !line.terminated {
                 resume = self.resume(detail);
             }
-            self.line(line);
+            if detail == Detail::Full || !self.quick_line(&line) {
+                self.line(line, detail);
+            }
             self.position = lines.position();
         }
         Ok(resume.or_else(|| self.resume(detail)))
@@ -97,7 +99,19 @@ impl Transcript {
         Some(Resume { offset: self.position.offset, state })
     }
 
-    fn line(&mut self, line: lines::Line<'_>) {
+    /// Reads the usual line, a single object, for counting: it need not be text, except for the values that
+    /// are used. Returns false if it must be read in full.
+    fn quick_line(&mut self, line: &lines::Line<'_>) -> bool {
+        let mut scanner = Scanner::of_bytes(line.bytes);
+        let Ok(found) = Line::pass(&mut scanner, Detail::Calls) else { return false };
+        if line.is_too_long || scanner.end().is_err() {
+            return false;
+        }
+        self.take(&found, "", None, Detail::Calls);
+        true
+    }
+
+    fn line(&mut self, line: lines::Line<'_>, detail: Detail) {
         let text = decode(line.bytes);
         let is_padding = |c: char| c.is_whitespace() || c == '\0' || c == '\u{FEFF}';
         let inner = text.trim_matches(is_padding);
@@ -105,17 +119,17 @@ impl Transcript {
             return;
         }
         let offset = matches!(text, std::borrow::Cow::Borrowed(_)).then_some(line.offset);
-        let base = Base { text: &text, offset };
+        let base = (detail == Detail::Full).then_some(Base { text: &text, offset });
         let mut scanner = Scanner::new(inner);
         let mut count = 0;
         // Two concurrent writers can leave two objects on one line.
         while scanner.peek().is_some() {
-            let Ok((found, raw)) = scanner.spanned(Line::pass) else {
+            let Ok((found, raw)) = scanner.spanned(|scanner| Line::pass(scanner, detail)) else {
                 self.bad(&line, inner, count);
                 return;
             };
             count += 1;
-            self.take(&found, raw.get(), base);
+            self.take(&found, raw.get(), base, detail);
         }
         if count > 1 {
             self.faults.push(Some(line.number), None, FaultKind::Repaired(Repair::AfterTorn));
@@ -137,8 +151,8 @@ impl Transcript {
         }
     }
 
-    /// Adds one record.
-    fn take(&mut self, line: &Line<'_>, text: &str, base: Base<'_>) {
+    /// Adds one record, which is the part `text` of a `base`. Where only calls are wanted, it needs no base.
+    fn take(&mut self, line: &Line<'_>, text: &str, base: Option<Base<'_>>, detail: Detail) {
         self.is_recognized |= line.is_recognized();
         let is_outdated = match (line.at, self.latest) {
             (Some(at), Some(latest)) => latest.duration_since(at) > LATE,
@@ -151,15 +165,17 @@ impl Transcript {
         }
         self.faults.used += 1;
         let number = self.rows.len() + 1;
-        let mut row = Row::new(line, number, base.place(text), &mut self.names);
+        let span =
+            |part: &str| base.map_or(Span::File { offset: 0, length: 0 }, |base| base.place(part));
+        let mut row = Row::new(line, number, span(text), &mut self.names, detail);
         row.is_outdated = is_outdated;
         if let Some(progress) = &line.progress
             && matches!(row.said, LineContent::Progress)
             && let Ok(inner) = Line::new(progress.line.get())
             && inner.is_in_tree()
         {
-            let span = base.place(progress.line.get());
-            let mut nested = Row::new(&inner, number + 1, span, &mut self.names);
+            let span = span(progress.line.get());
+            let mut nested = Row::new(&inner, number + 1, span, &mut self.names, detail);
             nested.is_nested = true;
             nested.session.clone_from(&row.session);
             nested.cwd.clone_from(&row.cwd);
@@ -210,6 +226,9 @@ fn is_error(title: &str) -> bool {
 impl Titles {
     /// Returns the titles of sessions in other files: a new session begins with a summary of an earlier one.
     pub(super) fn of_others(self, rows: &[Row]) -> Vec<TitleLine> {
+        if self.summaries.is_empty() {
+            return Vec::new();
+        }
         let own: HashSet<&str> = rows.iter().map(|row| &*row.uuid).collect();
         let others = self.summaries.into_iter().filter(|(leaf, _)| !own.contains(&**leaf));
         let line = |(leaf, title): (Box<str>, String)| TitleLine {
@@ -224,6 +243,9 @@ impl Titles {
     /// Returns the title of the session that contains some of the rows.
     pub(super) fn of(&self, rows: &[Row], share: &Share) -> Option<String> {
         let summary = || {
+            if self.summaries.is_empty() {
+                return None;
+            }
             let own: HashSet<&str> = share.rows.iter().map(|at| &*rows[*at].uuid).collect();
             self.summaries.iter().rfind(|(leaf, _)| own.contains(&**leaf)).map(|(_, title)| title)
         };

@@ -9,6 +9,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 use super::row::{LineContent, ReplyLine, Row, ToolOutcome};
 use super::split::{Owner, Share};
 use super::tree::{Checkpoint, Tree};
+use crate::agent::Detail;
 use crate::agent::claude::format::usage::Tokens;
 use crate::facts::{CallFacts, CallKey, MessageFacts, ToolFacts};
 use crate::model::{Fate, MessageKind, ToolStatus};
@@ -41,15 +42,21 @@ struct Draft {
     row: usize,
 }
 
-/// Returns the messages of a session.
+/// Returns the messages of a session. Where only calls are wanted, they have no fate, and no message is loaded.
 pub(in crate::agent::claude) fn view(
     rows: &[Row],
     share: &Share,
     owner: &Owner,
     outcomes: &HashMap<&str, (usize, &ToolOutcome)>,
     checkpoint: Option<&Checkpoint>,
+    detail: Detail,
 ) -> View {
-    let tree = Tree::new(rows, &share.rows);
+    // The files of an agent are joined by the parents of its messages.
+    let needs_tree = detail == Detail::Full
+        || matches!(owner, Owner::Agent { .. })
+        || share.rows.iter().any(|at| rows[*at].needs_tree());
+    let tree = needs_tree.then(|| Tree::new(rows, &share.rows));
+    let tree = tree.as_ref();
     let mut drafts: IndexMap<&str, Draft, FxBuildHasher> = IndexMap::default();
     for (n, at) in share.rows.iter().enumerate() {
         let row = &rows[*at];
@@ -58,16 +65,24 @@ pub(in crate::agent::claude) fn view(
         let draft = drafts.entry(id).or_insert_with(|| Draft::new(id, row, *at));
         match &row.said {
             LineContent::Reply(reply) => {
-                draft.add(reply, row, tree.is_last_of_its_uuid(*at));
+                draft.add(reply, row, tree.is_none_or(|tree| tree.is_last_of_its_uuid(*at)));
                 draft.is_inherited |= is_inherited;
             }
             _ if draft.row != *at => *draft = Draft::new(id, row, *at),
             _ => {}
         }
     }
-    let current = tree.current(checkpoint.filter(|_| matches!(owner, Owner::Main(_))));
-    settle_fates(rows, &share.rows, &tree, &current.rows, &current.behind, &mut drafts);
-    settle_failures(rows, &share.rows, &tree, &mut drafts);
+    let mut current = Vec::new();
+    if let Some(tree) = tree {
+        if detail == Detail::Full {
+            let loaded = tree.current(checkpoint.filter(|_| matches!(owner, Owner::Main(_))));
+            settle_fates(rows, &share.rows, tree, &loaded.rows, &loaded.behind, &mut drafts);
+            let mut ids: HashSet<&str> = HashSet::default();
+            let loaded = loaded.rows.iter().filter_map(|at| rows[*at].message());
+            current.extend(loaded.filter(|id| ids.insert(id)).map(str::to_owned));
+        }
+        settle_failures(rows, &share.rows, tree, &mut drafts);
+    }
     let session = match owner {
         Owner::Main(session) | Owner::Sidechain { session, .. } | Owner::Agent { session, .. } => {
             session
@@ -75,17 +90,9 @@ pub(in crate::agent::claude) fn view(
     };
     for draft in drafts.values_mut() {
         draft.settle(rows, outcomes, session);
+        draft.facts.parent = tree.and_then(|tree| parent_message(rows, tree, draft.row));
     }
-    let parents: Vec<Option<Box<str>>> =
-        drafts.values().map(|draft| parent_message(rows, &tree, draft.row)).collect();
-    let mut ids: HashSet<&str> = HashSet::default();
-    let loaded = current.rows.iter().filter_map(|at| rows[*at].message());
-    let current = loaded.filter(|id| ids.insert(id)).map(str::to_owned).collect();
-    let messages = drafts
-        .into_values()
-        .zip(parents)
-        .map(|(draft, parent)| MessageFacts { parent, ..draft.facts });
-    View { messages: messages.collect(), current }
+    View { messages: drafts.into_values().map(|draft| draft.facts).collect(), current }
 }
 
 impl Draft {
@@ -97,7 +104,7 @@ impl Draft {
             facts.typed_is_sure = true;
         }
         if row.reply().is_none() {
-            facts.spans.push(row.span.clone());
+            facts.spans.extend(row.span());
         }
         Self {
             facts,
@@ -137,7 +144,7 @@ impl Draft {
         if !is_new {
             return;
         }
-        facts.spans.push(row.span.clone());
+        facts.spans.extend(row.span());
         for (id, name) in &reply.tools {
             if facts.tools.iter().any(|tool| tool.id.as_ref() == Some(id)) {
                 continue;

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet as HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::speaker::{self, Words};
+use crate::agent::Detail;
 use crate::agent::claude::format::content::Block;
 use crate::agent::claude::format::line::{Line, Message, Preserved};
 use crate::agent::claude::format::usage::Tokens;
@@ -45,8 +46,8 @@ pub(in crate::agent::claude) struct Row {
     pub(in crate::agent::claude) forked_from: Option<Arc<str>>,
     /// Whether a line above it was written later, which means that it may be a copy.
     pub(in crate::agent::claude) is_outdated: bool,
-    /// The location of the line in its file.
-    pub(in crate::agent::claude) span: Span,
+    /// The location of the line in its file; empty where only calls are wanted.
+    span: Span,
     /// The content of the line.
     pub(in crate::agent::claude) said: LineContent,
 }
@@ -109,6 +110,7 @@ impl Row {
         number: usize,
         span: Span,
         names: &mut Names,
+        detail: Detail,
     ) -> Self {
         let boxed = |text: &Option<std::borrow::Cow<'_, str>>| text.as_deref().map(Box::from);
         Self {
@@ -125,7 +127,7 @@ impl Row {
             forked_from: names.shared(line.forked_from.as_deref()),
             is_outdated: false,
             span,
-            said: said(line, names),
+            said: said(line, names, detail),
         }
     }
 
@@ -171,6 +173,20 @@ impl Row {
         }
     }
 
+    /// Returns the location of the line, if it is wanted.
+    pub(super) fn span(&self) -> Option<Span> {
+        (self.span.length() > 0).then(|| self.span.clone())
+    }
+
+    /// Returns whether the tree decides how the line affects calls, even of those with tokens.
+    pub(super) fn needs_tree(&self) -> bool {
+        match &self.said {
+            LineContent::Reply(reply) => !reply.tools.is_empty(),
+            LineContent::Words(words) => words.is_cut_off,
+            _ => false,
+        }
+    }
+
     /// Returns the text facts of the line, unless it is a reply or a result.
     pub(in crate::agent::claude) fn words(&self) -> Option<&Words> {
         match &self.said {
@@ -180,9 +196,10 @@ impl Row {
     }
 }
 
-fn said(line: &Line<'_>, names: &mut Names) -> LineContent {
+/// Returns the content of a line, without texts and outcomes of tools where only calls are wanted.
+fn said(line: &Line<'_>, names: &mut Names, detail: Detail) -> LineContent {
     match line.kind.as_deref().unwrap_or_default() {
-        "assistant" => LineContent::Reply(Box::new(reply(line, names))),
+        "assistant" => LineContent::Reply(Box::new(reply(line, names, detail))),
         "progress" => LineContent::Progress,
         "attachment" => {
             LineContent::Words(line.attachment.map(speaker::of_attachment).unwrap_or_default())
@@ -194,14 +211,18 @@ fn said(line: &Line<'_>, names: &mut Names) -> LineContent {
         _ => {
             let words = speaker::of_user(line);
             match words.kind {
+                Some(MessageKind::ToolResult) if detail == Detail::Calls => {
+                    LineContent::Results(Vec::new())
+                }
                 Some(MessageKind::ToolResult) => LineContent::Results(outcomes(line)),
+                _ if detail == Detail::Calls => LineContent::Words(Words { typed: None, ..words }),
                 _ => LineContent::Words(words),
             }
         }
     }
 }
 
-fn reply(line: &Line<'_>, names: &mut Names) -> ReplyLine {
+fn reply(line: &Line<'_>, names: &mut Names, detail: Detail) -> ReplyLine {
     let empty = Message::default();
     let message = line.message.as_ref().unwrap_or(&empty);
     let is_synthetic = message.model.as_deref() == Some(SYNTHETIC);
@@ -213,20 +234,24 @@ fn reply(line: &Line<'_>, names: &mut Names) -> ReplyLine {
         Block::ToolUse { id, name, .. } => Some((Box::from(&**id), Box::from(&**name))),
         _ => None,
     };
+    // A call needs an id: without one, its copies would be counted again.
+    let tokens = message.tokens.filter(|_| !is_synthetic && message.id.is_some());
+    // The use of a tool proves a call, which the tokens do as well.
+    let needs_tools = detail == Detail::Full || tokens.is_none();
+    let tools = message.blocks.iter().filter(|_| needs_tools).filter_map(tool);
     ReplyLine {
         kind: match is_synthetic {
             _ if line.is_error => MessageKind::Error,
             true if begins("No response requested.") => MessageKind::Info,
             _ => MessageKind::Reply,
         },
-        // A call needs an id: without one, its copies would be counted again.
-        tokens: message.tokens.filter(|_| !is_synthetic && message.id.is_some()),
+        tokens,
         model: names.shared(message.model.as_deref().filter(|_| !is_synthetic)),
         request: line.request.as_deref().map(Box::from),
         has_stopped: message.has_stopped,
         is_aborted: line.is_aborted,
         is_synthetic,
-        tools: message.blocks.iter().filter_map(tool).collect(),
+        tools: tools.collect(),
         id: message.id.as_deref().map(Box::from),
     }
 }

@@ -1,5 +1,7 @@
 //! Builds the tree of a session's lines, and finds the chain that Claude Code loads.
 
+use std::cell::OnceCell;
+
 use jiff::SignedDuration;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use serde::{Deserialize, Serialize};
@@ -34,7 +36,13 @@ pub(super) struct Tree<'a> {
     /// The parents before a compaction moved the rows that it kept.
     written: Option<HashMap<usize, Above>>,
     /// The rows that can replace a missing parent, sorted by time.
-    by_time: Vec<usize>,
+    by_time: OnceCell<Vec<usize>>,
+    relatives: OnceCell<Relatives<'a>>,
+}
+
+/// The rows that belong together although they are on different branches.
+#[derive(Default)]
+struct Relatives<'a> {
     /// The rows of each reply.
     replies: HashMap<&'a str, Vec<usize>>,
     /// The tool results that follow each row.
@@ -53,36 +61,50 @@ impl<'a> Tree<'a> {
     /// Builds the tree of the rows at the indices `own`.
     pub(super) fn new(rows: &'a [Row], own: &'a [usize]) -> Self {
         let known: HashMap<&str, usize> = own.iter().map(|at| (&*rows[*at].uuid, *at)).collect();
-        let mut replies: HashMap<&str, Vec<usize>> = HashMap::default();
-        let mut results: HashMap<&str, Vec<usize>> = HashMap::default();
-        let mut preserved = None;
-        for at in own {
-            let row = &rows[*at];
-            match &row.said {
-                LineContent::Reply(reply) => {
-                    if let Some(id) = &reply.id {
-                        replies.entry(id).or_default().push(*at);
-                    }
-                }
-                LineContent::Results(_) => {
-                    if let Some(parent) = &row.parent {
-                        results.entry(parent).or_default().push(*at);
-                    }
-                }
-                LineContent::Boundary(kept) => preserved = kept.as_deref(),
-                _ => {}
-            }
-        }
+        let boundary = own.iter().rev().find_map(|at| match &rows[*at].said {
+            LineContent::Boundary(kept) => Some(kept.as_deref()),
+            _ => None,
+        });
         let has_both =
             |kept: &&Preserved| known.contains_key(&*kept.head) && known.contains_key(&*kept.tail);
-        let preserved = preserved.filter(has_both);
+        let preserved = boundary.flatten().filter(has_both);
         let links = |preserved| Links { rows, known: &known, preserved }.all(own);
         let written = preserved.map(|_| links(None));
         let above = links(preserved);
-        let mut by_time: Vec<usize> =
-            own.iter().copied().filter(|at| !is_progress(&rows[*at])).collect();
-        by_time.sort_by_key(|at| (rows[*at].at, *at));
-        Self { rows, own, known, above, written, by_time, replies, results }
+        let (by_time, relatives) = (OnceCell::new(), OnceCell::new());
+        Self { rows, own, known, above, written, by_time, relatives }
+    }
+
+    fn by_time(&self) -> &[usize] {
+        self.by_time.get_or_init(|| {
+            let is_row = |at: &usize| !is_progress(&self.rows[*at]);
+            let mut by_time: Vec<usize> = self.own.iter().copied().filter(is_row).collect();
+            by_time.sort_by_key(|at| (self.rows[*at].at, *at));
+            by_time
+        })
+    }
+
+    fn relatives(&self) -> &Relatives<'a> {
+        self.relatives.get_or_init(|| {
+            let mut relatives = Relatives::default();
+            for at in self.own {
+                let row = &self.rows[*at];
+                match &row.said {
+                    LineContent::Reply(reply) => {
+                        if let Some(id) = &reply.id {
+                            relatives.replies.entry(id).or_default().push(*at);
+                        }
+                    }
+                    LineContent::Results(_) => {
+                        if let Some(parent) = &row.parent {
+                            relatives.results.entry(parent).or_default().push(*at);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            relatives
+        })
     }
 
     /// Returns whether a row is the last one with its uuid.
@@ -126,17 +148,19 @@ impl<'a> Tree<'a> {
     fn stand_in(&self, at: usize) -> Option<usize> {
         let row = &self.rows[at];
         let when = row.at?;
-        let end = self.by_time.partition_point(|other| self.rows[*other].at < Some(when));
+        let by_time = self.by_time();
+        let end = by_time.partition_point(|other| self.rows[*other].at < Some(when));
         let is_near = |other: &&usize| {
             self.rows[**other].at.is_some_and(|then| when.duration_since(then) <= NEAR)
         };
-        let mut near = self.by_time[..end].iter().rev().take_while(is_near);
+        let mut near = by_time[..end].iter().rev().take_while(is_near);
         near.find(|other| self.rows[**other].is_sidechain == row.is_sidechain).copied()
     }
 
     /// Returns a chain with the rows that parallel tool calls leave off it: the other lines of its replies,
     /// and the results that follow them.
     fn with_siblings(&self, chain: &[usize]) -> Vec<usize> {
+        let relatives = self.relatives();
         let mut seen: HashSet<usize> = chain.iter().copied().collect();
         let last: HashMap<&str, usize> = chain
             .iter()
@@ -147,10 +171,10 @@ impl<'a> Tree<'a> {
             out.push(*at);
             let id = self.rows[*at].reply().and_then(|reply| reply.id.as_deref());
             let Some(id) = id.filter(|id| last.get(id) == Some(at)) else { continue };
-            let lines = &self.replies[id];
+            let lines = &relatives.replies[id];
             out.extend(lines.iter().copied().filter(|line| seen.insert(*line)));
             let uuids: HashSet<&str> = lines.iter().map(|line| &*self.rows[*line].uuid).collect();
-            let hanging = uuids.iter().filter_map(|uuid| self.results.get(uuid)).flatten();
+            let hanging = uuids.iter().filter_map(|uuid| relatives.results.get(uuid)).flatten();
             let mut hanging: Vec<usize> =
                 hanging.copied().filter(|row| seen.insert(*row)).collect();
             hanging.sort_by_key(|row| (self.rows[*row].at, *row));

@@ -20,4 +20,4 @@ pub(crate) use object::{Object, parts};
 pub(crate) use quick::is_output;
 pub(crate) use record::{Kind, Record};
 pub(crate) use scan::{is_prompt_log, is_session, resume, scan};
-pub(crate) use tokens::Tokens;
+pub(crate) use tokens::{Count, Tokens};

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
+use super::tokens::{self, Count};
 use crate::read::json::{self, JsStr, Malformed, Raw};
+use crate::read::scanner::Scanner;
 use crate::time;
 
 /// The fields of an object, in order. Of a repeated field, the last one counts.
@@ -58,6 +60,12 @@ impl<'a> Object<'a> {
     /// Returns the fields of a field that is an object.
     pub(crate) fn object(&self, name: &str) -> Self {
         self.get(name).map(Self::of).unwrap_or_default()
+    }
+
+    /// Returns the numbers of a token count; `None` if it has no total.
+    pub(crate) fn count(&self) -> Option<Count> {
+        let info = self.get("info")?;
+        tokens::count(&mut Scanner::new(info.get())).ok().flatten()
     }
 
     /// Returns the elements of a field that is a list.

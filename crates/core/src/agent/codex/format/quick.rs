@@ -1,11 +1,12 @@
-//! Passes over the lines that cannot contain a model call, which are most of all bytes.
+//! Reads only what counting needs of the usual lines: token counts, and that a line is none.
 
 use super::record::Kind;
+use super::tokens::{self, Count};
 use crate::read::json::Raw;
 use crate::read::scanner::{Invalid, Scanner};
 use crate::time;
 
-/// A line that is neither a model call nor needed to understand one.
+/// A token count, or a line that is neither a model call nor needed to understand one.
 #[derive(Debug, Default)]
 pub(crate) struct QuickLine<'a> {
     at: Option<Raw<'a>>,
@@ -15,6 +16,9 @@ pub(crate) struct QuickLine<'a> {
     inner: Option<Raw<'a>>,
     role: Option<Raw<'a>>,
     has_payload: bool,
+    is_count: bool,
+    has_info: bool,
+    count: Option<Count>,
 }
 
 impl<'a> QuickLine<'a> {
@@ -25,10 +29,11 @@ impl<'a> QuickLine<'a> {
         let mut quick = Self::default();
         scanner.fields(|scanner, key| quick.field(scanner, &key)).ok()?;
         scanner.end().ok()?;
-        let is_plain = |raw: Option<Raw<'_>>| {
+        let is_plain = |raw: &Option<Raw<'_>>| {
             raw.is_none_or(|raw| raw.get().starts_with('"') && !raw.get().contains('\\'))
         };
-        (quick.has_payload && is_plain(quick.inner) && is_plain(quick.role)).then_some(quick)
+        let texts = [quick.at, quick.inner, quick.role];
+        (quick.has_payload && texts.iter().all(is_plain)).then_some(quick)
     }
 
     fn field(&mut self, scanner: &mut Scanner<'a>, key: &[u8]) -> Result<(), Invalid> {
@@ -56,12 +61,19 @@ impl<'a> QuickLine<'a> {
         match key {
             b"type" => {
                 once(&mut self.inner, scanner)?;
-                let is_needed = matches!(
-                    self.inner(),
-                    "\"token_count\"" | "\"task_started\"" | "\"thread_settings_applied\""
-                );
-                if is_needed && self.kind == Some(Kind::Event) { Err(Invalid) } else { Ok(()) }
+                let is_event = self.kind == Some(Kind::Event);
+                self.is_count = is_event && self.inner() == "\"token_count\"";
+                let is_needed =
+                    matches!(self.inner(), "\"task_started\"" | "\"thread_settings_applied\"");
+                if is_event && is_needed { Err(Invalid) } else { Ok(()) }
             }
+            b"info" if self.is_count && !self.has_info => {
+                self.has_info = true;
+                self.count = tokens::count(scanner)?;
+                Ok(())
+            }
+            // It is repeated, or the line may still turn out to be a count.
+            b"info" if self.is_count || self.inner.is_none() => Err(Invalid),
             b"role" => once(&mut self.role, scanner),
             _ => scanner.pass(),
         }
@@ -69,6 +81,16 @@ impl<'a> QuickLine<'a> {
 
     fn inner(&self) -> &'a str {
         self.inner.map_or("", Raw::get)
+    }
+
+    /// Returns whether it is a token count.
+    pub(crate) fn is_count(&self) -> bool {
+        self.is_count
+    }
+
+    /// Returns the numbers of a token count; `None` if it has no total.
+    pub(crate) fn count(&self) -> Option<Count> {
+        self.count
     }
 
     /// Returns the time at which the line was written.
@@ -105,6 +127,7 @@ fn once<'a>(field: &mut Option<Raw<'a>>, scanner: &mut Scanner<'a>) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::codex::format::Record;
 
     #[test]
     fn only_lines_without_calls_are_passed_over() {
@@ -124,13 +147,41 @@ mod tests {
         assert_eq!(item(r#"{"type":"reasoning","type":"message"}"#), None);
         assert_eq!(item(r#"{"type":"reason\u0069ng"}"#), None);
         assert_eq!(item("null"), None);
-        assert_eq!(
-            quick(r#"{"type":"event_msg","payload":{"type":"token_count","info":null}}"#),
-            None
-        );
+        let started = r#"{"type":"event_msg","payload":{"type":"task_started"}}"#;
+        assert_eq!(quick(started), None);
         assert_eq!(quick(r#"{"type":"event_msg","payload":{"type":"user_message"}}"#), Some(false));
         assert_eq!(quick(r#"{"type":"turn_context","payload":{}}"#), None);
         assert_eq!(quick(r#"{"type":"event_msg","payload":{"type":"user_message"}"#), None);
         assert_eq!(quick(r#"{"payload":{"type":"reasoning"},"type":"response_item"}"#), None);
+    }
+    #[test]
+    fn a_count_is_the_same_read_either_way() {
+        let totals = r#"{"total_token_usage":{"input_tokens":5,"output_tokens":2},"x":[{}]}"#;
+        let escaped = totals.replace("total_t", "total\\u005ft");
+        let event = |payload: &str| format!(r#"{{"type":"event_msg","payload":{{{payload}}}}}"#);
+        for (payload, is_quick) in [
+            (format!(r#""type":"token_count","info":{totals},"rate_limits":null"#), true),
+            (format!(r#""type":"token_count","info":{escaped}"#), true),
+            (r#""type":"token_count","info":null"#.to_owned(), true),
+            (r#""type":"token_count""#.to_owned(), true),
+            (format!(r#""type":"token_count","info":{totals},"info":null"#), false),
+            (format!(r#""info":{totals},"type":"token_count""#), false),
+            (format!(r#""type":"token\u005fcount","info":{totals}"#), false),
+        ] {
+            let line = event(&payload);
+            let quick = QuickLine::new(line.as_bytes());
+            assert_eq!(quick.is_some(), is_quick, "{line}");
+            let want = Record::read(&line).unwrap().body.count();
+            let is_same = |quick: QuickLine<'_>| quick.is_count() && quick.count() == want;
+            assert!(quick.is_none_or(is_same), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_escaped_time_is_left_to_the_whole_record() {
+        let line =
+            r#"{"timestamp":"2026-01-01T00:00:00.000\u005a","type":"event_msg","payload":{}}"#;
+        assert!(QuickLine::new(line.as_bytes()).is_none());
+        assert!(Record::read(line).unwrap().at.is_some());
     }
 }

@@ -1,7 +1,7 @@
 //! Extracts the facts of one file.
 
 use std::borrow::Cow;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
 use super::name::RolloutName;
 use super::object::Object;
@@ -22,7 +22,7 @@ use crate::read::scanner::Scanner;
 use crate::read::{decode, document, json};
 
 /// The number of bytes at the beginning of a file that determine its kind.
-const HEAD: u64 = 64 * 1024;
+const HEAD: usize = 64 * 1024;
 
 /// Scans a source from its beginning.
 pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
@@ -40,15 +40,18 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Re
             let mut head = read_head(&mut input)?;
             let is_packed = is_packed(&head);
             if is_packed {
+                input.seek(SeekFrom::Start(0))?;
                 input = unpacked(input)?;
                 head = read_head(&mut input)?;
             }
+            let is_document = is_document(&head);
+            let input = Cursor::new(head).chain(input);
             let mut reader = Reader {
                 thread: Thread::new(RolloutName::of(&source.path), detail),
                 faults: Faults::default(),
             };
             let mut resume = None;
-            if is_document(&head) {
+            if is_document {
                 reader.document(input)?;
             } else {
                 resume = reader.lines(input, Position::default(), detail)?;
@@ -134,6 +137,9 @@ impl Reader {
         {
             self.faults.used += 1;
             self.thread.pass(quick.at(), quick.ordinal(), line.number, quick.is_output());
+            if quick.is_count() {
+                self.thread.count(quick.count());
+            }
             return true;
         }
         let text = decode(line.bytes);
@@ -221,11 +227,10 @@ impl Reader {
     }
 }
 
-/// Reads the beginning of a file, and returns to its start.
+/// Reads the beginning of a file.
 fn read_head(input: &mut dyn ReadSeek) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    input.take(HEAD).read_to_end(&mut head)?;
-    input.seek(SeekFrom::Start(0))?;
+    let mut head = Vec::with_capacity(HEAD);
+    input.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 

@@ -1,9 +1,12 @@
 //! Reads token counts as Codex CLI records them.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
-use super::object::Object;
 use crate::model::Usage;
+use crate::read::json::Raw;
+use crate::read::scanner::{Invalid, Scanner};
 
 /// The recorded numbers. Input includes tokens read from or written to the cache; output includes reasoning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,16 +21,27 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     /// Reads the numbers of a usage object. Missing numbers count as 0.
-    pub(crate) fn read(object: &Object<'_>) -> Self {
-        let number = |name: &str| object.number(name).unwrap_or(0);
-        Self {
-            input: number("input_tokens"),
-            cached: number("cached_input_tokens"),
-            cache_write: number("cache_write_input_tokens"),
-            output: number("output_tokens"),
-            reasoning: number("reasoning_output_tokens"),
-            total: number("total_tokens"),
-        }
+    pub(crate) fn of(raw: Option<Raw<'_>>) -> Self {
+        raw.and_then(|raw| Self::pass(&mut Scanner::new(raw.get())).ok()).unwrap_or_default()
+    }
+
+    /// Consumes a usage object and returns its numbers.
+    fn pass(scanner: &mut Scanner<'_>) -> Result<Self, Invalid> {
+        let mut tokens = Self::default();
+        scanner.fields(|scanner, key| {
+            let field = match &*key {
+                b"input_tokens" => &mut tokens.input,
+                b"cached_input_tokens" => &mut tokens.cached,
+                b"cache_write_input_tokens" => &mut tokens.cache_write,
+                b"output_tokens" => &mut tokens.output,
+                b"reasoning_output_tokens" => &mut tokens.reasoning,
+                b"total_tokens" => &mut tokens.total,
+                _ => return scanner.pass(),
+            };
+            *field = scanner.value()?.get().parse().unwrap_or(0);
+            Ok(())
+        })?;
+        Ok(tokens)
     }
 
     fn numbers(&self) -> [u64; 6] {
@@ -71,10 +85,40 @@ impl Tokens {
         }
     }
 
-    /// Returns a key that is equal for equal numbers.
-    pub(crate) fn key(&self) -> String {
-        self.numbers().map(|number| number.to_string()).join(",")
+    /// Appends a text that is equal for equal numbers.
+    pub(crate) fn push_key(&self, key: &mut String) {
+        for (n, number) in self.numbers().iter().enumerate() {
+            key.push_str(if n == 0 { "" } else { "," });
+            // Writing to a string never fails.
+            let _ = write!(key, "{number}");
+        }
     }
+}
+
+/// The total of all calls so far, and the numbers of the last one.
+pub(crate) type Count = (Tokens, Tokens);
+
+/// Consumes the `info` of a token count. Returns `None` if it has no total. Of a repeated field, the last one
+/// counts, and a field that is `null` is missing.
+pub(crate) fn count(scanner: &mut Scanner<'_>) -> Result<Option<Count>, Invalid> {
+    let (mut total, mut last) = (None, None);
+    if scanner.peek() != Some(b'{') {
+        scanner.pass()?;
+        return Ok(None);
+    }
+    scanner.fields(|scanner, key| {
+        let field = match &*key {
+            b"total_token_usage" => &mut total,
+            b"last_token_usage" => &mut last,
+            _ => return scanner.pass(),
+        };
+        *field = match scanner.peek() {
+            Some(b'{') => Some(Tokens::pass(scanner)?),
+            _ => (scanner.value()?.get() != "null").then(Tokens::default),
+        };
+        Ok(())
+    })?;
+    Ok(total.map(|total| (total, last.unwrap_or_default())))
 }
 
 #[cfg(test)]
@@ -85,14 +129,41 @@ mod tests {
     fn buckets_are_disjoint() {
         let text = r#"{"input_tokens":100,"cached_input_tokens":60,"cache_write_input_tokens":10,
             "output_tokens":50,"reasoning_output_tokens":20,"total_tokens":150}"#;
-        let usage = Tokens::read(&Object::read(text).unwrap()).usage();
+        let usage = Tokens::of(Raw::new(text)).usage();
         assert_eq!((usage.input, usage.cached, usage.cache_write_5m), (30, 60, 10));
         assert_eq!((usage.output, usage.thoughts, usage.total()), (30, 20, 150));
     }
 
     #[test]
+    fn the_last_of_repeated_numbers_counts() {
+        let count = |text: &str| {
+            let count = count(&mut Scanner::new(text)).unwrap();
+            count.map(|(total, last)| (total.input, last.input))
+        };
+        let one = r#"{"input_tokens":1}"#;
+        for none in ["null", "7", "[]", "{}", &format!(r#"{{"total_token_usage":null,"x":{one}}}"#)]
+        {
+            assert_eq!(count(none), None, "{none}");
+        }
+        let total = |rest: &str| count(&format!(r#"{{"total_token_usage":{one}{rest}}}"#));
+        assert_eq!(total(""), Some((1, 0)));
+        assert_eq!(
+            total(r#","last_token_usage":{"input_tokens":3,"input_tokens":2}"#),
+            Some((1, 2))
+        );
+        assert_eq!(
+            total(r#","last_token_usage":{"input_tokens":3,"input_tokens":null}"#),
+            Some((1, 0))
+        );
+        assert_eq!(total(r#","total_token_usage":{"input\u005ftokens":4}"#), Some((4, 0)));
+        assert_eq!(total(r#","total_token_usage":"x""#), Some((0, 0)));
+        assert_eq!(total(r#","total_token_usage":null"#), None);
+        assert_eq!(total(r#","last_token_usage":{"input_tokens":-1}"#), Some((1, 0)));
+    }
+
+    #[test]
     fn numbers_that_cannot_be_right_never_underflow() {
         let text = r#"{"input_tokens":5,"cached_input_tokens":60,"output_tokens":1,"reasoning_output_tokens":9}"#;
-        assert_eq!(Tokens::read(&Object::read(text).unwrap()).usage().total(), 6);
+        assert_eq!(Tokens::of(Raw::new(text)).usage().total(), 6);
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::codex::format::Tokens;
+use crate::agent::codex::format::{Count, Tokens};
 
 /// The running total of a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Adds a count and returns the usage of the call that it reveals, if any.
-    pub(crate) fn step(&mut self, count: Option<(Tokens, Tokens)>) -> Option<Tokens> {
+    pub(crate) fn step(&mut self, count: Option<Count>) -> Option<Tokens> {
         let Some((total, last)) = count else {
             self.total = None;
             return None;
@@ -48,14 +48,14 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::codex::format::Object;
+    use crate::read::json::Raw;
 
     fn tokens(input: u64, output: u64) -> Tokens {
         let total = input + output;
         let text = format!(
             r#"{{"input_tokens":{input},"output_tokens":{output},"total_tokens":{total}}}"#
         );
-        Tokens::read(&Object::read(&text).unwrap())
+        Tokens::of(Raw::new(&text))
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Thread {
         match &*record.inner() {
             "token_count" => {
                 self.limited(event);
-                self.count(event);
+                self.count(event.count());
             }
             "user_message" => self.typed(&event.text("message").unwrap_or_default(), base),
             "agent_message" => self.announce(&event.text("message").unwrap_or_default(), base),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Origin, mark};
 use super::thread::{Thread, Turn, time_in_id};
-use crate::agent::codex::format::{Object, Tokens};
+use crate::agent::codex::format::{Count, Object, Tokens};
 use crate::facts::{CallFacts, CallKey};
 use crate::model::MessageKind;
 
@@ -35,7 +35,7 @@ impl Thread {
         if !self.responses.insert(mark(&response)) {
             return;
         }
-        let tokens = Tokens::read(&body.object("usage"));
+        let tokens = Tokens::of(body.get("usage"));
         let is_inherited = body.text("thread_id").is_some_and(|thread| self.is_other(&thread));
         let began = time_in_id(&turn).filter(|_| is_inherited);
         let mut call = CallFacts::new(tokens.usage()).with_service(self.service);
@@ -50,13 +50,8 @@ impl Thread {
         });
     }
 
-    /// Adds a token count.
-    pub(super) fn count(&mut self, event: &Object<'_>) {
-        let info = event.get("info").map(Object::of);
-        let count = info.as_ref().filter(|info| info.has("total_token_usage")).map(|info| {
-            let tokens = |name: &str| Tokens::read(&info.object(name));
-            (tokens("total_token_usage"), tokens("last_token_usage"))
-        });
+    /// Adds a token count; `None` if it has no total.
+    pub(crate) fn count(&mut self, count: Option<Count>) {
         // Until the first output of the model, a file that continues another one only repeats its total.
         let is_repeat = self.has_base() && self.counts.is_unknown() && !self.is_heard;
         let is_repeat = is_repeat && count.is_some_and(|(total, last)| total != last);
@@ -68,10 +63,11 @@ impl Thread {
         if turn.as_ref().is_some_and(|turn| self.recorded.contains(turn)) {
             return;
         }
-        let key = match &self.turn {
-            Some(Turn { id, began: Some(_) }) => format!("turn:{id}:{}", total.key()),
-            _ => format!("total:{}:{}:{}", self.root(), self.counts.restarts, total.key()),
+        let mut key = match &self.turn {
+            Some(Turn { id, began: Some(_) }) => format!("turn:{id}:"),
+            _ => format!("total:{}:{}:", self.root(), self.counts.restarts),
         };
+        total.push_key(&mut key);
         let is_inherited = self.is_inherited();
         let mut call = CallFacts::new(tokens.usage()).with_service(self.service);
         call.is_inherited = is_inherited;

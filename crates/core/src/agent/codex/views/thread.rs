@@ -144,7 +144,7 @@ impl Thread {
                 self.is_heard |= is_output(&record.inner(), &role);
             }
             Kind::Event if self.only_calls => match &*record.inner() {
-                "token_count" => self.count(&record.body),
+                "token_count" => self.count(record.body.count()),
                 "task_started" => self.start_turn(record.body.owned("turn_id")),
                 "thread_settings_applied" => {
                     self.settings(&record.body.object("thread_settings"));
@@ -354,9 +354,9 @@ impl Thread {
         std::mem::take(&mut self.limits)
     }
 
-    /// Returns whether the file has neither a header nor a message.
+    /// Returns whether the file has neither a header nor a message or call.
     pub(crate) fn is_empty(&self) -> bool {
-        self.meta.is_none() && self.drafts.is_empty()
+        self.meta.is_none() && self.drafts.is_empty() && self.pending.is_none()
     }
 
     /// Returns the facts of the session. A session without an id is named `otherwise`.
