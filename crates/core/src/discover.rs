@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use rustc_hash::FxHashSet;
+
 use crate::model::AgentId;
 use crate::path_text;
 
@@ -264,8 +266,9 @@ impl Discovery {
     pub fn settle(&mut self) {
         // Several agents may look at one place.
         self.looked.dedup();
-        self.sources.sort_by(|a, b| a.path.cmp(&b.path));
-        self.sources.dedup_by(|a, b| a.path == b.path);
+        // As text, because splitting paths takes most of the time of looking for changes.
+        self.sources.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+        self.sources.dedup_by(|a, b| a.path.as_os_str() == b.path.as_os_str());
         self.drop_aliases();
         self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         self.skipped.dedup();
@@ -277,7 +280,7 @@ impl Discovery {
     /// first. Only links and nested places can cause this.
     fn drop_aliases(&mut self) {
         let places = self.looked.iter().filter(|looked| looked.exists).count();
-        if places < 2 && self.linked.is_empty() {
+        if (places < 2 && self.linked.is_empty()) || !self.has_equal_files() {
             return;
         }
         let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
@@ -287,7 +290,13 @@ impl Discovery {
             .partition(|source| self.linked.contains(&source.path));
         let is_first = |source: &Source| seen.insert(real_path(&source.path, &mut folders));
         self.sources = own.into_iter().chain(linked).filter(is_first).collect();
-        self.sources.sort_by(|a, b| a.path.cmp(&b.path));
+        self.sources.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+    }
+
+    /// Returns whether two sources may be the same file.
+    fn has_equal_files(&self) -> bool {
+        let mut inodes = FxHashSet::default();
+        self.sources.iter().any(|source| source.inode.is_none_or(|inode| !inodes.insert(inode)))
     }
 }
 

@@ -91,7 +91,8 @@ fn the_month_is_forecast_without_a_budget() {
     let said = |args: &[&str]| env.run(args).stderr;
     // 15 input and 0.5 output thousands of tokens, at $3 and $15 a million, in 13.7 of 31 days.
     assert!(said(&["usage"]).contains("This month: $0.05; at this pace, $0.12 by its end."));
-    let month = &env.json(&["usage", "--since", "2026-08-05", "--branch", "cart", "--json"])["month"];
+    let month =
+        &env.json(&["usage", "--since", "2026-08-05", "--branch", "cart", "--json"])["month"];
     assert_eq!((&month["spent_usd"], &month["at_least"]), (&"0.018000".into(), &false.into()));
     // Periods that are over have none, nor do budgets, which have their own.
     for args in [&["usage", "--until", "2026-08-05"][..], &["usage", "--budget", "5/month"]] {

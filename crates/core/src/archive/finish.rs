@@ -21,11 +21,14 @@ impl Ingest<'_> {
     /// Finishes a sync: re-resolves projects that other sessions have proved, and adds sessions
     /// that no file contains any more.
     pub(super) fn finish(mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
-        let mut resolved_now = resolve_all(&archive.db, &mut self.projects)?;
-        if self.search(archive, &resolved_now)? {
-            resolved_now = resolve_all(&archive.db, &mut self.projects)?;
-        }
         let before = resolved(&archive.db)?;
+        // Unless something was written, the places are the ones of the last time.
+        let places =
+            if self.has_written { places(&archive.db)? } else { before.keys().cloned().collect() };
+        let mut resolved_now = resolve(&places, &mut self.projects);
+        if self.search(archive, &resolved_now)? {
+            resolved_now = resolve(&places, &mut self.projects);
+        }
         let is_unsettled = archive.note(UNSETTLED)?.is_some();
         if !self.logs_changed && !is_unsettled && resolved_now == before {
             return Ok(());
@@ -174,19 +177,18 @@ pub(super) fn resolved(db: &Connection) -> Result<Resolved, ArchiveError> {
     stored.map_or_else(|| Ok(Resolved::new()), |stored| codec::decode(&stored, "projects"))
 }
 
-pub(super) fn resolve_all(
-    db: &Connection,
-    projects: &mut Projects,
-) -> Result<Resolved, ArchiveError> {
+/// Returns the places of all sources.
+pub(super) fn places(db: &Connection) -> Result<Vec<Place>, ArchiveError> {
     let mut find =
         db.prepare("SELECT DISTINCT folder, project FROM members JOIN sources ON number = source")?;
-    let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut out = Resolved::new();
-    for row in rows {
-        let (folder, named): (Option<String>, Option<String>) = row?;
-        let project =
-            projects.resolve(folder.as_deref().map(from_text).as_deref(), named.as_deref());
-        out.insert((folder, named), (*project).clone());
-    }
-    Ok(out)
+    Ok(find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?)
+}
+
+/// Resolves the projects of places.
+pub(super) fn resolve(places: &[Place], projects: &mut Projects) -> Resolved {
+    let mut project = |(folder, named): &Place| {
+        let folder = folder.as_deref().map(from_text);
+        (*projects.resolve(folder.as_deref(), named.as_deref())).clone()
+    };
+    places.iter().map(|place| (place.clone(), project(place))).collect()
 }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use super::affected::{self, Affected, Names};
 use super::digest::Digest;
 use super::fingerprint::Fingerprint;
-use super::finish::{resolve_all, resolved};
+use super::finish::{places, resolve, resolved};
 use super::forget::{forget_source, forgotten};
 use super::machine::MachineId;
 use super::reading::Reading;
@@ -81,21 +81,25 @@ pub(super) struct Ingest<'a> {
     pub(super) new_text: Vec<(i64, u64)>,
     /// The hashes for which all text was searched before this batch.
     pub(super) searched: Option<Vec<u8>>,
+    /// Whether any source was written.
+    pub(super) has_written: bool,
 }
 
 impl<'a> Ingest<'a> {
     pub(super) fn new(options: &'a SyncOptions<'a>, agents: Agents, projects: Projects) -> Self {
         let (names, forgotten) = (Names::default(), HashSet::new());
         let (new_text, searched) = (Vec::new(), None);
+        let (logs_changed, has_written) = (false, false);
         Self {
             options,
             agents,
             projects,
             names,
             forgotten,
-            logs_changed: false,
+            logs_changed,
             new_text,
             searched,
+            has_written,
         }
     }
 
@@ -184,7 +188,8 @@ impl<'a> Ingest<'a> {
         }
         // A later batch may resolve these differently; the sessions are then rebuilt.
         let mut resolved = resolved(db)?;
-        for (key, project) in resolve_all(db, &mut self.projects)? {
+        self.has_written = true;
+        for (key, project) in resolve(&places(db)?, &mut self.projects) {
             resolved.entry(key).or_insert(project);
         }
         ledger::set_note(db, "resolved", &codec::encode(&resolved, "projects")?)?;

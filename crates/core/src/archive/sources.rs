@@ -21,14 +21,12 @@ use crate::model::{AgentId, SessionKind};
 use crate::path_text::{from_text, to_text};
 
 /// The stored state of a file, without its facts.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Known {
     pub(super) number: i64,
     pub(super) fingerprint: Fingerprint,
     pub(super) state: SourceState,
     pub(super) offset: Option<u64>,
-    /// The content that was read; none when it could not be read.
-    pub(super) digest: Option<Digest>,
     /// Whether the current sync found it.
     pub(super) is_found: bool,
 }
@@ -36,14 +34,14 @@ pub(super) struct Known {
 /// Returns the current versions of the files of a machine, by path.
 pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMap<String, Known>> {
     let mut statement = db.prepare(
-        "SELECT path, number, size, modified, inode, state, offset, digest, changed FROM sources NOT INDEXED
+        "SELECT path, number, size, modified, inode, state, offset, changed FROM sources NOT INDEXED
          WHERE machine = ?1 AND state != 'replaced'",
     )?;
     let rows = statement.query_map([machine], |row| {
         let fingerprint = Fingerprint {
             size: row.get::<_, i64>(2)?.cast_unsigned(),
             modified: row.get(3)?,
-            changed: row.get(8)?,
+            changed: row.get(7)?,
             inode: row.get(4)?,
         };
         let known = Known {
@@ -51,12 +49,19 @@ pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMa
             fingerprint,
             state: row.get(5)?,
             offset: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
-            digest: digest(fingerprint.size, row.get_ref(7)?.as_blob_or_null()?),
             is_found: false,
         };
         Ok((row.get(0)?, known))
     })?;
     rows.collect()
+}
+
+/// Returns the content of a file that was read; `None` if it could not be read.
+pub(super) fn digest_of(db: &Connection, known: &Known) -> rusqlite::Result<Option<Digest>> {
+    let mut find = db.prepare_cached("SELECT digest FROM sources WHERE number = ?1")?;
+    find.query_row([known.number], |row| {
+        Ok(digest(known.fingerprint.size, row.get_ref(0)?.as_blob_or_null()?))
+    })
 }
 
 pub(super) const COLUMNS: &str =

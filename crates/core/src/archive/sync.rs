@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use rusqlite::TransactionBehavior;
 use rustc_hash::FxHashMap;
 
-use super::digest::Recorder;
+use super::digest::{Digest, Recorder};
 use super::fingerprint::Fingerprint;
 use super::forget::look_again;
 use super::ingest::{Incoming, Ingest, Origin};
@@ -96,7 +96,8 @@ pub struct SyncStats {
 /// A file that is new or has changed.
 struct Change {
     source: Source,
-    known: Option<Known>,
+    /// The content that was read before.
+    digest: Option<Digest>,
     /// The stored reading of a source that may only have grown.
     earlier: Option<(SourceFacts, Vec<u8>)>,
 }
@@ -212,18 +213,19 @@ impl Archive {
                 Some(_) => synced.changed += 1,
                 None => synced.new += 1,
             }
-            let may_continue = |known: &&Known| {
-                let digest = known.digest.as_ref();
-                known.offset.is_some() && digest.is_some_and(|digest| digest.length <= source.size)
+            let digest = match before {
+                Some(known) => sources::digest_of(&self.db, known)?,
+                None => None,
             };
-            let earlier = match before.filter(may_continue) {
+            let is_longer = digest.as_ref().is_some_and(|digest| digest.length <= source.size);
+            let earlier = match before.filter(|known| known.offset.is_some() && is_longer) {
                 Some(known) => {
                     let facts = sources::facts(&self.db, source, known.number)?;
                     facts.zip(sources::resume_state(&self.db, source, known.number)?)
                 }
                 None => None,
             };
-            out.push(Change { source: source.clone(), known: before.cloned(), earlier });
+            out.push(Change { source: source.clone(), digest, earlier });
         }
         Ok(out)
     }
@@ -231,9 +233,11 @@ impl Archive {
 
 /// Learns which projects the agents' folders belong to.
 pub(super) fn learn_folders(agents: Agents, found: &Discovery, projects: &mut Projects) {
-    let folders: BTreeSet<(&AgentId, &Path)> =
+    let mut folders: Vec<(&AgentId, &Path)> =
         found.sources.iter().filter_map(|source| Some((&source.agent, source.folder()?))).collect();
-    for (agent, folder) in folders {
+    // The files of a folder follow one another.
+    folders.dedup_by(|(_, a), (_, b)| a.as_os_str() == b.as_os_str());
+    for (agent, folder) in folders.into_iter().collect::<BTreeSet<_>>() {
         if let Some(agent) = agents.get(agent) {
             agent.learn_folder(folder, projects);
         }
@@ -250,8 +254,7 @@ fn is_missing(path: &Path) -> bool {
 /// Reads a file. A log is continued where the last scan ended if everything read then is still
 /// there.
 fn read(agents: Agents, change: Change, machine: MachineId) -> Incoming {
-    let Change { mut source, known, earlier } = change;
-    let digest = known.and_then(|known| known.digest);
+    let Change { mut source, digest, earlier } = change;
     let known_length = digest.as_ref().map_or(0, |digest| digest.length);
     let incoming = |reading, origin, fingerprint, digest| {
         let state = SourceState::Live;

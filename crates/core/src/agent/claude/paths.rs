@@ -77,8 +77,11 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
     if path.is_dir() {
         anything(&mut found, path, NAMED_DEPTH);
     } else if is_recognized(path) {
+        let folder = path.parent().and_then(project_folder);
         let mut finder = Finder::new(Claude.id(), &mut found, &[]);
-        take(&mut finder, path, false, &|_| true);
+        if let Some(kind) = classify(path) {
+            finder.push(path, kind, in_project(kind, folder.as_ref()), false);
+        }
     }
     // Notes and outputs belong to the sessions beside them, and problems outside a root are not Claude
     // Code's.
@@ -120,11 +123,12 @@ fn anything(found: &mut Discovery, path: &Path, depth: usize) {
     }
     let mut finder = Finder::new(Claude.id(), found, &[path]);
     let mut folders = Vec::new();
-    for Entry { path, is_dir, linked, .. } in finder.entries(path, false) {
-        if !is_dir {
-            take(&mut finder, &path, linked, &is_recognized);
-        } else if depth > 0 && !linked {
-            folders.push(path);
+    let project = project_folder(path);
+    for entry in finder.entries(path, false) {
+        if !entry.is_dir {
+            take(&mut finder, entry, project.as_ref(), &is_recognized);
+        } else if depth > 0 && !entry.linked {
+            folders.push(entry.path);
         }
     }
     for folder in folders {
@@ -191,25 +195,34 @@ fn walk(
     linked: bool,
     is_own: &dyn Fn(&Path) -> bool,
 ) {
-    for Entry { path, is_dir, linked, .. } in finder.entries(folder, linked) {
-        if !is_dir {
-            take(finder, &path, linked, is_own);
+    let project = project_folder(folder);
+    for entry in finder.entries(folder, linked) {
+        if !entry.is_dir {
+            take(finder, entry, project.as_ref(), is_own);
         } else if depth == 0 {
-            finder.skip(path, "a folder too deep to look into");
+            finder.skip(entry.path, "a folder too deep to look into");
         } else {
-            walk(finder, &path, depth - 1, linked, is_own);
+            walk(finder, &entry.path, depth - 1, entry.linked, is_own);
         }
     }
 }
 
 /// Adds a file if it is one of Claude Code's.
-fn take(finder: &mut Finder<'_>, path: &Path, linked: bool, is_own: &dyn Fn(&Path) -> bool) {
-    let Some(kind) = classify(path) else { return };
-    if is_by_content(kind) && !is_own(path) {
-        return;
+fn take(
+    finder: &mut Finder<'_>,
+    entry: Entry,
+    project: Option<&Arc<Path>>,
+    is_own: &dyn Fn(&Path) -> bool,
+) {
+    let Some(kind) = classify(&entry.path) else { return };
+    if !is_by_content(kind) || is_own(&entry.path) {
+        finder.push_entry(entry, kind, in_project(kind, project));
     }
-    let folder = (kind != SourceKind::PromptLog).then(|| project_folder(path)).flatten();
-    finder.push(path, kind, folder.map(Into::into).as_ref(), linked);
+}
+
+/// Returns the folder of the project that a file of some kind belongs to, if it belongs to one.
+fn in_project(kind: SourceKind, folder: Option<&Arc<Path>>) -> Option<&Arc<Path>> {
+    folder.filter(|_| kind != SourceKind::PromptLog)
 }
 
 /// Returns whether files of a kind are recognized by their content.
@@ -252,18 +265,20 @@ fn is_recognized(path: &Path) -> bool {
     open_regular(path).and_then(shape).is_ok_and(|found| found == wanted)
 }
 
-/// Returns the folder of the project that a file belongs to: the one in `projects`, otherwise the one that
-/// contains the session's file.
-fn project_folder(path: &Path) -> Option<PathBuf> {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+/// Returns the folder of the project that the files in a folder belong to: the one in `projects`, otherwise the
+/// one that contains the session's file.
+fn project_folder(folder: &Path) -> Option<Arc<Path>> {
+    // The path of the current folder is empty.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let is_projects = |folder: &Path| folder.file_name() == Some(OsStr::new("projects"));
-    let mut folders = absolute.ancestors().skip(1);
+    let mut folders = absolute.ancestors();
     let in_projects = folders.clone().find(|folder| folder.parent().is_some_and(is_projects));
     let is_of_session = |folder: &Path| {
         let name = folder.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
         matches!(&*name, "subagents" | "tool-results") || is_uuid(&*name)
     };
-    in_projects.or_else(|| folders.find(|folder| !is_of_session(folder))).map(Path::to_owned)
+    in_projects.or_else(|| folders.find(|folder| !is_of_session(folder))).map(Into::into)
 }
 
 /// Returns the owners that the path of a transcript implies for its lines.
@@ -365,6 +380,7 @@ mod tests {
         let found = place(Path::new(&agent), &mut Names::default());
         assert_eq!(found.agent.as_deref(), Some("a1"));
         assert_eq!(found.parent.as_deref(), Some(session));
-        assert_eq!(project_folder(Path::new(&agent)), Some("/x/projects/-p".into()));
+        let folder = Path::new(&agent).parent().and_then(project_folder);
+        assert_eq!(folder, Some(Path::new("/x/projects/-p").into()));
     }
 }

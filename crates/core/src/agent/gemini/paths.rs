@@ -129,26 +129,35 @@ impl Finder<'_> {
 
     /// Searches a project's folder.
     fn project(&mut self, folder: &Path, linked: bool) {
-        self.walk(folder, PROJECT_DEPTH, linked, &folder.into(), Path::new(""));
+        self.walk(folder, PROJECT_DEPTH, linked, &folder.into(), &[]);
     }
 
     /// Searches a `chats` folder alone.
     fn chats(&mut self, path: &Path, linked: bool) {
         let folder = path.parent().unwrap_or(path);
-        self.walk(path, PROJECT_DEPTH, linked, &folder.into(), Path::new("chats"));
+        self.walk(path, PROJECT_DEPTH, linked, &folder.into(), &["chats"]);
     }
 
-    /// Adds the files in `path`, which is called `below` in the folder of its project.
-    fn walk(&mut self, path: &Path, depth: usize, linked: bool, folder: &Arc<Path>, below: &Path) {
+    /// Adds the files in `path`, which is the folder `below` in the folder of its project.
+    fn walk(
+        &mut self,
+        path: &Path,
+        depth: usize,
+        linked: bool,
+        folder: &Arc<Path>,
+        below: &[&str],
+    ) {
         for entry in self.entries(path, linked) {
-            let below = below.join(entry.path.file_name().unwrap_or_default());
+            // All relevant names are ASCII, so replacing invalid UTF-8 does not change the result.
+            let name = entry.path.file_name().unwrap_or_default().to_string_lossy();
             if !entry.is_dir {
-                match classify(&below) {
+                match classify(below, &name) {
                     ByPlace::Is(kind) => self.push_entry(entry, kind, Some(folder)),
                     ByPlace::Skip(why) => self.skip(entry.path, why),
                     ByPlace::Known => {}
                 }
             } else if depth > 1 {
+                let below: Vec<&str> = below.iter().copied().chain([&*name]).collect();
                 self.walk(&entry.path, depth - 1, entry.linked, folder, &below);
             } else {
                 self.skip(entry.path, "a folder too deep to look into");
@@ -189,8 +198,10 @@ impl Finder<'_> {
             absolute.strip_prefix(folder).is_ok_and(|below| below.starts_with("chats"))
                 || folder.join(".project_root").is_file()
         });
-        let kind = folder.and_then(|folder| absolute.strip_prefix(folder).ok()).map(classify);
-        let kind = match kind {
+        let below = folder.and_then(|folder| absolute.strip_prefix(folder).ok());
+        let parts: Vec<_> = below.into_iter().flatten().map(OsStr::to_string_lossy).collect();
+        let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
+        let kind = match parts.split_last().map(|(name, folders)| classify(folders, name)) {
             Some(ByPlace::Is(kind)) => kind,
             _ => SourceKind::Conversation,
         };
@@ -223,13 +234,11 @@ enum ByPlace {
     Known,
 }
 
-fn classify(below: &Path) -> ByPlace {
-    // All relevant names are ASCII, so replacing invalid UTF-8 does not change the result.
-    let parts: Vec<_> = below.iter().map(OsStr::to_string_lossy).collect();
-    let parts: Vec<&str> = parts.iter().map(|part| &**part).collect();
-    let Some((&name, folders)) = parts.split_last() else { return ByPlace::Known };
+/// Returns the meaning of a file in the folders `folders` of a project.
+fn classify(folders: &[&str], name: &str) -> ByPlace {
     let json = |kind| {
-        if is_json(below) { ByPlace::Is(kind) } else { ByPlace::Skip("not JSON by its name") }
+        let is_json = is_json(Path::new(name));
+        if is_json { ByPlace::Is(kind) } else { ByPlace::Skip("not JSON by its name") }
     };
     match folders {
         ["chats", ..] if name.contains(".unreadable-") => {
