@@ -11,6 +11,7 @@ mod canvas;
 mod draw;
 mod draw_lists;
 mod field;
+mod input;
 mod keys;
 mod overlay;
 mod page;
@@ -256,19 +257,15 @@ fn handle(app: &mut App, event: Event) {
 /// Reads keys until the screen is gone, so that none is taken from the program that runs next.
 fn read_input(events: &Sender<Event>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
-        match event::poll(POLL) {
-            Ok(false) => {}
-            Ok(true) => {
-                // A terminal that is gone cannot be read any more.
-                let event = event::read().map_or(Event::End, Event::Input);
-                if events.send(event).is_err() {
-                    return;
-                }
+        let read = input::wait(POLL).and_then(|()| {
+            while event::poll(Duration::ZERO)? {
+                let _ = events.send(Event::Input(event::read()?));
             }
-            Err(_) => {
-                let _ = events.send(Event::End);
-                return;
-            }
+            Ok(())
+        });
+        if read.is_err() {
+            let _ = events.send(Event::End);
+            return;
         }
     }
 }
