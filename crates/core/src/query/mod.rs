@@ -6,6 +6,7 @@ pub mod commands;
 pub mod failures;
 pub mod files;
 pub mod filter;
+pub mod hits;
 pub mod limits;
 pub mod log;
 pub mod overview;

@@ -1,8 +1,6 @@
 mod ask;
-mod hit;
 mod page;
 
-use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
@@ -10,6 +8,7 @@ use backstory_core::archive::{Match, Order};
 use backstory_core::export::json::Time;
 use backstory_core::model::Session;
 use backstory_core::query::Filter;
+use backstory_core::query::hits::HitReader;
 use backstory_core::search::{Finder, Query};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -20,10 +19,9 @@ use crate::filters::Filters;
 use crate::library::{Library, cannot_open};
 use crate::output::Printer;
 use crate::output::number::plural;
-use hit::Read;
 
 pub(super) use ask::Ask;
-pub(super) use hit::Hit;
+pub(super) use backstory_core::query::hits::Hit;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -146,12 +144,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     }
     let finder = pattern.as_ref().map_or(Finder::Words(&query), Finder::Pattern);
     let takes = ask::sessions(&library, &query, &args.filters.filter(ctx, &library.all)?)?;
-    let (finder, context, unread) = (&finder, args.context, Cell::new(0));
-    let read = Read { library: &library, query: &query, finder, context, unread };
+    let read = HitReader::new(&library.archive, &query, &finder, args.context);
     let limit = args.limit.or((!ctx.json).then_some(20)).unwrap_or(usize::MAX);
     let order = if args.sort == Sort::Date { Order::Date } else { Order::Relevance };
     let (hits, total, more) = if pattern.is_some() {
-        let mut hits = read.scan(&takes)?;
+        let sessions: Vec<&Session> = library.all.sessions.iter().filter(|s| takes(s)).collect();
+        let mut hits = read.scan(&sessions).map_err(cannot_open)?;
         library.warn_unread(printer);
         let total = hits.len();
         let shown: HashSet<usize> =
@@ -173,9 +171,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
         let shown = page(found.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
         let more = left(found.iter().map(|hit| hit.session));
         let chosen: Vec<Match<'_>> = shown.into_iter().map(|n| found[n]).collect();
-        let hits = read.matches(&chosen)?;
-        if read.unread.get() > 0 {
-            let hits = plural(read.unread.get(), "hit", "hits");
+        let hits = read.matches(&chosen).map_err(cannot_open)?;
+        if read.unread() > 0 {
+            let hits = plural(read.unread(), "hit", "hits");
             printer.warn(format!(
                 "the text of {hits} cannot be read; `backstory archive check` looks for damage"
             ));
@@ -230,7 +228,7 @@ pub(super) fn read<'a>(
     finder: &'a Finder<'a>,
     found: &[Match<'a>],
 ) -> Result<Vec<Hit<'a>>> {
-    Read { library, query, finder, context: 0, unread: Cell::new(0) }.matches(found)
+    HitReader::new(&library.archive, query, finder, 0).matches(found).map_err(cannot_open)
 }
 
 /// Chooses the hits to show. For people, the best hits of each session are grouped, in the order of the

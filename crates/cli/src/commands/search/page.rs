@@ -8,7 +8,7 @@ use backstory_core::search::Bit;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::hit::Hit;
+use super::Hit;
 use crate::context::Context;
 use crate::error::Result;
 use crate::output::number::{age, count, plural, relative};

@@ -1,51 +1,72 @@
-//! Hits with their text, which is read from the files or the archive again.
+//! Reads the text of hits again, from the files or the archive, with the words that match.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 
-use backstory_core::archive::{self, Match, TextRow};
-use backstory_core::model::{Message, MessageKind, Session};
-use backstory_core::search::{Bit, Extent, FieldMatch, Fields, Finder, Query, Where, snippet};
 use jiff::Timestamp;
 
-use crate::error::Result;
-use crate::library::{Library, cannot_open};
+use crate::archive::{self, Archive, ArchiveError, Match, TextRow};
+use crate::model::{Message, MessageKind, Session};
+use crate::search::{Bit, Extent, Fields, Finder, FieldMatch, Query, Where, snippet};
 
 /// A matching message, as it is shown.
-pub(in crate::commands) struct Hit<'a> {
-    pub(in crate::commands) session: &'a Session,
-    /// `None` for text about the session as a whole.
-    pub(in crate::commands) message: Option<String>,
-    pub(in crate::commands) at: Option<Timestamp>,
-    pub(in crate::commands) role: String,
-    pub(in crate::commands) kind: String,
-    pub(in crate::commands) fate: String,
-    pub(in crate::commands) field: Where,
-    pub(in crate::commands) snippet: Vec<Bit>,
-    pub(in crate::commands) score: f64,
+#[derive(Debug)]
+pub struct Hit<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// The id of the message; `None` for text about the session as a whole.
+    pub message: Option<String>,
+    /// The time of the message.
+    pub at: Option<Timestamp>,
+    /// The name of its role.
+    pub role: String,
+    /// The name of its kind.
+    pub kind: String,
+    /// The name of its fate.
+    pub fate: String,
+    /// The part of the message that matches best.
+    pub field: Where,
+    /// The text around the match; empty if it cannot be read any more.
+    pub snippet: Vec<Bit>,
+    /// The rank, higher for better matches.
+    pub score: f64,
     /// Whether some of its text is not indexed.
-    pub(in crate::commands) capped: bool,
-    pub(in crate::commands) context: Vec<Message>,
+    pub capped: bool,
+    /// The messages before and after it.
+    pub context: Vec<Message>,
 }
 
 /// Reads hits.
-pub(super) struct Read<'a> {
-    pub(super) library: &'a Library,
-    pub(super) query: &'a Query,
-    pub(super) finder: &'a Finder<'a>,
-    /// The number of messages to read before and after each hit.
-    pub(super) context: usize,
-    /// The number of hits whose text could not be read.
-    pub(super) unread: Cell<u64>,
+pub struct HitReader<'a> {
+    archive: &'a Archive,
+    query: &'a Query,
+    finder: &'a Finder<'a>,
+    context: usize,
+    unread: Cell<u64>,
 }
 
-impl<'a> Read<'a> {
+impl<'a> HitReader<'a> {
+    /// Returns a reader that also reads `context` messages before and after each hit.
+    pub fn new(
+        archive: &'a Archive,
+        query: &'a Query,
+        finder: &'a Finder<'a>,
+        context: usize,
+    ) -> Self {
+        Self { archive, query, finder, context, unread: Cell::new(0) }
+    }
+
+    /// Returns the number of hits whose text could not be read.
+    pub fn unread(&self) -> u64 {
+        self.unread.get()
+    }
+
     /// Reads the text of the hits that the index found.
-    pub(super) fn matches(&self, chosen: &[Match<'a>]) -> Result<Vec<Hit<'a>>> {
+    pub fn matches<'s>(&self, chosen: &[Match<'s>]) -> Result<Vec<Hit<'s>>, ArchiveError> {
         let mut rows: Vec<Option<TextRow>> = Vec::new();
         let mut wanted: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for hit in chosen {
-            rows.push(self.library.archive.text_row(hit.row).map_err(cannot_open)?);
+            rows.push(self.archive.text_row(hit.row)?);
         }
         for (hit, row) in chosen.iter().zip(&rows) {
             if let Some(message) = row.as_ref().and_then(|row| row.message.as_deref()) {
@@ -53,7 +74,7 @@ impl<'a> Read<'a> {
             }
         }
         // A hit whose text can no longer be read is still listed, without the text.
-        let read = self.library.archive.read_around(&wanted, self.context).map_err(cannot_open)?;
+        let read = self.archive.read_around(&wanted, self.context)?;
         let mut places: HashMap<(&str, &str), usize> = HashMap::new();
         for (session, messages) in &read {
             for (place, message) in messages.iter().enumerate() {
@@ -74,13 +95,13 @@ impl<'a> Read<'a> {
         Ok(out)
     }
 
-    fn hit(
+    fn hit<'s>(
         &self,
-        hit: &Match<'a>,
+        hit: &Match<'s>,
         row: TextRow,
         messages: &[Message],
         place: Option<usize>,
-    ) -> Hit<'a> {
+    ) -> Hit<'s> {
         let message = place.map(|place| &messages[place]);
         let fields = match (message, &row.message) {
             (Some(message), _) => Fields::of(message, Extent::Capped),
@@ -114,12 +135,10 @@ impl<'a> Read<'a> {
         range.filter(|at| *at != place).map(|at| messages[at].clone()).collect()
     }
 
-    /// Searches all matching sessions without the index, the newest first.
-    pub(super) fn scan(&self, takes: &dyn Fn(&Session) -> bool) -> Result<Vec<Hit<'a>>> {
-        let sessions: Vec<&Session> =
-            self.library.all.sessions.iter().filter(|session| takes(session)).collect();
-        let mut out: Vec<Hit<'a>> = Vec::new();
-        let mut each = |hit: archive::Hit<'a, '_>| {
+    /// Searches sessions without the index, the newest hit first.
+    pub fn scan<'s>(&self, sessions: &[&'s Session]) -> Result<Vec<Hit<'s>>, ArchiveError> {
+        let mut out: Vec<Hit<'s>> = Vec::new();
+        let mut each = |hit: archive::Hit<'s, '_>| {
             let message = &hit.messages[hit.at];
             let (field, snippet) = best(&Fields::of(message, Extent::All), &hit.found);
             out.push(Hit {
@@ -136,10 +155,7 @@ impl<'a> Read<'a> {
                 context: self.neighbours(hit.messages, hit.at),
             });
         };
-        let archive = &self.library.archive;
-        archive
-            .scan(&sessions, &self.query.filters, self.finder, &mut each)
-            .map_err(cannot_open)?;
+        self.archive.scan(sessions, &self.query.filters, self.finder, &mut each)?;
         out.sort_by_key(|hit| std::cmp::Reverse(hit.at));
         Ok(out)
     }
