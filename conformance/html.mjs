@@ -3,15 +3,12 @@
 //
 //   node html.mjs BACKSTORY [SCREENSHOT_DIR]
 //
-// BACKSTORY is the program. Playwright comes from npm into a temporary folder. The browser is the one
-// that CHROMIUM names, else the system's, else Playwright's own.
+// BACKSTORY is the program.
 
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { env, launch, run as execute, scratch } from './browser.mjs';
 
 const [program, pictures] = process.argv.slice(2);
 if (!program) {
@@ -20,40 +17,7 @@ if (!program) {
 }
 const backstory = resolve(program);
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const scratch = mkdtempSync(join(tmpdir(), 'backstory-html-'));
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
-
-// A home of its own: what the user keeps is none of its business.
-const env = { ...process.env, HOME: scratch, XDG_DATA_HOME: join(scratch, 'data'), XDG_CONFIG_HOME: join(scratch, 'config') };
-const run = (command, args) =>
-  execFileSync(command, args, {
-    cwd: scratch,
-    env: command === backstory ? env : process.env,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-const skip = (why) => {
-  console.log(`SKIPPED: ${why}`);
-  process.exit(0);
-};
-
-async function launch() {
-  try {
-    run('npm', ['i', '--no-save', '--ignore-scripts', 'playwright@1']);
-  } catch (error) {
-    skip(`no Playwright: ${String(error.message).split('\n')[0]}`);
-  }
-  const { chromium } = createRequire(join(scratch, 'x.js'))('playwright');
-  const places = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
-  let executablePath = places.find((path) => path && existsSync(path));
-  if (!executablePath) {
-    try {
-      run('npx', ['playwright', 'install', '--with-deps', 'chromium']);
-    } catch {
-      skip('no Chromium, and it cannot be installed');
-    }
-  }
-  return chromium.launch({ executablePath, args: ['--no-sandbox'] });
-}
+const run = (command, args) => execute(command, args, env);
 
 const pages = () => {
   const folder = join(scratch, 'pages');

@@ -1,4 +1,4 @@
-//! Draws the tokens of each turn as a small chart.
+//! Draws the tokens of each turn as a small chart, which is also a map of the session.
 
 use std::io::{self, Write};
 
@@ -19,10 +19,20 @@ struct Turn<'a> {
     anchor: usize,
     prompt: &'a Message,
     calls: u64,
+    /// The number of tool calls that failed.
+    failures: u64,
     usage: Usage,
 }
 
-pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Returns the address of a message by its place.
+pub type Link<'a> = dyn Fn(usize) -> String + 'a;
+
+/// Writes the chart, whose bars link to their prompts.
+pub fn write_minimap(
+    document: &Document<'_>,
+    link: &Link<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let turns = turns(document);
     // A single bar has nothing to compare with.
     if turns.len() < 2 {
@@ -33,35 +43,53 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
     let width = each * turns.len() as u64 - GAP;
     writeln!(
         out,
-        "<figure><svg viewBox=\"0 0 {width} {HEIGHT}\" width=\"{width}\" height=\"{HEIGHT}\" \
-         role=\"img\" aria-label=\"Tokens turn by turn\">"
+        "<figure class=\"minimap\"><svg viewBox=\"0 0 {width} {HEIGHT}\" width=\"{width}\" height=\"{HEIGHT}\" \
+         role=\"group\" aria-label=\"Tokens turn by turn\">"
     )?;
     for (n, turn) in turns.iter().enumerate() {
-        bar(turn, n as u64 * each, each - GAP, largest, out)?;
+        bar(turn, n as u64 * each, each - GAP, largest, link, out)?;
     }
     writeln!(
         out,
         "</svg>\n<figcaption>Tokens by prompt, peak {}: <span class=\"key cached\">cached</span> \
-         <span class=\"key fresh\">fresh input</span> <span class=\"key made\">output and thoughts</span>\
+         <span class=\"key fresh\">fresh input</span> <span class=\"key made\">output and thoughts</span>{}\
          </figcaption></figure>",
         count(largest),
+        if turns.iter().any(|turn| turn.failures > 0) {
+            " <span class=\"key failure\">failed tool calls</span>"
+        } else {
+            ""
+        },
     )
 }
 
-fn bar(turn: &Turn<'_>, x: u64, width: u64, largest: u64, out: &mut dyn Write) -> io::Result<()> {
+fn bar(
+    turn: &Turn<'_>,
+    x: u64,
+    width: u64,
+    largest: u64,
+    link: &Link<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let usage = &turn.usage;
     let total = usage.total();
     let calls = plural(turn.calls, "call", "calls");
+    let failures = match turn.failures {
+        0 => String::new(),
+        failures => format!(", {}", plural(failures, "failed tool call", "failed tool calls")),
+    };
+    // The list of prompts has the same links for the keyboard.
+    let words = typed(turn.prompt, 80);
+    let words = html(&words);
     writeln!(
         out,
-        "<a href=\"#m{}\"><title>{}\n{} tokens in {calls}</title>\
+        "<a href=\"{}\" tabindex=\"-1\" aria-label=\"{words}\"><title>{words}\n{} tokens in {calls}{failures}</title>\
          <rect class=\"hit\" x=\"{x}\" y=\"0\" width=\"{width}\" height=\"{HEIGHT}\"/>",
-        turn.anchor,
-        html(&typed(turn.prompt, 80)),
+        html(&link(turn.anchor)),
         count(total),
     )?;
     let made = usage.output + usage.thoughts;
-    let fresh = usage.input + usage.tool + usage.other;
+    let fresh = usage.input + usage.cache_writes() + usage.tool + usage.other;
     let mut below = 0;
     for (class, tokens) in [("cached", usage.cached), ("fresh", fresh), ("made", made)] {
         // From the running sum, so that the parts are never higher than the whole.
@@ -76,6 +104,9 @@ fn bar(turn: &Turn<'_>, x: u64, width: u64, largest: u64, out: &mut dyn Write) -
             )?;
         }
     }
+    if turn.failures > 0 {
+        write!(out, "<rect class=\"failure\" x=\"{x}\" y=\"0\" width=\"{width}\" height=\"4\"/>")?;
+    }
     writeln!(out, "</a>")
 }
 
@@ -89,9 +120,17 @@ fn turns<'a>(document: &Document<'a>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for (anchor, message) in document.messages.iter().enumerate() {
         if message.kind.is_typed() {
-            turns.push(Turn { anchor, prompt: message, calls: 0, usage: Usage::default() });
+            turns.push(Turn {
+                anchor,
+                prompt: message,
+                calls: 0,
+                failures: 0,
+                usage: Usage::default(),
+            });
         }
-        if let (Some(usage), Some(turn)) = (message.usage, turns.last_mut()) {
+        let Some(turn) = turns.last_mut() else { continue };
+        turn.failures += message.tool_calls.iter().filter(|call| call.has_failed()).count() as u64;
+        if let Some(usage) = message.usage {
             turn.calls += 1;
             turn.usage += usage;
         }
@@ -103,6 +142,7 @@ fn turns<'a>(document: &Document<'a>) -> Vec<Turn<'a>> {
         match out.last_mut() {
             Some(last) if n % many != 0 => {
                 last.calls += turn.calls;
+                last.failures += turn.failures;
                 last.usage += turn.usage;
             }
             _ => out.push(turn),

@@ -4,6 +4,7 @@ use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, html,
 };
 
+use super::code::highlighted;
 use crate::clean;
 use crate::export::document::Lines;
 use crate::export::escape;
@@ -15,12 +16,27 @@ pub(super) fn render(text: &str, lines: Lines) -> String {
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     // Whether each enclosing link is written as a link.
     let mut links: Vec<bool> = Vec::new();
+    // The language of the enclosing block of code.
+    let mut language: Option<String> = None;
     let events = Parser::new_ext(&clean, options).filter_map(|event| {
         Some(match event {
             // Tags are treated as text; a block of them is code that was not marked as such.
             Event::Html(tag) | Event::InlineHtml(tag) => Event::Text(tag),
             Event::Start(Tag::HtmlBlock) => Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)),
             Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::CodeBlock),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                let name = info.split([' ', ',', '{']).next().unwrap_or_default();
+                language = Some(name.to_owned());
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                language = None;
+                Event::End(TagEnd::CodeBlock)
+            }
+            Event::Text(text) => match &language {
+                Some(language) => Event::Html(highlighted(&text, language).into_owned().into()),
+                None => Event::Text(text),
+            },
             Event::SoftBreak if lines == Lines::Kept => Event::HardBreak,
             // The page and its messages use the levels above these.
             Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
@@ -129,7 +145,7 @@ mod tests {
     }
 
     /// The allowed tags, each as far as it is fixed.
-    const KNOWN: [&str; 30] = [
+    const KNOWN: [&str; 31] = [
         "p>",
         "em>",
         "strong>",
@@ -156,6 +172,7 @@ mod tests {
         "a href=\"mailto:",
         "a>",
         "span title=\"",
+        "span class=\"hl-",
         "span>",
         "input ",
         "hr>",

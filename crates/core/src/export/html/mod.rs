@@ -4,6 +4,7 @@
 //! script and style, identified by their hashes, and images embedded in the page.
 
 mod chart;
+mod code;
 mod image;
 mod markdown;
 mod policy;
@@ -11,13 +12,17 @@ mod story;
 
 use std::io::{self, Write};
 
+pub use self::chart::{Link, write_minimap};
 use self::story::Story;
+pub use self::story::{Place, write_messages};
 use super::document::{Document, buckets, typed};
 use super::escape::html;
 use crate::clean;
 use crate::number::{brief, count, plural};
 
-const STYLE: &str = include_str!("style.css");
+/// The style of messages, which other pages share.
+pub const STORY_STYLE: &str = include_str!("story.css");
+const STYLE: &str = concat!(include_str!("story.css"), include_str!("page.css"));
 const SCRIPT: &str = include_str!("script.js");
 
 /// Writes one session.
@@ -33,6 +38,12 @@ pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</section>")?;
     footer(document, out)?;
     writeln!(out, "</main>")?;
+    writeln!(
+        out,
+        "<div class=\"steps\" id=\"steps\" hidden><a href=\"#top\">Prompts</a>\
+         <button type=\"button\" id=\"previous\">Previous</button>\
+         <button type=\"button\" id=\"next\">Next</button></div>"
+    )?;
     foot(out)
 }
 
@@ -59,7 +70,7 @@ pub(super) fn foot(out: &mut dyn Write) -> io::Result<()> {
 /// Writes the list of prompts next to the conversation.
 fn side(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(
-        b"<nav aria-label=\"Prompts\">\n<div class=\"find\">\
+        b"<nav id=\"top\" aria-label=\"Prompts\">\n<div class=\"find\">\
           <input type=\"search\" id=\"find\" placeholder=\"Find in this session\" \
           aria-label=\"Find in this session\" autocomplete=\"off\">\
           <output id=\"found\" for=\"find\"></output></div>\n\
@@ -114,11 +125,15 @@ fn header(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
         sum(&shown, "cost at list price", &more.join("; "))?;
     }
     writeln!(out, "</dl>")?;
-    chart::write(document, out)?;
+    chart::write_minimap(document, &|place| format!("#m{place}"), out)?;
     out.write_all(
         b"<p class=\"tools-bar\" id=\"bar\" hidden><button type=\"button\" id=\"open\">Unfold all</button>\
           <button type=\"button\" id=\"close\">Fold all</button>\
-          <span>keys: <kbd>/</kbd> find, <kbd>j</kbd> <kbd>k</kbd> next and previous prompt</span></p>\n\
+          <label><input type=\"checkbox\" value=\"prompts\" checked>prompts</label>\
+          <label><input type=\"checkbox\" value=\"answers\" checked>answers</label>\
+          <label><input type=\"checkbox\" value=\"thoughts\" checked>thoughts</label>\
+          <label><input type=\"checkbox\" value=\"tools\" checked>tools</label>\
+          <span class=\"keys\">keys: <kbd>/</kbd> find, <kbd>j</kbd> <kbd>k</kbd> next and previous prompt</span></p>\n\
           </header>\n",
     )
 }

@@ -26,7 +26,26 @@
     }
     $('none').hidden = count > 0 || words.length === 0;
     found.textContent = words.length === 0 ? '' : `${count} of ${articles.length} messages`;
+    unfoldHits(words);
     highlight(words);
+  };
+  // What hides a hit is opened, and closed again when it is no longer one.
+  const opened = new Set();
+  const unfoldHits = (words) => {
+    for (const details of opened) details.open = false;
+    opened.clear();
+    if (words.length === 0) return;
+    for (const article of articles) {
+      if (article.hidden) continue;
+      for (const details of article.querySelectorAll('details:not([open])')) {
+        const inside = [...details.children].filter((child) => child.tagName !== 'SUMMARY');
+        const text = inside.map((child) => child.textContent).join(' ').toLowerCase();
+        if (opened.size < 500 && words.some((word) => text.includes(word))) {
+          details.open = true;
+          opened.add(details);
+        }
+      }
+    }
   };
   const highlight = (words) => {
     if (!window.Highlight || !CSS.highlights) return;
@@ -62,6 +81,25 @@
   $('open').addEventListener('click', () => foldAll(true));
   $('close').addEventListener('click', () => foldAll(false));
   $('bar').hidden = false;
+
+  // Which kinds of content are shown.
+  for (const box of $('bar').querySelectorAll('input')) {
+    box.addEventListener('change', () => document.body.classList.toggle(`no-${box.value}`, !box.checked));
+  }
+
+  // Copy a message.
+  for (const button of document.querySelectorAll('.copy')) button.hidden = !navigator.clipboard;
+  story.addEventListener('click', (event) => {
+    const button = event.target.closest('.copy');
+    if (!button) return;
+    const article = button.closest('article');
+    const words = [...article.querySelectorAll(':scope > .words')].map((part) => part.innerText).join('\n\n');
+    navigator.clipboard.writeText(words || article.innerText).then(() => {
+      button.textContent = 'copied';
+      button.classList.add('done');
+      setTimeout(() => { button.textContent = 'copy'; button.classList.remove('done'); }, 1500);
+    }).catch(() => {});
+  });
 
   // An address may lead into something folded.
   const unfold = () => {
@@ -108,8 +146,11 @@
       event.preventDefault();
       find.focus();
     } else if (event.key === 'j' || event.key === 'k') {
-      const next = targets[current + (event.key === 'j' ? 1 : -1)];
-      if (next) next.scrollIntoView();
+      step(event.key === 'j' ? 1 : -1);
     }
   });
+  const step = (by) => { const next = targets[current + by]; if (next) next.scrollIntoView(); };
+  $('steps').hidden = targets.length === 0;
+  $('next').addEventListener('click', () => step(1));
+  $('previous').addEventListener('click', () => step(-1));
 })();

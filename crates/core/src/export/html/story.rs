@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::code::highlighted;
 use super::image::Room;
 use super::markdown::render;
 use crate::clean;
@@ -12,8 +13,25 @@ use crate::model::{Fate, Message, Session, Thought, ToolCall};
 use crate::number::{bytes, count, plural};
 use crate::transcript::{Block, BlockKind, blocks};
 
+/// The place of a message among all messages of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(pub usize);
+
+/// Writes some messages of a session, whose anchors are their places in it.
+pub fn write_messages(
+    document: &Document<'_>,
+    places: &[Place],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut story = Story::new(document, out);
+    story.places = places;
+    story.session(document.session, document.messages)
+}
+
 pub(super) struct Story<'a> {
     document: &'a Document<'a>,
+    /// The places of the session's messages; none if they are all of them.
+    places: &'a [Place],
     out: &'a mut dyn Write,
     /// The number of agents between the session and the current messages.
     depth: usize,
@@ -24,7 +42,7 @@ pub(super) struct Story<'a> {
 
 impl<'a> Story<'a> {
     pub(super) fn new(document: &'a Document<'a>, out: &'a mut dyn Write) -> Self {
-        Self { document, out, depth: 0, agents: 0, room: Room::default() }
+        Self { document, places: &[], out, depth: 0, agents: 0, room: Room::default() }
     }
 
     pub(super) fn session(&mut self, session: &Session, messages: &[Message]) -> io::Result<()> {
@@ -48,8 +66,10 @@ impl<'a> Story<'a> {
             let (class, who) = speaking(first);
             let is_new = who != speaker || message.kind.is_typed();
             speaker = who;
-            self.open(&format!("{prefix}m{n}"), class, message)?;
-            self.by_line(&format!("{prefix}m{n}"), who, is_new, message)?;
+            let place = self.places.get(n).filter(|_| self.depth == 0).map_or(n, |place| place.0);
+            let anchor = format!("{prefix}m{place}");
+            self.open(&anchor, class, message)?;
+            self.by_line(&anchor, who, is_new, message)?;
             self.blocks(message, &blocks)?;
             if self.document.options.tokens {
                 self.tokens(message)?;
@@ -84,7 +104,11 @@ impl<'a> Story<'a> {
             write!(self.out, " <mark>{}</mark>", message.fate.name())?;
         }
         let at = message.at.map(|at| self.document.at(at)).unwrap_or_default();
-        writeln!(self.out, "<a class=\"at\" href=\"#{anchor}\"><span>#</span> {at}</a></p>")
+        writeln!(
+            self.out,
+            "<button type=\"button\" class=\"copy\" hidden>copy</button>\
+             <a class=\"at\" href=\"#{anchor}\"><span>#</span> {at}</a></p>"
+        )
     }
 
     fn blocks(&mut self, message: &Message, blocks: &[Block<'_>]) -> io::Result<()> {
@@ -234,7 +258,10 @@ impl<'a> Story<'a> {
             SectionKind::Error => {
                 writeln!(self.out, "<pre class=\"error\">{}</pre>", html(&section.text))
             }
-            SectionKind::Command | SectionKind::Text => {
+            SectionKind::Command => {
+                writeln!(self.out, "<pre>{}</pre>", highlighted(section.text.trim_end(), "sh"))
+            }
+            SectionKind::Text => {
                 writeln!(self.out, "<pre>{}</pre>", html(section.text.trim_end()))
             }
         }
