@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CRATES = {"core": ROOT / "crates/core/src", "cli": ROOT / "crates/cli/src"}
+CRATES = {name: ROOT / "crates" / name / "src" for name in ("core", "cli", "web")}
 AGENTS = ("gemini", "claude", "codex")
 # Signs of SQL: the library, and the beginnings of statements in strings.
 SQL = r'rusqlite|"\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|PRAGMA) '

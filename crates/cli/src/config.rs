@@ -57,7 +57,7 @@ pub(crate) enum Billing {
 }
 
 /// Facts about projects that the agents do not record.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Projects {
     /// The folders that `projects --scan` searches.

@@ -39,6 +39,7 @@ const COMPLETE: &str = "BACKSTORY_COMPLETE";
 /// Makes a sync write in small steps, for tests: a number of bytes.
 const BATCH: &str = "BACKSTORY_BATCH";
 
+#[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) env: Env,
     pub(crate) now: Timestamp,
@@ -79,8 +80,10 @@ pub(crate) struct Context {
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) json: bool,
     pub(crate) strict: bool,
+    /// Whether a request over the network asks, which must not name files of this machine.
+    pub(crate) is_remote: bool,
     /// The sample home of `--demo`, which is removed when this is dropped.
-    demo: Option<TempDir>,
+    demo: Option<Arc<TempDir>>,
 }
 
 impl Context {
@@ -138,8 +141,24 @@ impl Context {
             cwd: std::env::current_dir().ok(),
             json: global.json,
             strict: global.strict,
-            demo: demo.map(|demo| demo.folder),
+            is_remote: false,
+            demo: demo.map(|demo| Arc::new(demo.folder)),
         })
+    }
+
+    /// Returns the same environment with another archive.
+    pub(crate) fn with_archive(&self, path: PathBuf) -> Self {
+        let (archive, own_archive) = (Some(path.clone()), Some(path));
+        Self { archive, own_archive, idle: Arc::default(), ..self.clone() }
+    }
+
+    /// Returns the environment of a command that a request over the network asks for: it answers from the
+    /// archive as it is, and has no folder that relative paths begin in.
+    pub(crate) fn for_request(&self, json: bool) -> Self {
+        let idle = Arc::default();
+        let (now, from) = (self.clock(), Vec::new());
+        let (no_sync, is_remote, cwd) = (true, true, None);
+        Self { now, from, idle, no_sync, cwd, json, is_remote, ..self.clone() }
     }
 
     /// Takes the archive that a command left open.
@@ -257,6 +276,7 @@ fn archive(global: &Global, configured: Option<PathBuf>) -> Option<PathBuf> {
 }
 
 /// The projects that must stay out of the archive.
+#[derive(Clone)]
 pub(crate) struct Exclude {
     patterns: GlobSet,
     /// The patterns as written in the config file.

@@ -22,6 +22,7 @@ mod restore;
 mod resume;
 mod search;
 mod secrets;
+mod serve;
 mod sessions;
 mod shell;
 mod show;
@@ -55,6 +56,7 @@ use crate::output::number::plural;
 pub(crate) enum Command {
     Browse(browse::Browse),
     Pick(browse::Pick),
+    Serve(serve::Serve),
     Sessions(sessions::Sessions),
     Show(show::Show),
     Search(search::Search),
@@ -107,6 +109,7 @@ impl Command {
                 | Self::Archive(_)
                 | Self::Forget(_)
                 | Self::Unforget(_)
+                | Self::Serve(_)
         )
     }
 }
@@ -122,6 +125,7 @@ pub(crate) fn run(
         None => overview::run(ctx, printer),
         Some(Command::Browse(args)) => browse::run(ctx, printer, args),
         Some(Command::Pick(args)) => browse::run_pick(ctx, printer, args),
+        Some(Command::Serve(args)) => serve::run(ctx, printer, args, program),
         Some(Command::Sessions(args)) => sessions::run(ctx, printer, args),
         Some(Command::Show(args)) => show::run(ctx, printer, args),
         Some(Command::Search(args)) => search::run(ctx, printer, args),
@@ -174,7 +178,7 @@ fn open_session(
     name: &OsStr,
 ) -> Result<(Library, SessionFacts)> {
     let path = Path::new(name);
-    if path.is_file() {
+    if path.is_file() && !ctx.is_remote {
         let library = Library::of_file(ctx, printer, path)?;
         let sessions = &library.all.sessions;
         let main = sessions.iter().find(|session| session.turns > 0).or(sessions.first());

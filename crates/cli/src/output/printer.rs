@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
 use std::path::{MAIN_SEPARATOR, Path, is_separator};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
@@ -33,6 +34,23 @@ pub(crate) struct Printer {
     pager: Option<Child>,
     /// The home folder with a trailing separator, which messages write as `~`.
     home: Option<String>,
+    /// Where the answer goes instead of stdout.
+    captured: Option<Captured>,
+}
+
+/// An answer that is kept in memory.
+#[derive(Debug, Clone, Default)]
+struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Printer {
@@ -45,7 +63,24 @@ impl Printer {
             color,
             pager: None,
             home: None,
+            captured: None,
         }
+    }
+
+    /// Creates a printer that keeps the answer for [`Self::into_answer`], and is silent otherwise.
+    pub(crate) fn capturing() -> Self {
+        let terminal = Terminal { stdout: false, stderr: false, width: None, err_width: None };
+        let captured = Captured::default();
+        let out = BufWriter::new(Box::new(captured.clone()) as Box<dyn Write>);
+        let captured = Some(captured);
+        Self { out, captured, ..Self::new(ColorChoice::Never, terminal, Verbosity::Quiet) }
+    }
+
+    /// Returns the answer that was kept.
+    pub(crate) fn into_answer(mut self) -> io::Result<Vec<u8>> {
+        self.flush()?;
+        let answer = self.captured.take().unwrap_or_default();
+        Ok(std::mem::take(&mut *answer.0.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Sets the colours and the home folder; must be called before anything is printed.
@@ -148,6 +183,9 @@ impl Printer {
     /// Returns a writer for raw bytes, for files and other programs; JSON is escaped on a terminal.
     pub(crate) fn data(&mut self) -> io::Result<Box<dyn Write>> {
         self.out.flush()?;
+        if let Some(captured) = &self.captured {
+            return Ok(Box::new(captured.clone()));
+        }
         let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
         Ok(if self.terminal.stdout { Box::new(Escaping::new(out)) } else { Box::new(out) })
     }

@@ -30,6 +30,7 @@ fn program() {
     Read:
       browse       Browse sessions, search and usage in the terminal
       pick         Choose a session in the terminal, and print its id
+      serve        Open the web app: sessions, search, usage and health in a browser
       sessions     List sessions: titles, times, projects, tokens and cost
       show         Read a session: prompts, replies, tool calls and errors
       search       Search all sessions: prompts, replies, thoughts, tools and their output
@@ -145,6 +146,7 @@ fn program_in_short() {
     Read:
       browse       Browse sessions, search and usage in the terminal
       pick         Choose a session in the terminal, and print its id
+      serve        Open the web app: sessions, search, usage and health in a browser
       sessions     List sessions: titles, times, projects, tokens and cost
       show         Read a session: prompts, replies, tool calls and errors
       search       Search all sessions: prompts, replies, thoughts, tools and their output
@@ -423,7 +425,7 @@ fn manual_pages() {
     exit code 2
     --- stderr
     error: there is no command `nope`
-      hint: commands: `browse`, `pick`, `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `log`, `files`, `digest`, `projects`, `events`, `export`, `redact`, `secrets`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`, `help`
+      hint: commands: `browse`, `pick`, `serve`, `sessions`, `show`, `search`, `prompts`, `usage`, `tools`, `commands`, `log`, `files`, `digest`, `projects`, `events`, `export`, `redact`, `secrets`, `verify`, `pricing`, `restore`, `resume`, `sync`, `watch`, `name`, `tag`, `untag`, `forget`, `unforget`, `archive`, `doctor`, `completions`, `man`, `help`
     ");
 }
 

@@ -27,6 +27,7 @@ mod questions;
 mod redact;
 mod restore;
 mod search;
+mod serve;
 mod sessions;
 mod show;
 mod support;

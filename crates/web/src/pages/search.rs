@@ -1,0 +1,263 @@
+//! Search in all text: as a page of its own, and as a part of it while the reader types.
+
+use std::time::Instant;
+
+use backstory_core::archive::{Match, Order};
+use backstory_core::number::{count, date, plural};
+use backstory_core::query::hits::{Hit, HitReader};
+use backstory_core::search::{Bit, Finder, Query as Words, Where};
+use maud::{Markup, html};
+
+use crate::app::Ask;
+use crate::layout::{Frame, frame, nothing, ticked};
+use crate::reply::{Problem, Reply};
+use crate::scope::Scope;
+use crate::words::{session_path, title};
+
+/// The sessions of a page, and the hits shown of each.
+const SESSIONS: usize = 20;
+const HITS: usize = 3;
+
+/// The parts of messages to search in: the value in the address, and its name.
+const PLACES: [(Where, &str); 8] = [
+    (Where::Prompt, "prompts"),
+    (Where::Reply, "answers"),
+    (Where::Thought, "thoughts"),
+    (Where::Tool, "tool input"),
+    (Where::Output, "tool output"),
+    (Where::Reference, "attached files"),
+    (Where::Summary, "summaries"),
+    (Where::Name, "names"),
+];
+
+pub(crate) fn search(ask: &Ask<'_>) -> Result<Reply, Problem> {
+    let scope = ask.scope_of_search()?;
+    let text = ask.query.get("q").unwrap_or_default().trim();
+    let results = html! { div id="results" { (results(ask, &scope, text)?) } };
+    if ask.query.get("part").is_some() {
+        return Ok(Reply::Html(results));
+    }
+    let places: Vec<&str> = ask.query.all("where").collect();
+    let is_on = |place: Where| {
+        if places.is_empty() { place != Where::Output } else { places.contains(&place.name()) }
+    };
+    let body = html! {
+        h1.sr { "Search" }
+        form.ask role="search" action="/search" data-search {
+            @for (name, value) in scope.query.pairs() { input type="hidden" name=(name) value=(value); }
+            input id="q" type="search" name="q" value=(text) placeholder="Words, \"a phrase\", prefix*, -without, tool:Bash, since:7d" aria-label="Search all sessions" autocomplete="off" autofocus[text.is_empty()];
+            div.row {
+                fieldset {
+                    legend.sr { "Search in" }
+                    @for (place, name) in PLACES {
+                        label { input type="checkbox" name="where" value=(place.name()) checked[is_on(place)]; " " (name) }
+                    }
+                }
+                label.order { "Order "
+                    select name="sort" {
+                        option value="relevance" { "relevance" }
+                        option value="date" selected[ask.query.get("sort") == Some("date")] { "newest" }
+                    }
+                }
+                noscript { button { "Search" } }
+            }
+        }
+        (results)
+    };
+    let name = if text.is_empty() { "Search".to_owned() } else { format!("{text} · Search") };
+    let page = Frame {
+        title: &name,
+        section: "/search",
+        scope: Some(&scope),
+        class: "search",
+        script: None,
+        body,
+    };
+    Ok(frame(ask, page))
+}
+
+/// Returns the query of a text. While it is being typed, its last word may be the beginning of one.
+fn parse(ask: &Ask<'_>, text: &str) -> Result<Words, Problem> {
+    let now = ask.zoned();
+    let open = (ask.query.get("part").is_some() && text.ends_with(char::is_alphanumeric))
+        .then(|| format!("{text}*"));
+    let query = open.and_then(|open| Words::parse(&open, &now).ok());
+    match query {
+        Some(query) => Ok(query),
+        None => Words::parse(text, &now).map_err(|error| Problem::invalid(error.what)),
+    }
+}
+
+fn results(ask: &Ask<'_>, scope: &Scope, text: &str) -> Result<Markup, Problem> {
+    if text.is_empty() {
+        return Ok(help());
+    }
+    let start = Instant::now();
+    let mut query = match parse(ask, text) {
+        Ok(query) => query,
+        Err(problem) => return Ok(nothing("The query is not complete.", &ticked(&problem.what))),
+    };
+    let now = ask.zoned();
+    let places: Vec<&str> = ask.query.all("where").filter(|place| !place.is_empty()).collect();
+    for place in &places {
+        query.filters.add("where", place, false, &now).map_err(Problem::invalid)?;
+    }
+    if places.is_empty() && query.filters.fields().len() == Where::ALL.len() {
+        // Mostly copies of files.
+        query.filters.add("where", Where::Output.name(), true, &now).map_err(Problem::invalid)?;
+    }
+    query.filters.period.since = scope.period.since.or(query.filters.period.since);
+    query.filters.period.until = scope.period.until.or(query.filters.period.until);
+    if query.words.is_none()
+        && query.filters.sessions().next().is_none()
+        && !query.filters.asks_messages()
+    {
+        return Ok(help());
+    }
+    let order = if ask.query.get("sort") == Some("date") { Order::Date } else { Order::Relevance };
+    let filter = scope.filter();
+    let takes = |session: &backstory_core::Session| {
+        filter.takes_owner(session) && query.filters.takes_session(session)
+    };
+    let found = ask.archive.matches(&query, &ask.all().sessions, order, &takes)?;
+    let page: usize = ask.query.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1);
+    let groups = group(&found);
+    let shown: Vec<&(Vec<Match<'_>>, usize)> =
+        groups.iter().skip((page - 1).saturating_mul(SESSIONS)).take(SESSIONS).collect();
+    let chosen: Vec<Match<'_>> = shown.iter().flat_map(|(hits, _)| hits.iter().copied()).collect();
+    let finder = Finder::Words(&query);
+    let reader = HitReader::new(ask.archive, &query, &finder, 0);
+    let hits = reader.matches(&chosen)?;
+    let more = groups.len() > page.saturating_mul(SESSIONS);
+    let next =
+        ask.query.with("part", None).with("page", Some(&(page + 1).to_string())).address("/search");
+    let took = start.elapsed().as_millis();
+    Ok(html! {
+        p.sum role="status" data-took=(took) {
+            (plural(found.len() as u64, "hit", "hits")) " in " (plural(groups.len() as u64, "session", "sessions"))
+            ", " (scope.label) " · " (took) " ms"
+        }
+        @if found.is_empty() { (none(ask, scope, &query, text)?) }
+        @for part in hits.chunk_by(|a, b| a.session.id == b.session.id) {
+            (session(ask, part, shown.iter().find(|(hits, _)| hits[0].session.id == part[0].session.id).map_or(0, |(_, total)| *total), text))
+        }
+        @if more { p.next { a href=(next) rel="next" data-more { "More sessions" } } }
+    })
+}
+
+/// Groups hits by session, in the order of the best hit of each: the first few hits, and their number.
+fn group<'a>(found: &[Match<'a>]) -> Vec<(Vec<Match<'a>>, usize)> {
+    let mut places = std::collections::HashMap::new();
+    let mut groups: Vec<(Vec<Match<'a>>, usize)> = Vec::new();
+    for hit in found {
+        let place = *places.entry(hit.session.id.as_str()).or_insert_with(|| {
+            groups.push((Vec::new(), 0));
+            groups.len() - 1
+        });
+        groups[place].1 += 1;
+        if groups[place].0.len() < HITS {
+            groups[place].0.push(*hit);
+        }
+    }
+    groups
+}
+
+/// Shows the hits of one session.
+fn session(ask: &Ask<'_>, hits: &[Hit<'_>], total: usize, text: &str) -> Markup {
+    let session = hits[0].session;
+    let query = crate::query::Query::default();
+    let link = |hit: &Hit<'_>| {
+        let query = query.with("message", hit.message.as_deref()).with("find", Some(text));
+        query.address(&session_path(session))
+    };
+    let all = ask
+        .query
+        .with("part", None)
+        .with("page", None)
+        .with("q", Some(&format!("{text} session:{}", session.id)));
+    html! {
+        section.hits data-row {
+            h2 { a href=(session_path(session)) { (title(session)) } }
+            p.facts {
+                span { (session.project.name) }
+                span { (ask.agent_name(session.agent.as_str())) }
+                @if let Some(at) = session.updated { span { (date(at, &ask.app.site.zone)) } }
+                @if total > hits.len() { span { a href=(all.address("/search")) { "all " (count(total as u64)) " hits" } } }
+            }
+            ul {
+                @for hit in hits {
+                    li {
+                        a href=(link(hit)) {
+                            span.kind { (place_name(hit.field)) }
+                            span.snippet { @if hit.fate != "kept" { mark { (hit.fate) } " " } (snippet(&hit.snippet)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn place_name(place: Where) -> &'static str {
+    match place {
+        Where::Prompt => "prompt",
+        Where::Reply => "answer",
+        Where::Thought => "thought",
+        Where::Tool => "tool",
+        Where::Output => "output",
+        Where::Reference => "file",
+        Where::Summary => "summary",
+        Where::Name => "name",
+    }
+}
+
+fn snippet(bits: &[Bit]) -> Markup {
+    html! {
+        @if bits.is_empty() { em { "its text cannot be read any more" } }
+        @for (text, is_match) in bits { @if *is_match { mark.found { (text) } } @else { (text) } }
+    }
+}
+
+/// Explains an empty result, and offers to lift what excludes hits.
+fn none(ask: &Ask<'_>, scope: &Scope, query: &Words, text: &str) -> Result<Markup, Problem> {
+    let mut missing = Vec::new();
+    for term in query.terms() {
+        if !ask.archive.has_term(term)? {
+            missing.push(format!("`{}`", term.text));
+        }
+    }
+    let base = ask.query.with("part", None).with("page", None);
+    let every = Where::ALL
+        .iter()
+        .fold(base.with("where", None), |query, place| query.and("where", place.name()));
+    Ok(nothing(
+        &format!("Nothing found for “{text}”."),
+        &html! {
+            @if !missing.is_empty() { "No session contains " (ticked(&missing.join(" or "))) ". " }
+            @else {
+                @if ask.query.all("where").next().is_none() { a href=(every.address("/search")) { "Search tool output too" } " " }
+                @if !scope.period.is_everything() { a href=(base.with("since", None).with("until", None).with("period", Some("all")).address("/search")) { "Search all time" } " " }
+                @for name in ["agent", "project"] {
+                    @if let Some(value) = ask.query.get(name) { a href=(base.with(name, None).address("/search")) { "Without “" (value) "”" } " " }
+                }
+            }
+        },
+    ))
+}
+
+fn help() -> Markup {
+    let rows = [
+        ("parser error", "messages with both words"),
+        ("\"parser error\"", "the phrase"),
+        ("pars* -test", "a beginning, but not a word"),
+        ("json OR toml", "either word"),
+        ("tool:Bash cargo", "in calls of a tool"),
+        ("kind:prompt since:7d deploy", "in prompts of the last 7 days"),
+    ];
+    html! {
+        div.help {
+            p { "Search every prompt, answer, thought and tool call, even of sessions that were deleted." }
+            dl { @for (query, what) in rows { dt { a href=(crate::query::Query::default().with("q", Some(query)).address("/search")) { code { (query) } } } dd { (what) } } }
+        }
+    }
+}
