@@ -11,6 +11,7 @@ use clap::builder::PossibleValuesParser;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::here;
+use crate::output::rows::Format;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
@@ -50,6 +51,34 @@ pub(crate) struct Filters {
     /// Only activity in this day, week, month or year: yesterday, monday, 2026-08
     #[arg(long, value_name = "WHEN", conflicts_with_all = ["since", "until"])]
     on: Option<String>,
+}
+
+/// The flags of a list of things that happened in sessions.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Listing {
+    #[command(flatten)]
+    pub(crate) filters: Filters,
+
+    /// Only sessions of these kinds
+    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
+    pub(crate) kind: Vec<Kind>,
+
+    /// Show at most N rows, of a log the last [default: a screenful; no limit with --json and other formats]
+    #[arg(long, short = 'n', value_name = "N", value_parser = limit)]
+    limit: Option<usize>,
+
+    /// The output format
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+impl Listing {
+    /// Returns the format, and the most rows to show in it; `most` is a screenful.
+    pub(crate) fn format(&self, ctx: &Context, most: usize) -> (Format, usize) {
+        let format = self.format.or_json(ctx.json);
+        let usual = if format == Format::Table { most } else { usize::MAX };
+        (format, self.limit.unwrap_or(usual))
+    }
 }
 
 /// Parses the name of an agent.

@@ -73,6 +73,24 @@ struct Check<'a> {
     problems: &'a [String],
 }
 
+#[derive(Serialize)]
+struct Backup {
+    schema: &'static str,
+    file: String,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Merge<'a> {
+    schema: &'static str,
+    files: u64,
+    bytes: u64,
+    /// What could not be read, was imported in doubt, or was not wanted.
+    lost: &'a [String],
+    doubtful: &'a [String],
+    refused: &'a [String],
+}
+
 /// Returns the path of the persistent archive, or an error if this run has none.
 pub(super) fn path(ctx: &Context) -> Result<PathBuf> {
     ctx.own_archive.clone().ok_or_else(|| {
@@ -196,6 +214,11 @@ fn backup(ctx: &Context, printer: &mut Printer, archive: &Archive, file: &Path) 
         Failure::new(format!("cannot copy the archive to `{shown}`")).because(error)
     })?;
     let size = file.metadata().map_or(0, |about| about.len());
+    if ctx.json {
+        let file = file.display().to_string();
+        let schema = "backstory.archive-backup/1";
+        return Ok(printer.json(&Backup { schema, file, bytes: size })?);
+    }
     printer.note(format!("Copied to `{shown}`, {}.", bytes(size)));
     Ok(())
 }
@@ -230,6 +253,16 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
     }
     for refused in &merged.refused {
         printer.warn(format!("not imported from `{shown}`: {refused}"));
+    }
+    if ctx.json {
+        return Ok(printer.json(&Merge {
+            schema: "backstory.archive-merge/1",
+            files: merged.sources,
+            bytes: merged.bytes,
+            lost: &merged.lost,
+            doubtful: &merged.doubtful,
+            refused: &merged.refused,
+        })?);
     }
     printer.note(format!(
         "Imported {} from `{shown}` with {} of captured content.",

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::filters::{Filters, Kind};
+use crate::filters::Listing;
 use crate::library::Library;
 use crate::output::number::{count, json_time, plural};
 use crate::output::rows::{Format, Rows};
@@ -36,23 +36,11 @@ pub(crate) struct Files {
     changed: bool,
 
     /// Show what was changed
-    #[arg(long, short, requires = "path")]
+    #[arg(long, short, requires = "path", conflicts_with = "format")]
     diff: bool,
 
     #[command(flatten)]
-    filters: Filters,
-
-    /// Only sessions of these kinds
-    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
-    kind: Vec<Kind>,
-
-    /// Show at most N rows [default: 30; no limit with --json and other formats]
-    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
-    limit: Option<usize>,
-
-    /// The output format
-    #[arg(long, value_enum, default_value = "table", conflicts_with = "diff")]
-    format: Format,
+    list: Listing,
 }
 
 /// `backstory.files/1`
@@ -90,11 +78,12 @@ struct UseOut<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Files) -> Result<Exit> {
     super::require_given(ctx)?;
-    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let Listing { filters, kind, .. } = &args.list;
+    let library = Library::open(ctx, printer, &filters.project)?;
     let all = &library.all;
-    let filter = args.filters.filter(ctx, all)?;
-    let wanted = super::wanted_sessions(all, &filter, &args.kind);
-    let ids = super::counted(all, wanted.as_ref(), &args.kind);
+    let filter = filters.filter(ctx, all)?;
+    let wanted = super::wanted_sessions(all, &filter, kind);
+    let ids = super::counted(all, wanted.as_ref(), kind);
     let path = args.path.as_deref().map(|path| ctx.typed_path(path));
     let wants_diffs = args.diff || (ctx.json && path.is_some());
     let mut files = Query::new(filter.period, path, wants_diffs);
@@ -108,8 +97,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Files) -> Result<
     if uses.is_empty() && !ctx.json {
         return Err(nothing(ctx, &library, args));
     }
-    let format = args.format.or_json(ctx.json);
-    let limit = args.limit.or((format == Format::Table).then_some(30)).unwrap_or(usize::MAX);
+    let (format, limit) = args.list.format(ctx, 30);
     let rows = by_file(&uses);
     let page = Page { ctx, all, rows: &rows, uses: &uses, limit };
     match format {
@@ -146,7 +134,7 @@ fn nothing(ctx: &Context, library: &Library, args: &Files) -> Failure {
         Some(path) => format!("no session used `{path}`"),
         None => "no files match".to_owned(),
     };
-    let failure = super::nothing(ctx, all, &args.filters, &what);
+    let failure = super::nothing(ctx, all, &args.list.filters, &what);
     let hint = "only file tools are counted; `backstory log` lists the shell commands";
     if all.sessions.is_empty() { failure } else { failure.hint(hint) }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::filters::{Filters, Kind};
+use crate::filters::Listing;
 use crate::library::Library;
 use crate::output::clean::one_line;
 use crate::output::number::{date, json_time, plural};
@@ -25,23 +25,11 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Log {
     #[command(flatten)]
-    filters: Filters,
-
-    /// Only sessions of these kinds
-    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
-    kind: Vec<Kind>,
+    list: Listing,
 
     /// Only commands that failed
     #[arg(long, help_heading = "Filters")]
     failed: bool,
-
-    /// Show the last N commands [default: 50; no limit with --json and other formats]
-    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
-    limit: Option<usize>,
-
-    /// The output format
-    #[arg(long, value_enum, default_value = "table")]
-    format: Format,
 }
 
 /// `backstory.log/1`
@@ -63,11 +51,12 @@ struct RunOut<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Exit> {
     super::require_given(ctx)?;
-    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let Listing { filters, kind, .. } = &args.list;
+    let library = Library::open(ctx, printer, &filters.project)?;
     let all = &library.all;
-    let filter = args.filters.filter(ctx, all)?;
-    let wanted = super::wanted_sessions(all, &filter, &args.kind);
-    let ids = super::counted(all, wanted.as_ref(), &args.kind);
+    let filter = filters.filter(ctx, all)?;
+    let wanted = super::wanted_sessions(all, &filter, kind);
+    let ids = super::counted(all, wanted.as_ref(), kind);
     let mut log = Query::new(filter.period);
     library
         .each(&ids, |assembled| log.add(&assembled, library.archive.reader()))
@@ -76,12 +65,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Ex
     if args.failed {
         runs.retain(|run| run.status == ToolStatus::Error);
     }
-    let format = args.format.or_json(ctx.json);
+    let (format, limit) = args.list.format(ctx, 50);
     if runs.is_empty() && format == Format::Table {
-        return Err(super::nothing(ctx, all, &args.filters, "no shell commands match")
+        return Err(super::nothing(ctx, all, filters, "no shell commands match")
             .hint("`backstory sessions` lists the sessions of every period and project"));
     }
-    let limit = args.limit.or((format == Format::Table).then_some(50)).unwrap_or(usize::MAX);
     let more = runs.len().saturating_sub(limit);
     let shown = &runs[more..];
     let out = || {

@@ -232,6 +232,16 @@ fn plain(rows: &[ProjectAnswer]) -> Rows {
 }
 
 /// Writes the link to the config file, and leaves its other lines unchanged.
+/// `backstory.project-link/1`
+#[derive(Serialize)]
+struct LinkOut<'a> {
+    schema: &'static str,
+    hash: &'a str,
+    path: String,
+    /// The config file that it was written to.
+    config: String,
+}
+
 fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result<Exit> {
     let hash = hash.to_lowercase();
     if hash.len() < 4 || hash.len() > 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -263,6 +273,12 @@ fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result
     }
     save(&file, Existing::Replace, |out| out.write_all(config.to_string().as_bytes()))
         .map_err(|error| cannot("write").because(error))?;
+    if ctx.json {
+        let schema = "backstory.project-link/1";
+        let (path, config) = (path.display().to_string(), file.display().to_string());
+        printer.json(&LinkOut { schema, hash: &hash, path, config })?;
+        return Ok(Exit::Fine);
+    }
     printer.note(format!(
         "`{hash}` is now `{}`; written to `{}`.",
         ctx.show(&path),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::filters::{Filters, Kind};
+use crate::filters::Listing;
 use crate::library::Library;
 use crate::output::number::count;
 use crate::output::rows::{Format, Rows};
@@ -23,24 +23,12 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Commands {
-    #[command(flatten)]
-    filters: Filters,
-
-    /// Only sessions of these kinds
-    #[arg(long, value_enum, value_delimiter = ',', help_heading = "Filters")]
-    kind: Vec<Kind>,
-
     /// Group by the whole command instead of the program
     #[arg(long)]
     full: bool,
 
-    /// Show at most N rows [default: 30; no limit with --json and other formats]
-    #[arg(long, short = 'n', value_name = "N", value_parser = crate::filters::limit)]
-    limit: Option<usize>,
-
-    /// The output format
-    #[arg(long, value_enum, default_value = "table")]
-    format: Format,
+    #[command(flatten)]
+    list: Listing,
 }
 
 #[derive(Serialize)]
@@ -69,18 +57,17 @@ impl<'a> RowOut<'a> {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Result<Exit> {
     super::require_given(ctx)?;
-    let library = Library::open(ctx, printer, &args.filters.project)?;
+    let Listing { filters, kind, .. } = &args.list;
+    let library = Library::open(ctx, printer, &filters.project)?;
     let all = &library.all;
-    let filter = args.filters.filter(ctx, all)?;
-    let wanted = super::wanted_sessions(all, &filter, &args.kind);
-    let ids = super::counted(all, wanted.as_ref(), &args.kind);
+    let filter = filters.filter(ctx, all)?;
+    let wanted = super::wanted_sessions(all, &filter, kind);
+    let ids = super::counted(all, wanted.as_ref(), kind);
     let mut rows = commands(&library.archive, &ids, &filter.period, args.full)
         .map_err(|error| Failure::new("cannot read the commands").because(error))?;
     library.warn_unread(printer);
-    let format = args.format.or_json(ctx.json);
-    if let Some(limit) = args.limit.or((format == Format::Table).then_some(30)) {
-        rows.truncate(limit);
-    }
+    let (format, limit) = args.list.format(ctx, 30);
+    rows.truncate(limit);
     match format {
         Format::Json => {
             let rows = rows.iter().map(RowOut::new).collect();
@@ -88,7 +75,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
         }
         Format::Jsonl => printer.json_lines(rows.iter().map(RowOut::new))?,
         Format::Table if rows.is_empty() => {
-            return Err(super::nothing(ctx, all, &args.filters, "no shell commands match"));
+            return Err(super::nothing(ctx, all, filters, "no shell commands match"));
         }
         _ => printer.rows(&table(ctx, &rows, args.full, format == Format::Table), format)?,
     }

@@ -103,8 +103,9 @@ fn help_in_a_narrow_terminal() {
           --kind <KIND>      Only sessions of these kinds
                              [possible values: main, subagent,
                              background, checkpoint]
-      -n, --limit <N>        Show at most N rows [default: 30;
-                             no limit with --json and other
+      -n, --limit <N>        Show at most N rows, of a log the
+                             last [default: a screenful; no
+                             limit with --json and other
                              formats]
           --format <FORMAT>  The output format [default: table]
                              [possible values: table, json,

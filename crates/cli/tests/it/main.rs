@@ -9,6 +9,7 @@ mod config;
 mod costs;
 mod demo;
 mod doctor;
+mod documents;
 mod events;
 mod export;
 mod golden;

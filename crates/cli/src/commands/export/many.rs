@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use backstory_core::collection::newest_first;
 use backstory_core::export::index::{self, Entry};
 use backstory_core::model::{Session, SessionKind};
+use serde::Serialize;
 
 use super::manifest::{Hashing, Manifest};
 use super::name::{Names, names};
@@ -119,15 +120,35 @@ pub(super) fn run(
 type Content<'a> = &'a mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
 
 /// The number of sessions by what was done.
-#[derive(Default)]
-struct Done {
+#[derive(Default, Serialize)]
+pub(super) struct Done {
     written: u64,
     unchanged: u64,
     /// The files of earlier exports that this one has nothing to do with.
     left: u64,
 }
 
+/// `backstory.export/1`
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    output: String,
+    #[serde(flatten)]
+    done: &'a Done,
+}
+
 impl Done {
+    /// Returns what was done for a single file.
+    pub(super) fn one() -> Self {
+        Self { written: 1, ..Self::default() }
+    }
+
+    /// Prints it for programs.
+    pub(super) fn print(&self, printer: &mut Printer, output: &Path) -> Result<()> {
+        let output = output.display().to_string();
+        Ok(printer.json(&Document { schema: "backstory.export/1", output, done: self })?)
+    }
+
     fn add(&mut self, is_new: bool) {
         self.written += u64::from(is_new);
         self.unchanged += u64::from(!is_new);
@@ -194,6 +215,9 @@ fn tell(
     done: &Done,
     mut failures: Vec<Failure>,
 ) -> Result<()> {
+    if ctx.json && failures.is_empty() {
+        return done.print(printer, folder);
+    }
     let written = plural(done.written, "session", "sessions");
     let unchanged = match done.unchanged {
         0 => String::new(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use backstory_core::file::{self, Existing, Occupant, occupant};
 
 use super::Export;
+use super::many::Done;
 use crate::commands::redact::Censor;
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -97,6 +98,9 @@ pub(super) fn put(
         }
         Some(output) => {
             put_file(ctx, output, args.force, censor, content)?;
+            if ctx.json {
+                return Done::one().print(printer, output);
+            }
             printer.detail(format!("wrote `{}`", ctx.show(output)));
             Ok(())
         }
