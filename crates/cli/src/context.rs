@@ -76,6 +76,8 @@ pub(crate) struct Context {
     pub(crate) exclude: Exclude,
     /// The pager command.
     pub(crate) pager: String,
+    /// Whether a long answer is paged: a pager is named, or the usual one is installed.
+    pub(crate) pages: bool,
     /// The folder that the program was started in.
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) json: bool,
@@ -101,6 +103,7 @@ impl Context {
         };
         let batch = env.var(BATCH).and_then(|text| text.to_str()?.parse().ok()).unwrap_or(0);
         let pager = pager(&env);
+        let pages = pages(&env, &pager);
         let demo = if global.demo { Some(Demo::new()?) } else { None };
         let zone = zone(global, &config, demo.is_some(), &env, home)?;
         let usual = archive(global, config.archive.clone());
@@ -138,6 +141,7 @@ impl Context {
             auto_capture: config.auto_capture.unwrap_or(true),
             exclude: Exclude::new(&config.exclude)?,
             pager,
+            pages,
             cwd: std::env::current_dir().ok(),
             json: global.json,
             strict: global.strict,
@@ -195,17 +199,6 @@ impl Context {
         tilde(path, self.env.home.as_deref())
     }
 
-    /// Returns whether a long answer is paged: a pager is named, or the usual one is installed.
-    pub(crate) fn pages(&self) -> bool {
-        let is_there = |path: &std::ffi::OsStr| {
-            std::env::split_paths(path).any(|folder| folder.join("less").is_file())
-        };
-        match self.env.var("PAGER") {
-            Some(_) => !matches!(self.pager.trim(), "" | "cat"),
-            None => self.env.var("PATH").is_some_and(is_there),
-        }
-    }
-
     /// Returns the period that a word names, in the zone of this run.
     pub(crate) fn stretch(&self, word: &str) -> Option<(Timestamp, Timestamp)> {
         time::stretch(word, &self.now.to_zoned(self.zone.clone()))
@@ -260,6 +253,16 @@ fn machine() -> String {
 fn pager(env: &Env) -> String {
     let named = env.var("PAGER").map(|pager| pager.to_string_lossy().into_owned());
     named.unwrap_or_else(|| "less".to_owned())
+}
+
+fn pages(env: &Env, pager: &str) -> bool {
+    let is_there = |path: &std::ffi::OsStr| {
+        std::env::split_paths(path).any(|folder| folder.join("less").is_file())
+    };
+    match env.var("PAGER") {
+        Some(_) => !matches!(pager.trim(), "" | "cat"),
+        None => env.var("PATH").is_some_and(is_there),
+    }
 }
 
 /// Returns the path of the persistent archive. Files named with `--from` stay out of it, unless `sync`

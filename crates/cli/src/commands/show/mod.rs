@@ -168,7 +168,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         json::write(&assembled.session, cost, &wanted, &library.prices, &mut out)?;
         out.flush()?;
     } else {
-        if !args.no_pager && (args.pager || ctx.pages()) {
+        if !args.no_pager && (args.pager || ctx.pages) {
             let jump = marks.as_ref().map(|_| Marks::SIGN);
             printer.page(&ctx.pager, jump).map_err(|error| {
                 Failure::new(format!("cannot start the pager `{}`", ctx.pager))
