@@ -9,6 +9,11 @@ fn small_tree() {
     insta::assert_snapshot!(small_home().run(&["doctor"]).show(), @r#"
     exit code 0
     --- stdout
+    3 things to do
+      ! 3 files to be deleted, and not in the archive yet: run `backstory sync`
+      ! Gemini CLI deletes sessions, and nothing keeps the archive up to date: run `backstory watch`
+      ! 2 faults in files: parts that could not be used
+
     Where it looked
       –  ~/.claude         home, not there
       –  ~/.codex          home, not there
@@ -86,6 +91,8 @@ fn nothing_there() {
     insta::assert_snapshot!(TestEnv::new().run(&["doctor"]).show(), @"
     exit code 0
     --- stdout
+    ✓ Nothing to do
+
     Where it looked
       –  ~/.claude         home, not there
       –  ~/.codex          home, not there
@@ -326,4 +333,20 @@ fn advice_to_keep() {
     let home = env.home();
     let elsewhere = env.json(&["doctor", "--json", "--from", home.to_str().unwrap()]);
     assert_eq!(elsewhere["archive"], Value::Null);
+}
+
+#[test]
+fn the_verdict_comes_first() {
+    let env = TestEnv::new();
+    let first = |env: &TestEnv| env.run(&["doctor"]).stdout.lines().next().unwrap().to_owned();
+    assert_eq!(first(&env), "✓ Nothing to do");
+    assert_eq!(first(&small_home()), "3 things to do");
+    let env = small_home();
+    assert_eq!(env.run(&["sync", "-q"]).code, Some(0));
+    // What is archived is safe, but nothing keeps the archive up to date.
+    insta::assert_snapshot!(env.run(&["doctor"]).stdout.split("\n\n").next().unwrap(), @"
+    2 things to do
+      ! Gemini CLI deletes sessions, and nothing keeps the archive up to date: run `backstory watch`
+      ! 2 faults in files: parts that could not be used
+    ");
 }

@@ -216,10 +216,10 @@ fn doctor() {
     insta::assert_snapshot!(own_help("doctor"), @"
     Report searched places, files found, damage, and upcoming deletions
 
-    Lists every place that was searched and why, the files by kind, files that were skipped on purpose,
-    every record that could not be used, the disk space of each project, how long each agent keeps
-    sessions according to its settings, which sessions it will delete next, and whether the archive has
-    them.
+    Says first what there is to do. Lists every place that was searched and why, the files by kind,
+    files that were skipped on purpose, every record that could not be used, the disk space of each
+    project, how long each agent keeps sessions according to its settings, which sessions it will delete
+    next, and whether the archive has them.
 
     Usage: backstory doctor [OPTIONS]
 

@@ -36,10 +36,43 @@ fn for_people() {
     exit code 0
     --- stdout
     592bb649 Explain why the nightly close is a day late in Tokyo  ledger-etl · 1 day ago
-      system    <session_context> This is the Gemini CLI. We are setting up the context for our chat. Today's date …
-      prompt    The nightly close on the Tokyo box is always a day late. The code is in…
-      assistant I'll look at how it picks the day.
+    ▸ prompt    The nightly close on the Tokyo box is always a day late. The code is in…
+      reply     I'll look at how it picks the day.
+      tool      Read ledger/nightly.py
     ");
+}
+
+#[test]
+fn a_search_by_conditions_shows_what_matched() {
+    let env = TestEnv::new();
+    let shown = env.run(&["--demo", "search", "tool:Bash session:7c45ebba"]).stdout;
+    insta::assert_snapshot!(shown, @"
+    7c45ebba Fix back-to-back bookings that were taken for a clash  harbor-api · 8 hours ago
+      tool      Bash cargo test --test booking
+      tool      Bash cargo test --test booking
+    ");
+    let shown = env.run(&["--demo", "search", "tool:apply_patch", "-n", "1"]).stdout;
+    assert!(shown.contains("  tool      Edit "), "{shown}");
+}
+
+#[test]
+fn context_is_what_was_said_and_done_once() {
+    let env = TestEnv::new();
+    let shown = env.run(&["--demo", "search", "calendar session:614ed381", "-C", "2"]).stdout;
+    insta::assert_snapshot!(shown, @"
+    614ed381 Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.  harbor-api · 6 minutes ago
+    ▸ prompt    Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
+    ▸ tool      Writing to src/calendar.rs
+      reply     The handler is there. `month.rs` is next.
+    ▸ tool      Handler in src/calendar.rs
+    ");
+    // A message is a hit or context, and no more than once.
+    let lines: Vec<&str> = shown.lines().collect();
+    let mut once = lines.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), lines.len(), "{shown}");
+    assert!(!shown.contains("session_context") && !shown.contains("()"), "{shown}");
 }
 
 #[test]

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 
 use crate::archive::{self, Archive, ArchiveError, Match, TextRow};
-use crate::model::{Message, MessageKind, Session};
-use crate::search::{Bit, Extent, Fields, Finder, FieldMatch, Query, Where, snippet};
+use crate::argument::argument;
+use crate::model::{Message, MessageKind, Session, ToolCall};
+use crate::search::{Bit, Extent, FieldMatch, Fields, Finder, Query, Where, snippet};
 
 /// A matching message, as it is shown.
 #[derive(Debug)]
@@ -109,7 +110,10 @@ impl<'a> HitReader<'a> {
             (None, Some(_)) => Fields::default(),
         };
         let found = self.finder.find(&fields, &self.query.filters.fields()).unwrap_or_default();
-        let (field, snippet) = best(&fields, &found);
+        let (field, snippet) = match message.filter(|_| found.is_empty()) {
+            Some(message) => self.plain(message, &fields),
+            None => best(&fields, &found),
+        };
         let role = MessageKind::ALL
             .into_iter()
             .find(|kind| kind.name() == row.kind)
@@ -126,6 +130,21 @@ impl<'a> HitReader<'a> {
             score: hit.score,
             capped: row.capped,
             context: place.map(|place| self.neighbours(messages, place)).unwrap_or_default(),
+        }
+    }
+
+    /// Returns what to show of a message that matches conditions only: the tool call that was asked for, or else
+    /// what was said or done.
+    fn plain(&self, message: &Message, fields: &Fields<'_>) -> (Where, Vec<Bit>) {
+        let is_asked = |call: &&ToolCall| self.query.filters.asks_for_tool(&call.name.name);
+        let asked = message.tool_calls.iter().find(is_asked);
+        let silent = message.tool_calls.first().filter(|_| message.words().trim().is_empty());
+        match asked.or(silent) {
+            Some(call) => {
+                let text = headline(call, argument(call).as_deref());
+                (Where::Tool, snippet(&text, &[]))
+            }
+            None => best(fields, &[]),
         }
     }
 
@@ -159,6 +178,12 @@ impl<'a> HitReader<'a> {
         out.sort_by_key(|hit| std::cmp::Reverse(hit.at));
         Ok(out)
     }
+}
+
+/// Returns a tool call in one line: its name and what it was called with.
+pub fn headline(call: &ToolCall, argument: Option<&str>) -> String {
+    let label = &call.name.label;
+    argument.map_or_else(|| label.clone(), |argument| format!("{label}  {argument}"))
 }
 
 /// Returns the field with the most matched terms; ties go to the more important field.

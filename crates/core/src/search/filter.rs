@@ -156,6 +156,12 @@ impl Filters {
         !self.period.is_everything() || self.conditions.iter().any(of_message)
     }
 
+    /// Returns whether a condition asks for a tool.
+    pub fn asks_for_tool(&self, tool: &str) -> bool {
+        let mut asked = self.conditions.iter().filter(|c| c.key == "tool" && !c.negated);
+        asked.any(|condition| is_called(tool, &condition.value.to_lowercase()))
+    }
+
     /// Returns whether a message is selected. A message without a model uses those of its session.
     pub fn takes(&self, about: &MessageTraits<'_>, session: &Session) -> bool {
         let role = MessageKind::ALL
@@ -167,13 +173,8 @@ impl Filters {
             Some(model) => has(model, wanted),
             None => session.models.iter().any(|model| has(model, wanted)),
         };
-        let tool = |wanted: &str| {
-            about.tools.split_whitespace().map(|name| tool_name(name, None)).any(|name| {
-                [name.name.as_str(), &name.label, name.canonical, name.category]
-                    .iter()
-                    .any(|known| known.to_lowercase() == wanted)
-            })
-        };
+        let tool =
+            |wanted: &str| about.tools.split_whitespace().any(|name| is_called(name, wanted));
         about.at.map_or(self.period.is_everything(), |at| self.period.contains(at))
             && self.holds("role", |wanted| role.is_some_and(|role| role.name() == wanted))
             && self.holds("kind", |wanted| about.kind == wanted)
@@ -181,6 +182,13 @@ impl Filters {
             && self.holds("model", model)
             && self.holds("tool", tool)
     }
+}
+
+/// Returns whether a tool has a name, in lower case: its own, its label, its canonical name or its category.
+fn is_called(tool: &str, wanted: &str) -> bool {
+    let name = tool_name(tool, None);
+    let known = [name.name.as_str(), &name.label, name.canonical, name.category];
+    known.iter().any(|known| known.to_lowercase() == wanted)
 }
 
 fn is_session_kind(name: &str) -> bool {

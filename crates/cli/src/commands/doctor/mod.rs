@@ -1,3 +1,5 @@
+mod verdict;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::Path;
@@ -22,7 +24,7 @@ Examples:
 
 /// Report searched places, files found, damage, and upcoming deletions
 ///
-/// Lists every place that was searched and why, the files by kind, files that were skipped on purpose,
+/// Says first what there is to do. Lists every place that was searched and why, the files by kind, files that were skipped on purpose,
 /// every record that could not be used, the disk space of each project, how long each agent keeps
 /// sessions according to its settings, which sessions it will delete next, and whether the archive has them.
 #[derive(Debug, clap::Args)]
@@ -46,6 +48,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Ex
         printer.json(&report)?;
     } else {
         let mut page = Page { ctx, printer, report: &report };
+        page.verdict()?;
         page.looked(survey.only_antigravity())?;
         page.found()?;
         page.skipped()?;

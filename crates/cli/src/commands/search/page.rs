@@ -1,12 +1,15 @@
 //! Hits for people, grouped by session.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use backstory_core::collection::Collection;
 use backstory_core::model::{Fate, Message, Session, State};
 use backstory_core::search::Bit;
+use backstory_core::transcript::{BlockKind, Options, blocks};
 
 use unicode_width::UnicodeWidthStr;
+
+use backstory_core::query::hits::headline;
 
 use super::Hit;
 use crate::context::Context;
@@ -28,11 +31,17 @@ pub(super) fn print(
         let session = group[0].session;
         let short = all.short(session);
         printer.line(heading(ctx, printer.columns(), session, &short))?;
+        // A message is printed once, as a hit if it is one.
+        let mut printed: HashSet<&str> =
+            group.iter().filter_map(|h| h.message.as_deref()).collect();
+        let has_context = group.iter().any(|hit| !hit.context.is_empty());
         for hit in group {
+            let mut context: Vec<&Message> = hit.context.iter().collect();
+            context.retain(|message| printed.insert(&message.id));
             let (before, after): (Vec<&Message>, Vec<&Message>) =
-                hit.context.iter().partition(|message| message.at <= hit.at);
+                context.into_iter().partition(|message| message.at <= hit.at);
             neighbours(printer, &before)?;
-            printer.line(line(hit))?;
+            printer.line(line(hit, if has_context { "▸ " } else { "  " }))?;
             neighbours(printer, &after)?;
         }
         let more = totals.get(&session.id).copied().unwrap_or(0).saturating_sub(group.len());
@@ -68,9 +77,9 @@ fn heading(ctx: &Context, width: Option<usize>, session: &Session, short: &str) 
         .styled(style::DIM, side)
 }
 
-fn line(hit: &Hit<'_>) -> Line {
+fn line(hit: &Hit<'_>, mark: &str) -> Line {
     let name = format!("{:<9} ", hit.field.name());
-    let mut line = Line::new().text("  ").styled(style::DIM, name).hang(" ".repeat(12));
+    let mut line = Line::new().text(mark).styled(style::DIM, name).hang(" ".repeat(12));
     if hit.fate != Fate::Kept.name() {
         line = line.styled(style::WARNING, format!("[{}] ", hit.fate));
     }
@@ -90,15 +99,24 @@ fn marked(line: Line, bits: &[Bit]) -> Line {
     )
 }
 
+/// Prints what was said and done around a hit, one line each, as `show` would show it.
 fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
     const LONGEST: usize = 100;
     for message in messages {
-        let words = message.words().split_whitespace().collect::<Vec<_>>().join(" ");
-        let calls: Vec<&str> =
-            message.tool_calls.iter().map(|call| call.name.label.as_str()).collect();
-        let words = if words.is_empty() { format!("({})", calls.join(", ")) } else { words };
-        let text = format!("  {:<9} {}", message.role.name(), cut(&words, LONGEST));
-        printer.title(Line::new().styled(style::DIM, text))?;
+        for block in blocks(std::slice::from_ref(*message), &Options::default()) {
+            let (name, text) = match &block.what {
+                BlockKind::You(text) => ("prompt", (*text).to_owned()),
+                BlockKind::Agent(text) => ("reply", (*text).to_owned()),
+                BlockKind::Tool { call, argument, .. } => {
+                    ("tool", headline(call, argument.as_deref()))
+                }
+                BlockKind::Error(text) => ("error", (*text).to_owned()),
+                BlockKind::Thought(_) | BlockKind::Notice(_) | BlockKind::Compress => continue,
+            };
+            let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = format!("  {name:<9} {}", cut(&words, LONGEST));
+            printer.title(Line::new().styled(style::DIM, text))?;
+        }
     }
     Ok(())
 }
