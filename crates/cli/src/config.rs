@@ -96,7 +96,11 @@ impl Config {
     fn parse(text: &str, file: &Path, home: Option<&Path>) -> Result<Self> {
         let mut config: Self = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(0, |span| line_at(text, span.start));
-            let cause = format!("line {line}: {}", error.message());
+            let message = error.message();
+            // The hint lists the keys, in every section.
+            let known =
+                message.find(", expected one of").filter(|_| message.contains("unknown field"));
+            let cause = format!("line {line}: {}", &message[..known.unwrap_or(message.len())]);
             Failure::new(format!("cannot use the config file `{}`", tilde(file, home)))
                 .because(cause)
                 .hint(KEYS)

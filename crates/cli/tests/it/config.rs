@@ -10,7 +10,7 @@ fn mistakes_have_a_place_and_a_hint() {
     exit code 2
     --- stderr
     error: cannot use the config file `~/.config/backstory/config.toml`
-      caused by: line 2: unknown field `colour`, expected one of `tz`, `color`, `roots`, `projects`, `pricing`, `prices`, `billing`, `machine`, `archive`, `auto_capture`, `exclude`, `redact`
+      caused by: line 2: unknown field `colour`
       hint: known keys: `tz`, `color`, `roots`, `pricing`, `prices`, `billing`, `machine`, `archive`, `auto_capture`, `exclude`, in `[projects]` `scan` and `links`, in `[redact]` `rules`, `allow`, `enable` and `disable`
     ");
     env.write(USUAL, "tz = \"Mars/Olympus\"\n");
