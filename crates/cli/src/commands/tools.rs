@@ -236,7 +236,7 @@ fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
         Column::number("ERROR").spare(1),
         Column::number("CANCELLED").spare(5),
         Column::number("UNFINISHED").spare(6),
-        Column::number("FAILED"),
+        Column::number(if for_people { "FAILED" } else { "FAILED_PERCENT" }),
         Column::number("ADDED").spare(4),
         Column::number("REMOVED").spare(4),
     ];
@@ -247,9 +247,11 @@ fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
     let mut out = Rows::new(columns);
     for row in rows {
         let number = |number: u64| if for_people { count(number) } else { number.to_string() };
+        let share = percent(row.counts.error, row.counts.calls);
+        let share = if for_people { share } else { share.trim_end_matches(" %").to_owned() };
         let failed = Cell::styled(
             if row.counts.error * 5 > row.counts.calls { style::WARNING } else { style::DIM },
-            percent(row.counts.error, row.counts.calls),
+            share,
         );
         let mut cells = vec![
             Cell::styled(style::NAME, &row.key),

@@ -64,7 +64,12 @@ impl Rows {
 
     /// Formats the rows as in RFC 4180, but with LF instead of CRLF, which every reader accepts.
     pub(super) fn csv(&self) -> String {
-        self.joined(|cells| cells.iter().map(|text| csv_field(text)).collect::<Vec<_>>().join(","))
+        let line =
+            |cells: &[&str]| cells.iter().map(|text| csv_field(text)).collect::<Vec<_>>().join(",");
+        let out = self.joined(line);
+        // Programs know columns by names like those of fields in documents.
+        let (names, rows) = out.split_once('\n').unwrap_or_default();
+        format!("{}\n{rows}", names.to_lowercase().replace(' ', "_"))
     }
 
     pub(super) fn markdown(&self) -> String {
@@ -98,15 +103,15 @@ mod tests {
 
     #[test]
     fn other_programs_read_it() {
-        let mut rows = Rows::new([Column::text("a"), Column::text("b")]);
+        let mut rows = Rows::new([Column::text("a"), Column::text("B c")]);
         rows.row(["1,5".into(), "say \"hi\"".into()]);
         rows.row(["x|y".into(), "z".into()]);
-        assert_eq!(rows.csv(), "a,b\n\"1,5\",\"say \"\"hi\"\"\"\nx|y,z\n");
+        assert_eq!(rows.csv(), "a,b_c\n\"1,5\",\"say \"\"hi\"\"\"\nx|y,z\n");
         let fields = ["=1+1", "-3.5", "-x", "@a", "+1,5", "a=b", ""].map(csv_field);
         assert_eq!(fields, ["'=1+1", "-3.5", "'-x", "'@a", "\"'+1,5\"", "a=b", ""]);
         assert_eq!(
             rows.markdown(),
-            "| a | b |\n| --- | --- |\n| 1,5 | say \"hi\" |\n| x\\|y | z |\n"
+            "| a | B c |\n| --- | --- |\n| 1,5 | say \"hi\" |\n| x\\|y | z |\n"
         );
     }
 }

@@ -94,6 +94,12 @@ fn what_ran_in_order() {
     let tools = env.json(&["tools", "--sort", "failed", "-n", "1", "--json"]);
     assert_eq!(tools["rows"].as_array().unwrap().len(), 1);
     assert_eq!(tools["rows"][0]["name"], "run_shell_command");
+    // Columns of CSV are named like fields, and contain numbers.
+    let csv = env.run(&["tools", "--format", "csv"]).stdout;
+    assert!(csv.starts_with("tool,label,calls,ok,error,"), "{csv}");
+    assert!(!csv.contains('%'), "{csv}");
+    let csv = env.run(&["commands", "--format", "csv"]).stdout;
+    assert!(csv.starts_with("program,runs,failed,sessions,last,example\n"), "{csv}");
 }
 
 #[test]
