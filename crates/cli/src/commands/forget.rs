@@ -102,6 +102,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
     let ids: Vec<String> = all.iter().map(|session| session.id.clone()).collect();
     let question = format!("Forget {} for good?", plural(ids.len() as u64, "session", "sessions"));
     if !args.yes && !printer.ask(&question)? {
+        if printer.can_ask() {
+            printer.note("Nothing was forgotten.");
+            return Ok(Exit::NoMatch);
+        }
         return Err(Failure::nothing("nothing was forgotten").hint("`--yes` skips the question"));
     }
     let Library { mut archive, all: collection, .. } = library;

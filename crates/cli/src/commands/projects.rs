@@ -277,7 +277,7 @@ fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result
         let schema = "backstory.project-link/1";
         let (path, config) = (path.display().to_string(), file.display().to_string());
         printer.json(&LinkOut { schema, hash: &hash, path, config })?;
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
     printer.note(format!(
         "`{hash}` is now `{}`; written to `{}`.",

@@ -1,6 +1,6 @@
 use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal as _, Read, Write};
 use std::path::PathBuf;
 
 use backstory_core::discover::Source;
@@ -80,6 +80,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
     let rules = rules(ctx)?;
     if args.rules {
         return list(ctx, printer, args, &rules);
+    }
+    if args.file.is_none() && io::stdin().is_terminal() {
+        printer.note("Reading from the terminal; Ctrl-D ends the text.");
     }
     let mut input: Box<dyn Read> = match &args.file {
         None => Box::new(io::stdin().lock()),

@@ -237,9 +237,14 @@ impl Printer {
         }
     }
 
+    /// Returns whether somebody can answer a question.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.terminal.stderr && io::stdin().is_terminal()
+    }
+
     /// Asks for a line of text; none without a terminal, or if there is no answer.
     pub(crate) fn question(&mut self, question: &str) -> io::Result<Option<String>> {
-        if !self.terminal.stderr || !io::stdin().is_terminal() {
+        if !self.can_ask() {
             return Ok(None);
         }
         self.flush()?;
@@ -251,7 +256,7 @@ impl Printer {
 
     /// Asks a yes-or-no question. Without a terminal the answer is no.
     pub(crate) fn ask(&mut self, question: &str) -> io::Result<bool> {
-        if !self.terminal.stderr || !io::stdin().is_terminal() {
+        if !self.can_ask() {
             return Ok(false);
         }
         self.flush()?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use backstory_core::archive::Setup;
+use backstory_core::archive::SyncOptions;
 use backstory_core::env::Env;
 use backstory_core::projects::ProjectHints;
 use backstory_core::{Agents, Archive, Collection, PriceTable};
@@ -176,7 +176,7 @@ impl TestServer {
 
 fn sync(archive: &mut Archive, home: &std::path::Path) -> backstory_core::Discovery {
     let found = Agents::default().discover_at(home);
-    archive.sync(&found, &Setup::plain(&ProjectHints::default()), &|_| {}).unwrap();
+    archive.sync(&found, &SyncOptions::plain(&ProjectHints::default()), &|_| {}).unwrap();
     found
 }
 

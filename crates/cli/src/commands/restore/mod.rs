@@ -115,6 +115,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
     }
     let done = prepared.write(ctx, printer, args.fresh, args.dry_run)?;
     prepared.report(ctx, printer, &done, args)?;
+    if printer.is_terminal() && !args.dry_run && !ctx.json {
+        let short = prepared.library.all.short(&prepared.assembled.session);
+        printer.note(format!("`backstory resume {short}` continues it."));
+    }
     Ok(Exit::Success)
 }
 

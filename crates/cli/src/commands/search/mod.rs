@@ -201,6 +201,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     }
     page::print(ctx, printer, &library.all, &hits, &more)?;
     page::tell(printer, &hits, total, args.offset, pattern.is_some());
+    if pattern.is_none() {
+        page::next_step(printer, &library.all, &hits, &text);
+    }
     Ok(Exit::Success)
 }
 

@@ -121,6 +121,17 @@ fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
     Ok(())
 }
 
+/// Names the command that opens the first hit at its place. Only people need it.
+pub(super) fn next_step(printer: &mut Printer, all: &Collection, hits: &[Hit<'_>], query: &str) {
+    let is_plain = !query.contains(['\'', '\\']);
+    if let Some(hit) = hits.first().filter(|_| is_plain && printer.is_terminal()) {
+        let short = all.short(hit.session);
+        printer.note(format!(
+            "`backstory show {short} --grep '{query}'` opens the first session there."
+        ));
+    }
+}
+
 /// Prints the number of hits, and the text that was not searched.
 pub(super) fn tell(
     printer: &mut Printer,

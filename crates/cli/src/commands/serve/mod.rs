@@ -94,7 +94,7 @@ pub(super) fn run(
     }
     keep_up(ctx, printer, &mut library, &feed);
     drop(server);
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// Returns the archive to serve. Without a permanent one, it is a temporary file, because several

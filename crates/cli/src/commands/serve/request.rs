@@ -102,7 +102,7 @@ fn invalid(what: String) -> Refusal {
 
 fn refusal(failure: &Failure) -> Refusal {
     let kind = match failure.exit {
-        Exit::Nothing => RefusalKind::Nothing,
+        Exit::NoMatch => RefusalKind::Nothing,
         _ => RefusalKind::Failed,
     };
     Refusal { kind, what: failure.line() }
