@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::{Archive, ArchiveError, codec};
-use crate::activity::Activity;
+use crate::activity::{Activity, FailedCall, Run, TypedText};
 use crate::assemble::SessionFacts;
 
 /// The number of sessions that are read before the result is written.
@@ -15,33 +17,68 @@ const BATCH: usize = 256;
 /// The most bytes of text that the activity of one session may have.
 const MOST_BYTES: usize = 1 << 30;
 
+/// A part of the activity of a session. Each has a column of its own, because a report needs only one.
+pub(crate) trait ActivityPart: DeserializeOwned {
+    /// The name of the column.
+    const COLUMN: &str;
+
+    /// Returns the part of an activity.
+    fn of(activity: Activity) -> Self;
+}
+
+impl ActivityPart for Vec<TypedText> {
+    const COLUMN: &str = "prompts";
+
+    fn of(activity: Activity) -> Self {
+        activity.prompts
+    }
+}
+
+impl ActivityPart for Vec<Run> {
+    const COLUMN: &str = "runs";
+
+    fn of(activity: Activity) -> Self {
+        activity.runs
+    }
+}
+
+impl ActivityPart for Vec<FailedCall> {
+    const COLUMN: &str = "failures";
+
+    fn of(activity: Activity) -> Self {
+        activity.failures
+    }
+}
+
 impl Archive {
-    /// Passes the activity of sessions to `each`, in the order of `ids`. Texts that cannot be read
-    /// are left out and counted in [`Self::unread`].
-    pub(crate) fn each_activity(
+    /// Passes a part of the activity of sessions to `each`, in the order of `ids`. Texts that cannot
+    /// be read are left out and counted in [`Self::unread`].
+    pub(crate) fn each_activity<T: ActivityPart>(
         &self,
         ids: &[String],
-        mut each: impl FnMut(&str, Activity),
+        mut each: impl FnMut(&str, T),
     ) -> Result<(), ArchiveError> {
         let mut unstored = self.read_activity(ids)?;
-        let mut find = self.db.prepare(
-            "SELECT activity.body FROM activity JOIN sessions ON number = session WHERE id = ?1",
-        )?;
+        let mut find = self.db.prepare(&format!(
+            "SELECT {} FROM activity JOIN sessions ON number = session WHERE id = ?1",
+            T::COLUMN
+        ))?;
         for id in ids {
             if let Some(activity) = unstored.remove(id) {
-                each(id, activity);
+                each(id, T::of(activity));
                 continue;
             }
-            let body = find.query_row([id], |row| row.get::<_, Vec<u8>>(0)).optional()?;
-            let Some(body) = body else { continue };
-            let stored = codec::decompress(&body, MOST_BYTES, id)
-                .and_then(|body| codec::decode::<Activity>(&body, id));
-            match stored {
-                Ok(activity) => each(id, activity),
-                Err(_) => self.each_assembled(std::slice::from_ref(id), |session| {
-                    each(id, self.activity(&session).unwrap_or_else(|partial| partial));
+            let stored = find.query_row([id], |row| {
+                let body = row.get_ref(0)?.as_blob()?;
+                Ok((!body.is_empty()).then(|| unpack(body, id)))
+            });
+            match stored.optional()?.flatten() {
+                Some(Ok(part)) => each(id, part),
+                Some(Err(_)) => self.each_assembled(std::slice::from_ref(id), |session| {
+                    each(id, T::of(self.activity(&session).unwrap_or_else(|partial| partial)));
                     Ok(())
                 })?,
+                None => {}
             }
         }
         Ok(())
@@ -104,10 +141,17 @@ impl Archive {
         if self.data_version()? != before {
             return Ok(false);
         }
-        let mut insert = self.db.prepare("INSERT OR REPLACE INTO activity VALUES (?1, ?2)")?;
-        for (id, activity) in read {
-            let body = codec::compress(&codec::encode(activity, id)?, id)?;
-            insert.execute(params![numbers.get(id), body])?;
+        let mut insert = self.db.prepare(
+            "INSERT OR REPLACE INTO activity (session, failures, runs, prompts) VALUES (?1, ?2, ?3, ?4)",
+        )?;
+        for (id, Activity { prompts, runs, failures }) in read {
+            let number = numbers.get(id);
+            insert.execute(params![
+                number,
+                pack(failures, id)?,
+                pack(runs, id)?,
+                pack(prompts, id)?
+            ])?;
         }
         transaction.commit()?;
         Ok(true)
@@ -117,4 +161,16 @@ impl Archive {
     fn data_version(&self) -> Result<i64, ArchiveError> {
         Ok(self.db.query_row("PRAGMA data_version", [], |row| row.get(0))?)
     }
+}
+
+/// Encodes a list. An empty one has no bytes.
+fn pack(list: &[impl Serialize], id: &str) -> Result<Vec<u8>, ArchiveError> {
+    if list.is_empty() {
+        return Ok(Vec::new());
+    }
+    codec::compress(&codec::encode(&list, id)?, id)
+}
+
+fn unpack<T: DeserializeOwned>(body: &[u8], id: &str) -> Result<T, ArchiveError> {
+    codec::decompress(body, MOST_BYTES, id).and_then(|body| codec::decode(&body, id))
 }

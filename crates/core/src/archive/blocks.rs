@@ -1,10 +1,11 @@
 //! Divides the time of each agent into the windows by which plans limit usage.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Archive, ArchiveError};
+use crate::time::Period;
 
 /// The duration of a window.
 pub const WINDOW: SignedDuration = SignedDuration::from_hours(HOURS);
@@ -28,16 +29,19 @@ impl Archive {
     /// Returns the windows of each agent. They depend on all calls of the agent, whatever a question
     /// selects.
     pub(crate) fn windows(&self) -> Result<Windows, ArchiveError> {
-        let mut find = self.db.prepare(
-            "SELECT DISTINCT agent, at FROM rollup JOIN sessions ON number = session
-             WHERE at IS NOT NULL ORDER BY agent, at",
-        )?;
+        let keys = self.session_keys()?;
+        let mut times: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+        self.each_sum(&Period::default(), |row| {
+            if let (Some(key), Some(at)) = (keys.get(&row.session), row.at) {
+                times.entry(&key.agent).or_default().insert(at.as_millisecond());
+            }
+        })?;
         let mut out: HashMap<String, Vec<i64>> = HashMap::new();
-        let calls = find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
-        for call in calls {
-            let (agent, at) = call?;
-            let starts = out.entry(agent).or_default();
-            starts.extend(next_start(starts.last().copied(), at));
+        for (agent, times) in times {
+            let starts = out.entry(agent.to_owned()).or_default();
+            for at in times {
+                starts.extend(next_start(starts.last().copied(), at));
+            }
         }
         Ok(Windows(out))
     }

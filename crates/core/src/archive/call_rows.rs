@@ -1,13 +1,12 @@
 //! Reads calls for reports: sums of a quarter of an hour, or single calls.
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, params};
 use rustc_hash::FxHashMap;
 
 use super::calls::SessionCalls;
 use super::{Archive, ArchiveError, codec};
-use crate::model::usage::COLUMNS as BUCKETS;
-use crate::model::{Call, Service, ServiceClass, SessionKind, Usage};
+use crate::model::{Call, SessionKind};
 use crate::pricing::Calls;
 use crate::time::Period;
 
@@ -63,25 +62,6 @@ impl Archive {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Passes the sums of all calls in a period to `each`. The period must not split a quarter of
-    /// an hour.
-    pub(crate) fn each_sum(
-        &self,
-        period: &Period,
-        mut each: impl FnMut(&CallRow<'_>),
-    ) -> Result<(), ArchiveError> {
-        let mut find = self.db.prepare(&format!(
-            "SELECT session, at, model, prompt, calls, caching, undated, at_least,
-                    service, us_only, elsewhere, searches, {BUCKETS} FROM rollup
-             WHERE (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at < ?2)"
-        ))?;
-        let mut rows = find.query(params![bound(period.since), bound(period.until)])?;
-        while let Some(row) = rows.next()? {
-            each(&sum(row)?);
-        }
-        Ok(())
-    }
-
     /// Passes all single calls in a period to `each`.
     pub(crate) fn each_call(
         &self,
@@ -126,47 +106,10 @@ impl Archive {
         let body: Option<Vec<u8>> = find.query_row([session], |row| row.get(0)).optional()?;
         body.map_or_else(|| Ok(SessionCalls::default()), |body| codec::decode(&body, "a session"))
     }
-
-    /// Returns the models that calls name, sorted, with none for calls that name none. Saved chats
-    /// and restore points are left out, because they repeat calls.
-    pub(crate) fn called_models(&self) -> Result<Vec<Option<String>>, ArchiveError> {
-        let mut find = self.db.prepare(
-            "SELECT DISTINCT model FROM rollup JOIN sessions ON number = session
-             WHERE kind != 'checkpoint' ORDER BY model",
-        )?;
-        Ok(find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
-    }
 }
 
 fn bound(at: Option<Timestamp>) -> Option<i64> {
     at.map(Timestamp::as_millisecond)
-}
-
-fn sum<'a>(row: &'a Row<'_>) -> rusqlite::Result<CallRow<'a>> {
-    let number =
-        |n: usize| Ok::<u64, rusqlite::Error>(u64::try_from(row.get::<_, i64>(n)?).unwrap_or(0));
-    let mut column = 12..;
-    Ok(CallRow {
-        session: row.get(0)?,
-        at: row.get::<_, Option<i64>>(1)?.and_then(|at| Timestamp::from_millisecond(at).ok()),
-        model: row.get_ref(2)?.as_str_or_null()?,
-        calls: Calls {
-            usage: Usage::try_from_buckets(|_| column.next().map_or(Ok(0), number))?,
-            service: Service {
-                class: ServiceClass::named(row.get_ref(8)?.as_str()?),
-                us_only: row.get(9)?,
-                is_elsewhere: row.get(10)?,
-                searches: u32::try_from(number(11)?).unwrap_or(u32::MAX),
-            },
-            prompt: number(3)?,
-            count: number(4)?,
-            caching: number(5)?,
-        },
-        undated: number(6)?,
-        at_least: row.get(7)?,
-        prompt: None,
-        current: true,
-    })
 }
 
 fn single<'a>(session: i64, call: &Call, details: &'a SessionCalls) -> CallRow<'a> {

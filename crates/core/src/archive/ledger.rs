@@ -1,25 +1,13 @@
 //! Writes sessions as rows when their sources change.
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::calls::SessionCalls;
 use super::doubts::Doubts;
 use super::tool_sums::tool_sums;
-use super::{Archive, ArchiveError, codec, unrecorded};
+use super::{Archive, ArchiveError, codec, sums, unrecorded};
 use crate::assemble::SessionFacts;
-use crate::model::{Service, Usage};
-use crate::pricing::Table;
-use crate::time::Period;
-
-/// The duration whose calls share one row. Offsets of time zones are multiples of it.
-pub(crate) const SLOT: i64 = 15 * 60 * 1000;
-
-/// The prompt sizes at which the price of a call may change. A price table with other limits is
-/// applied call by call.
-const LIMITS: [u64; 4] = [100_000, 128_000, 200_000, 272_000];
 
 /// Removes the sessions of a group.
 pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
@@ -58,7 +46,7 @@ pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(),
     ])?;
     db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
         .execute(params![number, codec::encode(&detail, id)?])?;
-    Ok(roll_up(db, number, &detail)?)
+    sums::put(db, number, &detail, id)
 }
 
 /// Inserts only the rows that sums need.
@@ -66,11 +54,11 @@ pub(super) fn insert_sums(
     db: &Connection,
     mut assembled: SessionFacts,
     machine: &str,
-) -> rusqlite::Result<()> {
+) -> Result<(), ArchiveError> {
     let messages = std::mem::take(&mut assembled.messages);
     let detail = SessionCalls::of(&assembled.session, messages);
     let number = insert_session(db, &assembled, &detail, machine, &[])?;
-    roll_up(db, number, &detail)
+    sums::put(db, number, &detail, &assembled.session.id)
 }
 
 fn insert_session(
@@ -103,84 +91,6 @@ fn insert_session(
         unrecorded::put(db, number, reported)?;
     }
     Ok(number)
-}
-
-#[derive(Default)]
-struct Sum {
-    prompt: u64,
-    calls: i64,
-    caching: i64,
-    undated: i64,
-    at_least: bool,
-    searches: i64,
-    usage: Usage,
-}
-
-fn roll_up(db: &Connection, session: i64, detail: &SessionCalls) -> rusqlite::Result<()> {
-    let mut sums: HashMap<(Option<i64>, Option<u32>, Service, usize), Sum> = HashMap::new();
-    for call in &detail.calls {
-        let prompt = call.usage.prompt();
-        let slot = call.at.map(|at| at.as_millisecond().div_euclid(SLOT) * SLOT);
-        let class = LIMITS.iter().filter(|limit| prompt > **limit).count();
-        let service = Service { searches: 0, ..call.service };
-        let sum = sums.entry((slot, call.model, service, class)).or_default();
-        sum.prompt = sum.prompt.max(prompt);
-        sum.calls += i64::from(!call.is_extra);
-        sum.caching += i64::from(call.usage.cached > 0);
-        sum.undated += i64::from(call.undated && !call.is_extra);
-        sum.at_least |= call.at_least;
-        sum.searches += i64::from(call.service.searches);
-        sum.usage += call.usage;
-    }
-    let mut insert = db.prepare_cached(
-        "INSERT INTO rollup VALUES
-             (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
-    )?;
-    let mut sums: Vec<_> = sums.into_iter().collect();
-    sums.sort_by_key(|(key, _)| *key);
-    for ((at, model, service, _), sum) in sums {
-        let usage = &sum.usage;
-        insert.execute(params![
-            session,
-            at,
-            model.and_then(|model| detail.models.get(model as usize)),
-            service.class.name(),
-            service.us_only,
-            service.is_elsewhere,
-            sum.searches,
-            whole(sum.prompt),
-            sum.calls,
-            sum.caching,
-            sum.undated,
-            sum.at_least,
-            whole(usage.input),
-            whole(usage.cached),
-            whole(usage.cache_write_5m),
-            whole(usage.cache_write_1h),
-            whole(usage.output),
-            whole(usage.thoughts),
-            whole(usage.tool),
-            whole(usage.other)
-        ])?;
-    }
-    Ok(())
-}
-
-/// Converts a count. SQLite's integers are signed, but no count comes near the limit.
-fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Returns whether sums can answer a query, so that single calls need not be read: the period does
-/// not split a quarter of an hour, and no price changes inside a class.
-pub fn rollup_answers(period: &Period, prices: &Table) -> bool {
-    let whole = |at: Option<Timestamp>| {
-        at.is_none_or(|at| {
-            at.as_millisecond().rem_euclid(SLOT) == 0 && at.subsec_nanosecond() % 1_000_000 == 0
-        })
-    };
-    let known = prices.rows().filter_map(|row| row.tier).all(|tier| LIMITS.contains(&tier.above));
-    whole(period.since) && whole(period.until) && known
 }
 
 impl Archive {

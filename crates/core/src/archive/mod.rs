@@ -34,6 +34,7 @@ mod sessions;
 mod slot;
 mod sources;
 mod stamp;
+mod sums;
 mod sync;
 mod text_index;
 mod text_search;
@@ -58,8 +59,6 @@ pub(crate) use doubts::Doubts;
 pub use doubts::TokenProblem;
 pub use forget::Forgotten;
 pub use import::{Foreign, Imported};
-#[doc(hidden)]
-pub use ledger::rollup_answers;
 pub use limits::Limit;
 pub use machine::MachineId;
 #[doc(hidden)]
@@ -69,6 +68,8 @@ pub use rebuild::{Rebuild, Rebuilt};
 #[doc(hidden)]
 pub use sessions::{ExistingFile, FolderSessions, Sizes};
 pub use sessions::{FaultCount, FileRow};
+#[doc(hidden)]
+pub use sums::rollup_answers;
 pub use sync::{Exclude, Machine, SyncOptions, SyncStats};
 pub use text_index::IndexStats;
 pub use text_search::{Hit, Match, Order, TextRow};

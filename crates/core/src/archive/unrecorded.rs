@@ -7,6 +7,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use super::{Archive, ArchiveError};
 use crate::model::usage::COLUMNS;
 use crate::model::{Bucket, Usage};
+use crate::time::Period;
 
 /// The tokens of a session beyond those of its recorded calls.
 #[derive(Debug, Clone)]
@@ -38,16 +39,18 @@ impl Archive {
         if out.is_empty() {
             return Ok(out);
         }
-        let sums = Bucket::ALL.map(|bucket| format!("sum({})", bucket.name())).join(", ");
-        let sql = format!(
-            "SELECT coalesce(parent, id) AS main, {sums} FROM rollup JOIN sessions ON number = session
-             GROUP BY main"
-        );
-        let mut find = self.db.prepare(&sql)?;
-        let mut rows = find.query([])?;
-        while let Some(row) = rows.next()? {
-            if let Some(surplus) = out.get_mut(row.get_ref(0)?.as_str().unwrap_or_default()) {
-                surplus.usage = surplus.usage.beyond(&usage(row, 1)?);
+        let keys = self.session_keys()?;
+        let mut recorded: HashMap<&str, Usage> = HashMap::new();
+        self.each_sum(&Period::default(), |row| {
+            let Some(key) = keys.get(&row.session) else { return };
+            let main = key.parent.as_deref().unwrap_or(&key.id);
+            if out.contains_key(main) {
+                *recorded.entry(main).or_default() += row.calls.usage;
+            }
+        })?;
+        for (main, usage) in recorded {
+            if let Some(surplus) = out.get_mut(main) {
+                surplus.usage = surplus.usage.beyond(&usage);
             }
         }
         out.retain(|_, surplus| surplus.usage.total() > 0);

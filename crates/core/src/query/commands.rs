@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use jiff::Timestamp;
 
+use crate::activity::Run;
 use crate::archive::{Archive, ArchiveError};
 use crate::time::Period;
 
@@ -43,8 +44,8 @@ pub fn commands(
     full: bool,
 ) -> Result<Vec<Row>, ArchiveError> {
     let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
-    archive.each_activity(sessions, |session, activity| {
-        for run in activity.runs.into_iter().filter(|run| period.includes(run.at)) {
+    archive.each_activity(sessions, |session, runs: Vec<Run>| {
+        for run in runs.into_iter().filter(|run| period.includes(run.at)) {
             let key = if full { run.text.clone() } else { run.program };
             let sum = sums.entry(key).or_default();
             sum.runs += 1;

@@ -35,8 +35,8 @@ pub fn failures(
     period: &Period,
 ) -> Result<Vec<Row>, ArchiveError> {
     let mut rows: BTreeMap<(String, String), Row> = BTreeMap::new();
-    archive.each_activity(sessions, |session, activity| {
-        for call in activity.failures.into_iter().filter(|call| period.includes(call.at)) {
+    archive.each_activity(sessions, |session, failures: Vec<FailedCall>| {
+        for call in failures.into_iter().filter(|call| period.includes(call.at)) {
             let FailedCall { at, tool, error } = call;
             let text = fold(&error);
             let new = || Row {

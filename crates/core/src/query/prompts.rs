@@ -1,10 +1,11 @@
 //! Collects everything a person typed, from sessions, prompt logs and shell histories.
 
-use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use rustc_hash::{FxHashMap, FxHashSet};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use crate::activity::TypedText;
 use crate::archive::{Archive, ArchiveError};
@@ -69,9 +70,9 @@ pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, Archi
         all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
     sessions.sort_by_key(|session| (repeats(session), session.started));
     let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
-    archive.each_activity(&ids, |id, activity| {
+    archive.each_activity(&ids, |id, prompts| {
         if let Some(session) = all.get(id) {
-            typed.session(session, activity.prompts);
+            typed.session(session, prompts);
         }
     })?;
     typed.logs(archive, all)?;
@@ -95,16 +96,21 @@ fn repeats(session: &Session) -> bool {
 struct Typed {
     out: Vec<Prompt>,
     /// Ids that are unique everywhere.
-    ids: HashSet<String>,
+    ids: FxHashSet<String>,
     /// The number of times that a session contains a text, which its log may contain too.
-    told: HashMap<(String, String), usize>,
+    told: FxHashMap<u128, usize>,
     /// Everything that was typed in a project.
-    known: HashSet<(String, String)>,
+    known: FxHashSet<u128>,
+}
+
+/// Returns a number that identifies a text in a session or project. The texts themselves are long.
+fn mark(place: &str, text: &str) -> u128 {
+    xxh3_128_with_seed(text.as_bytes(), xxh3_64(place.as_bytes()))
 }
 
 impl Typed {
     fn push(&mut self, prompt: Prompt) {
-        self.known.insert((prompt.project.key().to_owned(), prompt.text.clone()));
+        self.known.insert(mark(prompt.project.key(), &prompt.text));
         self.out.push(prompt);
     }
 
@@ -115,12 +121,10 @@ impl Typed {
             if is_uuid(&message) && !self.ids.insert(message) {
                 continue;
             }
-            let is_known =
-                || self.known.contains(&(session.project.key().to_owned(), text.clone()));
-            if repeats && is_known() {
+            if repeats && self.known.contains(&mark(session.project.key(), &text)) {
                 continue;
             }
-            *self.told.entry((session.id.clone(), text.clone())).or_default() += 1;
+            *self.told.entry(mark(&session.id, &text)).or_default() += 1;
             self.push(Prompt {
                 at,
                 session: Some(session.id.clone()),
@@ -139,20 +143,18 @@ impl Typed {
         archive.each_prompt_line(|line| {
             let text = line.text.trim();
             let Some(session) = all.get(&line.session).filter(|_| !text.is_empty()) else { return };
-            let key = (line.session, text.to_owned());
-            if let Some(left) = self.told.get_mut(&key).filter(|left| **left > 0) {
+            let told = self.told.get_mut(&mark(&line.session, text));
+            if let Some(left) = told.filter(|left| **left > 0) {
                 *left -= 1;
                 return;
             }
-            let (id, text) = key;
-            let known = (session.project.key().to_owned(), text);
-            if repeats(session) && self.known.contains(&known) {
+            if repeats(session) && self.known.contains(&mark(session.project.key(), text)) {
                 return;
             }
-            let (_, text) = known;
+            let text = text.to_owned();
             self.push(Prompt {
                 at: line.at,
-                session: Some(id),
+                session: Some(line.session),
                 log_only: session.state == State::LogOnly,
                 project: session.project.clone(),
                 text,
@@ -178,7 +180,7 @@ impl Typed {
             };
             let project = projects.resolve(source.folder(), None);
             for text in lines(&text) {
-                if self.known.contains(&(project.key().to_owned(), text.clone())) {
+                if self.known.contains(&mark(project.key(), &text)) {
                     continue;
                 }
                 let order = source.modified.and_then(|at| Timestamp::try_from(at).ok());

@@ -150,41 +150,22 @@ CREATE TABLE summaries (
 -- What a person typed in a session, and the commands and failures of its tools (activity.rs). It is
 -- read from the text when a report first needs it.
 CREATE TABLE activity (
-    session INTEGER PRIMARY KEY,
-    body    BLOB NOT NULL
+    session  INTEGER PRIMARY KEY,
+    -- The largest comes last, because SQLite reads a row from its beginning.
+    failures BLOB NOT NULL,
+    runs     BLOB NOT NULL,
+    prompts  BLOB NOT NULL
 );
 
--- Calls by session, quarter of an hour, model, service and prompt size, which is enough for most
--- reports.
+-- The calls of a session by quarter of an hour, model, service and prompt size (sums.rs), which is enough
+-- for most reports.
 CREATE TABLE rollup (
-    session  INTEGER NOT NULL,
-    -- Milliseconds since 1970, UTC; null when not even the file has a time.
-    at       INTEGER,
-    model    TEXT,
-    -- The class of service, whether it had to be in the United States, and whether a provider other
-    -- than the model's vendor served it.
-    service  TEXT NOT NULL,
-    us_only  INTEGER NOT NULL,
-    elsewhere INTEGER NOT NULL,
-    -- The number of web searches.
-    searches INTEGER NOT NULL,
-    -- The largest prompt among them; all are of one class of price.
-    prompt   INTEGER NOT NULL,
-    calls    INTEGER NOT NULL,
-    -- How many of them had anything cached, or no time of their own.
-    caching  INTEGER NOT NULL,
-    undated  INTEGER NOT NULL,
-    at_least INTEGER NOT NULL,
-    input    INTEGER NOT NULL,
-    cached   INTEGER NOT NULL,
-    cache_write_5m INTEGER NOT NULL,
-    cache_write_1h INTEGER NOT NULL,
-    output   INTEGER NOT NULL,
-    thoughts INTEGER NOT NULL,
-    tool     INTEGER NOT NULL,
-    other    INTEGER NOT NULL
+    session INTEGER PRIMARY KEY,
+    -- The first and the last quarter of an hour, in milliseconds since 1970, UTC; null without times.
+    first   INTEGER,
+    last    INTEGER,
+    body    BLOB NOT NULL
 );
-CREATE INDEX rollup_session ON rollup (session);
 
 -- The tokens of a session and its agents in the agent's own count, which includes calls that no file records.
 CREATE TABLE reported (
