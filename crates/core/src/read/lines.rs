@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use super::buffer::Buffer;
 
 /// Small enough to stay in the processor's cache.
-const WINDOW: usize = 256 * 1024;
+const WINDOW: usize = 64 * 1024;
 
 /// The length of the longest line, in bytes. Node has no longer strings, so no agent that runs on
 /// it can have read more.

@@ -104,7 +104,7 @@ impl<'a> Scanner<'a> {
         let place = first..self.at;
         let text = match self.text {
             Some(text) => &text[place],
-            None => std::str::from_utf8(&self.bytes[place]).map_err(|_| Invalid)?,
+            None => simdutf8::basic::from_utf8(&self.bytes[place]).map_err(|_| Invalid)?,
         };
         Ok(Raw::scanned(text))
     }
