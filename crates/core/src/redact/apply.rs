@@ -1,15 +1,20 @@
 //! Replaces secrets with markers.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use super::known::Known;
+use super::memo::Memo;
 use super::rule::{MARKER, Rules};
-use super::scan::{Found, scan};
+use super::scan::{Found, scan, secrets};
 
 /// The maximum number of passes over a text, which is scanned until nothing more is found.
 const ROUNDS: usize = 8;
+
+/// The distance from a new marker up to which the text is scanned again.
+const NEAR: usize = 4096;
 
 /// Removes secrets from the texts of one export. Equal secrets get equal markers.
 #[derive(Debug)]
@@ -19,7 +24,9 @@ pub struct Redactor<'r> {
     /// The marker of each secret.
     markers: FxHashMap<Box<str>, Marker>,
     /// The values that are removed wherever they occur.
-    pub(super) known: Known,
+    known: Known,
+    /// The matches of the texts that were redacted.
+    memo: Memo,
     /// For each kind, the number of removed secrets, and the number of distinct ones.
     counts: Vec<(u64, u64)>,
 }
@@ -46,22 +53,24 @@ impl<'r> Redactor<'r> {
     /// Creates a redactor that has not found anything yet.
     pub fn new(rules: &'r Rules) -> Self {
         let counts = vec![(0, 0); rules.kinds().len()];
-        Self { rules, markers: FxHashMap::default(), known: Known::default(), counts }
+        let (known, memo) = (Known::default(), Memo::default());
+        Self { rules, markers: FxHashMap::default(), known, memo, counts }
     }
 
     /// Returns the text without its secrets.
     pub fn text<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        let mut text = Cow::Borrowed(text);
-        // A marker is shorter than its secret and can bring the beginning of another match within reach, so
-        // the text is scanned again until a pass changes nothing.
-        for _ in 0..ROUNDS {
-            let found = scan(self.rules, &self.known, &text);
-            if found.is_empty() {
-                break;
-            }
-            text = Cow::Owned(self.replace(&text, &found));
+        let found = self.scan(text);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
         }
-        text
+        Cow::Owned(self.replace(text, &found))
+    }
+
+    /// Returns the secrets of a text.
+    pub(super) fn scan(&mut self, text: &str) -> Vec<Found> {
+        let parts = [0..text.len()];
+        let (scanned, view) = self.memo.get(text, || scan(self.rules, text, &parts));
+        secrets(scanned, view, &self.known, text, &parts)
     }
 
     /// Returns whether nothing has been found yet.
@@ -78,6 +87,7 @@ impl<'r> Redactor<'r> {
         for (secret, marker) in &self.markers {
             self.known.add(secret, marker.rule);
         }
+        self.known.index();
         for count in &mut self.counts {
             count.0 = 0;
         }
@@ -98,17 +108,48 @@ impl<'r> Redactor<'r> {
         counts
     }
 
-    /// Replaces the given matches with their markers.
+    /// Replaces the given matches with their markers, and the matches that there are then.
     pub(super) fn replace(&mut self, text: &str, found: &[Found]) -> String {
+        let (mut text, mut parts) = self.replace_once(text, found);
+        // A marker is shorter than its secret and can bring the beginning of another match within reach, so
+        // the text around it is scanned again until nothing changes.
+        for _ in 1..ROUNDS {
+            let (scanned, view) = scan(self.rules, &text, &parts);
+            let found = secrets(scanned, view, &self.known, &text, &parts);
+            if found.is_empty() {
+                break;
+            }
+            (text, parts) = self.replace_once(&text, &found);
+        }
+        text
+    }
+
+    /// Replaces the given matches with their markers. Returns the new text, and its parts that are near a
+    /// marker.
+    pub(super) fn replace_once(
+        &mut self,
+        text: &str,
+        found: &[Found],
+    ) -> (String, Vec<Range<usize>>) {
         let mut out = String::with_capacity(text.len());
+        let mut parts: Vec<Range<usize>> = Vec::new();
         let mut from = 0;
         for found in found {
             out.push_str(&text[from..found.range.start]);
+            let start = out.len().saturating_sub(NEAR);
             self.mark(&found.secret, found.rule, &mut out);
+            let part = start..out.len() + NEAR;
+            match parts.last_mut() {
+                Some(last) if part.start <= last.end => last.end = part.end,
+                _ => parts.push(part),
+            }
             from = found.range.end;
         }
         out.push_str(&text[from..]);
-        out
+        if let Some(last) = parts.last_mut() {
+            last.end = last.end.min(out.len());
+        }
+        (out, parts)
     }
 
     fn mark(&mut self, secret: &str, rule: usize, out: &mut String) {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::apply::Redactor;
-use super::scan::{Found, scan};
+use super::scan::Found;
 use crate::read::json::{Raw, string};
 
 /// The keys whose values are not text, but bytes and signatures in base64, each with its parent key.
@@ -101,16 +101,15 @@ impl Redactor<'_> {
 
     /// Redacts a text that follows `head`, which may identify it as a secret.
     fn behind<'t>(&mut self, head: &str, text: &'t str) -> Cow<'t, str> {
-        if !head.is_empty() && self.rules.keywords.find(head).next().is_some() && !text.is_empty() {
+        if !head.is_empty() && !text.is_empty() && self.rules.has_keyword(head) {
             let quote = if head.ends_with('"') { "\"" } else { "" };
             let whole = format!("{head}{text}{quote}");
             let start = head.len();
             let is_inside =
                 |found: &Found| found.range.start >= start && found.range.end <= start + text.len();
-            let found: Vec<Found> =
-                scan(self.rules, &self.known, &whole).into_iter().filter(is_inside).collect();
+            let found: Vec<Found> = self.scan(&whole).into_iter().filter(is_inside).collect();
             if !found.is_empty() {
-                let whole = self.replace(&whole, &found);
+                let (whole, _) = self.replace_once(&whole, &found);
                 let text = whole[start..].strip_suffix(quote).unwrap_or(&whole[start..]);
                 return Cow::Owned(self.text(text).into_owned());
             }

@@ -10,7 +10,7 @@ use std::ops::Range;
 const KEYS: usize = 1 << 15;
 
 /// The same of four bytes.
-const BEGINS: usize = 1 << 20;
+const FOURS: usize = 1 << 20;
 
 /// A literal to search for.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Keyword {
 #[derive(Debug)]
 pub(super) struct Keywords {
     /// A bit for each four bytes that some form begins with.
-    begins: Box<[u64]>,
+    begins: Box<[u64; FOURS / 64]>,
     /// For each key, where its forms begin in `forms`; one more for the end.
     starts: Vec<u32>,
     forms: Vec<Form>,
@@ -37,31 +37,31 @@ struct Form {
     bytes: Box<[u8]>,
     any_case: bool,
     number: usize,
+    /// Its first eight bytes, the bits of a text that count, and those to set before they are compared, so that
+    /// the case of letters is ignored.
+    begin: u64,
+    mask: u64,
+    case: u64,
 }
 
 impl Keywords {
     /// Builds the table of a list of literals.
     pub(super) fn new(list: &[Keyword]) -> Self {
+        let mut begins = Box::new([0; FOURS / 64]);
         let mut by_key: Vec<(usize, Form)> = Vec::new();
         for (number, keyword) in list.iter().enumerate() {
             let mut spellings = keyword.spellings();
             spellings.sort_unstable();
             spellings.dedup();
             for spelling in spellings {
-                let any_case = keyword.any_case;
-                let form = Form { bytes: spelling.into_bytes().into(), any_case, number };
-                by_key.extend(form.keys().map(|key| (key, form.clone())));
+                let form = Form::new(spelling.as_bytes(), keyword.any_case, number);
+                form.starts(FOURS).for_each(|four| begins[four / 64] |= 1 << (four % 64));
+                by_key.extend(form.starts(KEYS).map(|key| (key, form.clone())));
             }
         }
         by_key.sort_by_key(|(key, _)| *key);
-        let mut begins = vec![0; BEGINS / 64].into_boxed_slice();
         let mut starts = vec![0; KEYS + 1];
-        for (key, form) in &by_key {
-            let fourth = form.bytes.get(3).map(|byte| usize::from(byte & 31));
-            for fourth in fourth.map_or(0..32, |byte| byte..byte + 1) {
-                let begin = key | fourth << 15;
-                begins[begin / 64] |= 1 << (begin % 64);
-            }
+        for (key, _) in &by_key {
             starts[key + 1] += 1;
         }
         for key in 0..KEYS {
@@ -70,18 +70,47 @@ impl Keywords {
         Self { begins, starts, forms: by_key.into_iter().map(|(_, form)| form).collect() }
     }
 
-    /// Returns the index and the position of every literal in a text, in the order of their starts.
-    pub(super) fn find<'a>(
-        &'a self,
-        text: &'a str,
-    ) -> impl Iterator<Item = (usize, Range<usize>)> + 'a {
-        let bytes = text.as_bytes();
-        let begins = Begins { keywords: self, bytes, at: 0, begin: key(bytes) << 5 };
-        begins.flat_map(move |(at, key)| {
-            let forms = &self.forms[self.starts[key] as usize..self.starts[key + 1] as usize];
-            let here = forms.iter().filter(move |form| form.is_at(&bytes[at..]));
-            here.map(move |form| (form.number, at..at + form.bytes.len()))
-        })
+    /// Calls `found` with the index and the position of every literal that begins in a range of a text, in the
+    /// order of their starts.
+    pub(super) fn find(
+        &self,
+        text: &str,
+        range: Range<usize>,
+        mut found: impl FnMut(usize, Range<usize>),
+    ) {
+        let bytes = &text.as_bytes()[..text.len().min(range.end + 3)];
+        let rest = bytes.get(range.start..).unwrap_or_default();
+        let mut four = low_bits(&rest[..rest.len().min(3)]) << 5;
+        let mut at = range.start;
+        for byte in rest.get(3..).unwrap_or_default() {
+            four = four >> 5 | usize::from(byte & 31) << 15;
+            if self.begins[four / 64 % (FOURS / 64)] >> (four % 64) & 1 == 1 {
+                self.compare(text, at, four % KEYS, &mut found);
+            }
+            at += 1;
+        }
+        for at in at..range.end {
+            four >>= 5;
+            self.compare(text, at, four % KEYS, &mut found);
+        }
+    }
+
+    /// Calls `found` with every literal that begins at a position with a key.
+    fn compare(
+        &self,
+        text: &str,
+        at: usize,
+        key: usize,
+        found: &mut impl FnMut(usize, Range<usize>),
+    ) {
+        let rest = &text.as_bytes()[at..];
+        let eight = eight(rest);
+        let forms = &self.forms[self.starts[key] as usize..self.starts[key + 1] as usize];
+        for form in forms {
+            if (eight | form.case) & form.mask == form.begin && form.is_at(rest) {
+                found(form.number, at..at + form.bytes.len());
+            }
+        }
     }
 }
 
@@ -101,55 +130,41 @@ impl Keyword {
 }
 
 impl Form {
+    fn new(bytes: &[u8], any_case: bool, number: usize) -> Self {
+        let lower = if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() };
+        let each = |of: fn(&u8) -> u8| eight(&lower.iter().map(of).collect::<Vec<_>>());
+        let case =
+            if any_case { each(|byte| 0x20 * u8::from(byte.is_ascii_lowercase())) } else { 0 };
+        let (begin, mask) = (eight(&lower), each(|_| 0xff));
+        Self { bytes: lower.into(), any_case, number, begin, mask, case }
+    }
+
     fn is_at(&self, text: &[u8]) -> bool {
         text.get(..self.bytes.len()).is_some_and(|text| {
-            // Most forms with the same key differ in their last byte.
-            let case = if self.any_case { 0x20 } else { 0 };
-            let differs = |(a, b): (&u8, &u8)| (a ^ b) & !case != 0;
-            if text.last().zip(self.bytes.last()).is_some_and(differs) {
-                return false;
-            }
             if self.any_case { self.bytes.eq_ignore_ascii_case(text) } else { *self.bytes == *text }
         })
     }
 
-    /// Returns the keys that it may begin with. A literal of one or two bytes may be followed by anything.
-    fn keys(&self) -> impl Iterator<Item = usize> + use<> {
-        let fixed = 5 * self.bytes.len().min(3);
-        let begin = key(&self.bytes);
-        (0..KEYS >> fixed).map(move |rest| begin | rest << fixed)
+    /// Returns the lowest bits of the bytes that it may begin with, of which there are `most`. A literal of one or
+    /// two bytes may be followed by anything.
+    fn starts(&self, most: usize) -> impl Iterator<Item = usize> + use<> {
+        let begin = low_bits(&self.bytes) % most;
+        let fixed = (5 * self.bytes.len()).min(most.ilog2() as usize);
+        (0..most >> fixed).map(move |rest| begin | rest << fixed)
     }
 }
 
-fn key(bytes: &[u8]) -> usize {
-    bytes.iter().take(3).rev().fold(0, |key, byte| key << 5 | usize::from(byte & 31))
-}
-
-/// The places where a literal may begin, and their keys.
-struct Begins<'a> {
-    keywords: &'a Keywords,
-    bytes: &'a [u8],
-    at: usize,
-    /// The lowest bits of the byte before and of the three bytes here.
-    begin: usize,
-}
-
-impl Iterator for Begins<'_> {
-    type Item = (usize, usize);
-
-    fn next(&mut self) -> Option<(usize, usize)> {
-        let bits = &*self.keywords.begins;
-        while self.at < self.bytes.len() {
-            let at = self.at;
-            let fourth = self.bytes.get(at + 3).map_or(0, |byte| usize::from(byte & 31));
-            self.at += 1;
-            self.begin = self.begin >> 5 | fourth << 15;
-            if bits[self.begin / 64] >> (self.begin % 64) & 1 == 1 {
-                return Some((at, self.begin % KEYS));
-            }
-        }
-        None
+/// Returns the first eight bytes as a number; missing ones are zero.
+fn eight(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)),
     }
+}
+
+/// Returns the lowest five bits of each of the first four bytes.
+fn low_bits(bytes: &[u8]) -> usize {
+    bytes.iter().take(4).rev().fold(0, |bits, byte| bits << 5 | usize::from(byte & 31))
 }
 
 #[cfg(test)]
@@ -162,7 +177,9 @@ mod tests {
             any_case: *any_case,
         };
         let keywords = Keywords::new(&list.iter().map(keyword).collect::<Vec<_>>());
-        keywords.find(text).map(|(n, range)| (n, &text[range])).collect()
+        let mut found = Vec::new();
+        keywords.find(text, 0..text.len(), |n, range| found.push((n, &text[range])));
+        found
     }
 
     #[test]
@@ -180,6 +197,19 @@ mod tests {
                 (0, "SK")
             ]
         );
+    }
+
+    #[test]
+    fn a_literal_is_found_at_every_position() {
+        let list = [("ghp_", false), ("key", true), ("pw", true), ("password", true)];
+        for (number, (literal, _)) in list.iter().enumerate().filter(|(n, _)| *n != 3) {
+            for before in 0..20 {
+                for after in 0..12 {
+                    let text = format!("{}{literal}{}", ".".repeat(before), "=".repeat(after));
+                    assert_eq!(found(&list, &text), [(number, *literal)], "{text}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 use rustc_hash::FxHashMap;
 
 /// A value of this length with a digit does not occur as a word by chance.
@@ -21,8 +22,8 @@ const SAME_RUN: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Known {
     by_run: FxHashMap<Box<str>, Vec<Value>>,
-    /// The lengths of the shortest and the longest run.
-    runs: Option<(usize, usize)>,
+    /// Finds the runs.
+    runs: Option<AhoCorasick>,
 }
 
 #[derive(Debug)]
@@ -40,8 +41,6 @@ impl Known {
             return;
         }
         let Some(run) = longest_run(text).filter(|run| run.len() >= RUN) else { return };
-        let (least, most) = self.runs.unwrap_or((run.len(), run.len()));
-        self.runs = Some((least.min(run.len()), most.max(run.len())));
         let values = self.by_run.entry(text[run.clone()].into()).or_default();
         if values.len() < SAME_RUN && !values.iter().any(|value| &*value.text == text) {
             values.push(Value { text: text.into(), run: run.start, rule });
@@ -49,33 +48,44 @@ impl Known {
         }
     }
 
-    /// Calls `found` with the position of each known value and the rule that first found it.
-    pub(super) fn find(&self, text: &str, mut found: impl FnMut(Range<usize>, usize)) {
-        let Some((least, most)) = self.runs else { return };
+    /// Prepares the search for the values that were added.
+    pub(super) fn index(&mut self) {
+        let mut builder = AhoCorasick::builder();
+        // Of the runs that begin at the same place, only the longest can be a whole word.
+        builder.match_kind(MatchKind::LeftmostLongest);
+        self.runs = builder.build(self.by_run.keys().map(|run| &**run)).ok();
+    }
+
+    /// Calls `found` with the position of each known value whose run is in a range of a text, and the rule that
+    /// first found it.
+    pub(super) fn find(
+        &self,
+        text: &str,
+        range: Range<usize>,
+        mut found: impl FnMut(Range<usize>, usize),
+    ) {
+        if self.by_run.is_empty() {
+            return;
+        }
         let bytes = text.as_bytes();
-        let mut at = 0;
-        while at < bytes.len() {
-            if !bytes[at].is_ascii_alphanumeric() {
-                at += 1;
+        let mut done = 0;
+        for run in
+            self.runs.iter().flat_map(|runs| runs.find_iter(Input::new(text).range(range.clone())))
+        {
+            if run.start() < done || !is_whole(bytes, &run.range()) {
                 continue;
             }
-            let end =
-                at + bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-            if (least..=most).contains(&(end - at))
-                && let Some(values) = self.by_run.get(&text[at..end])
-            {
-                let place = |value: &Value| {
-                    let start = at.checked_sub(value.run)?;
-                    let range = start..start + value.text.len();
-                    (text.get(range.clone()) == Some(&*value.text) && is_whole(bytes, &range))
-                        .then_some((range, value.rule))
-                };
-                if let Some((range, rule)) = values.iter().find_map(place) {
-                    at = range.end;
-                    found(range, rule);
-                }
+            let Some(values) = self.by_run.get(&text[run.range()]) else { continue };
+            let place = |value: &Value| {
+                let start = run.start().checked_sub(value.run)?;
+                let range = start..start + value.text.len();
+                (text.get(range.clone()) == Some(&*value.text) && is_whole(bytes, &range))
+                    .then_some((range, value.rule))
+            };
+            if let Some((range, rule)) = values.iter().find_map(place) {
+                done = range.end;
+                found(range, rule);
             }
-            at = at.max(end);
         }
     }
 }
@@ -132,8 +142,9 @@ mod tests {
         for value in values {
             known.add(value, 0);
         }
+        known.index();
         let mut out = Vec::new();
-        known.find(text, |range, _| out.push(text[range].to_owned()));
+        known.find(text, 0..text.len(), |range, _| out.push(text[range].to_owned()));
         out
     }
 

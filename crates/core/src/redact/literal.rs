@@ -156,7 +156,8 @@ pub(super) fn ends_bare(text: &[u8], at: usize) -> bool {
 /// Returns the length of a value that another one may follow: `x&y=1`, `x; y`, `x, y`, `x%26y`. A separator
 /// that is not followed by another value is part of the value.
 pub(super) fn cut(run: &[u8]) -> usize {
-    let ends_at = |at: usize| match run[at] {
+    let (mut has_brace, mut has_bracket) = (false, false);
+    let mut ends_at = |at: usize| match run[at] {
         b'&' | b';' | b',' => {
             let tail = &run[at + 1..];
             let name = count(tail, LONGEST, is_identifier);
@@ -167,14 +168,18 @@ pub(super) fn cut(run: &[u8]) -> usize {
         // The end of an object in code without white space: `{password:1};`
         b'}' | b')' => {
             matches!(run.get(at + 1), Some(b';' | b',' | b')' | b'}' | b']'))
-                && !run[..at].contains(&if run[at] == b'}' { b'{' } else { b'(' })
+                && !if run[at] == b'}' { has_brace } else { has_bracket }
         }
         b'%' => {
             run[at..].starts_with(b"%26")
                 || run[at..].starts_with(b"%0A")
                 || run[at..].starts_with(b"%22")
         }
-        _ => false,
+        byte => {
+            has_brace |= byte == b'{';
+            has_bracket |= byte == b'(';
+            false
+        }
     };
     (0..run.len()).find(|at| ends_at(*at)).unwrap_or(run.len())
 }

@@ -10,6 +10,7 @@
 mod apply;
 mod block;
 mod cookie;
+mod facts;
 mod form;
 mod identifier;
 mod json;
@@ -17,6 +18,7 @@ mod keywords;
 mod known;
 mod literal;
 mod manifest;
+mod memo;
 mod name;
 mod rule;
 mod scan;
@@ -27,7 +29,9 @@ mod stream;
 mod table;
 mod value;
 mod view;
+mod window;
 mod words;
+mod work;
 
 pub use apply::{Count, Redactor};
 pub use rule::{Choice, Kind, RuleError, Rules, UserRule};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use regex::Regex;
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::keywords::{Keyword, Keywords};
 use super::value::Value;
-use super::view::TRIGGERS;
 
 const EMBEDDED: &str = include_str!("rules.toml");
 
@@ -169,6 +169,8 @@ pub(super) struct Rule {
     pub(super) reach: usize,
     /// Whether its regex may match white space.
     pub(super) is_spaced: bool,
+    /// Whether its regex may examine whole lines before it fails.
+    pub(super) is_long: bool,
     source: String,
     regex: OnceLock<Option<Regex>>,
 }
@@ -200,7 +202,7 @@ pub struct Rules {
     kinds: Vec<Kind>,
     /// The rules that are on.
     pub(super) list: Vec<Rule>,
-    /// The literals to search for: the marker, then the triggers of a decoded view, then the keywords.
+    /// The literals to search for: the marker, then the keywords.
     pub(super) keywords: Keywords,
     /// The rules that each keyword triggers.
     pub(super) wakes: Vec<Vec<usize>>,
@@ -221,12 +223,15 @@ impl Rules {
             kind: "rules.toml".into(),
             why: error.to_string(),
         })?;
-        let mut list =
-            Builder { choice, kinds: Vec::new(), rules: Vec::new(), keywords: Vec::new() };
-        for literal in [MARKER].iter().chain(TRIGGERS) {
-            let literal = (*literal).to_owned();
-            list.keywords.push((Keyword { literal, any_case: false }, Vec::new()));
-        }
+        let mut list = Builder {
+            choice,
+            kinds: Vec::new(),
+            rules: Vec::new(),
+            keywords: Vec::new(),
+            numbers: FxHashMap::default(),
+        };
+        let marker = Keyword { literal: MARKER.to_owned(), any_case: false };
+        list.keywords.push((marker, Vec::new()));
         for spec in file.rule {
             list.embedded(spec, &file.pieces);
         }
@@ -241,9 +246,11 @@ impl Rules {
         &self.kinds
     }
 
-    /// Returns whether a literal means that the text has to be decoded.
-    pub(super) fn is_trigger(keyword: usize) -> bool {
-        (1..=TRIGGERS.len()).contains(&keyword)
+    /// Returns whether a text contains a keyword.
+    pub(super) fn has_keyword(&self, text: &str) -> bool {
+        let mut is_found = false;
+        self.keywords.find(text, 0..text.len(), |_, _| is_found = true);
+        is_found
     }
 
     /// Returns whether the user allows a value.
@@ -257,6 +264,8 @@ struct Builder<'c> {
     kinds: Vec<Kind>,
     rules: Vec<Rule>,
     keywords: Vec<(Keyword, Vec<usize>)>,
+    /// The index of each keyword, by its literal and whether case is ignored.
+    numbers: FxHashMap<(String, bool), usize>,
 }
 
 impl Builder<'_> {
@@ -282,6 +291,7 @@ impl Builder<'_> {
             is_spaced: source.contains([' ', '"', '\'', '<'])
                 || source.contains(r"\s")
                 || source.contains(r"\t"),
+            is_long: ["[ -~", r"[^\n", "[^}", "[^{"].iter().any(|any| source.contains(any)),
             source,
             regex: OnceLock::new(),
         });
@@ -316,6 +326,7 @@ impl Builder<'_> {
             entropy: 0.0,
             reach: REACH,
             is_spaced: true,
+            is_long: true,
             source: rule.regex.clone(),
             regex: OnceLock::from(Some(regex)),
         });
@@ -340,15 +351,14 @@ impl Builder<'_> {
 
     fn wake(&mut self, literal: &str, any_case: bool) {
         let rule = self.rules.len() - 1;
-        let is_known =
-            |keyword: &Keyword| keyword.literal == literal && keyword.any_case == any_case;
-        match self.keywords.iter_mut().find(|(keyword, _)| is_known(keyword)) {
-            Some((_, rules)) if rules.last() == Some(&rule) => {}
-            Some((_, rules)) => rules.push(rule),
-            None => {
-                let literal = literal.to_owned();
-                self.keywords.push((Keyword { literal, any_case }, vec![rule]));
-            }
+        let number = *self.numbers.entry((literal.to_owned(), any_case)).or_insert_with(|| {
+            let literal = literal.to_owned();
+            self.keywords.push((Keyword { literal, any_case }, Vec::new()));
+            self.keywords.len() - 1
+        });
+        let rules = &mut self.keywords[number].1;
+        if rules.last() != Some(&rule) {
+            rules.push(rule);
         }
     }
 

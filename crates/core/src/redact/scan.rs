@@ -3,36 +3,31 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use memchr::memchr2_iter;
-
 use super::block::Blocks;
 use super::cookie::cookies;
+use super::facts::Class;
 use super::form::entropy;
 use super::known::Known;
 use super::manifest::Manifests;
-use super::name::{Class, Names};
+use super::name::Names;
 use super::rule::{Before, By, MARKER, REACH, Rule, Rules};
 use super::table::Tables;
 use super::value::fits_in;
 use super::view::View;
+use super::window::Windows;
+use super::work::Work;
 
 /// The length of uninterrupted base64 before a match that places it inside a blob.
 const BLOB: usize = 256;
 
-/// The number of lines, including escaped ones, that a regex may examine. Text further away is unrelated to
-/// the keyword.
-const LINES: usize = 4;
+/// The cost of a regex without a match: a constant, and a factor for the text that it examines.
+const REGEX: (usize, usize) = (300, 6);
 
-/// The size of a block of text. In each block, the number of bytes that a regex may examine without a match
-/// is limited. The limit is higher if the regex may match white space, because its keyword can be on every
-/// line. Only a text that repeats a keyword over and over comes near the limit; without one, it would take
-/// far longer than other texts.
-pub(super) const BLOCK: usize = 4096;
-const APART: usize = 8 * BLOCK;
-const TOGETHER: usize = 4 * BLOCK;
+/// The length of the text that most regexes examine before they fail.
+const SHORT: usize = 64;
 
-/// The cost of finding the groups of a match: a factor for its length, and a constant.
-const GROUPS: (usize, usize) = (8, 256);
+/// The cost of finding the groups of a match and examining a value, per byte.
+const GROUPS: usize = 40;
 
 /// A secret and the position of its match.
 #[derive(Debug, Clone)]
@@ -47,55 +42,93 @@ pub(super) struct Found {
     pub(super) rule: usize,
 }
 
-/// Returns the secrets of a text in order, none of them inside or adjacent to a marker. Overlapping secrets
-/// are merged, and named after the earliest, then the longest, then the rule that is listed first.
-pub(super) fn scan(rules: &Rules, known: &Known, text: &str) -> Vec<Found> {
-    if let Some(found) = scan_view(rules, known, text, true) {
-        return found;
-    }
-    let view = View::decoded(text);
-    let mut all = scan_view(rules, known, &view.text, false).unwrap_or_default();
-    for found in &mut all {
-        found.at = view.original(&(found.at..found.range.end)).start;
-        found.range = view.original(&found.range);
-    }
-    all
+/// The matches of all rules in a text, and the markers that it contains.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scanned {
+    /// Whether they are those of the decoded view.
+    is_decoded: bool,
+    found: Vec<Found>,
+    markers: Vec<Range<usize>>,
 }
 
-/// Scans a text as it is. Returns `None` if it has a trigger and `may_differ` from its decoded view.
-fn scan_view(rules: &Rules, known: &Known, text: &str, may_differ: bool) -> Option<Vec<Found>> {
-    let mut search = Search::new(rules, text);
-    let mut markers: Vec<Range<usize>> = Vec::new();
-    let mut woken: Vec<usize> = rules.always.clone();
-    for (keyword, hit) in rules.keywords.find(text) {
-        if keyword == 0 {
-            markers.extend(marker_at(text, hit.start));
-        } else if Rules::is_trigger(keyword) {
-            if may_differ {
-                return None;
-            }
-        } else {
-            for at in &rules.wakes[keyword] {
-                match rules.list[*at].by {
-                    By::Search if !woken.contains(at) => woken.push(*at),
-                    By::Search => {}
-                    _ => search.look(*at, hit.clone()),
-                }
-            }
-        }
+impl Scanned {
+    /// Returns whether there is nothing in the text, which is its own view.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.is_decoded && self.found.is_empty() && self.markers.is_empty()
     }
-    for rule in woken {
-        search.everywhere(rule);
+}
+
+/// Applies the rules to all keywords in the given parts of a text. Returns the decoded view if the text
+/// differs from it.
+pub(super) fn scan(rules: &Rules, text: &str, parts: &[Range<usize>]) -> (Scanned, Option<View>) {
+    let Some(view) = View::decoded(text) else {
+        return (scan_view(rules, text, parts), None);
+    };
+    let parts: Vec<Range<usize>> = parts.iter().map(|part| view.shown(part)).collect();
+    let scanned = scan_view(rules, &view.text, &parts);
+    (Scanned { is_decoded: true, ..scanned }, Some(view))
+}
+
+/// Returns the secrets of a text in order: the matches of the rules and the known values in the given parts,
+/// none of them inside or adjacent to a marker. Overlapping secrets are merged, and named after the earliest,
+/// then the longest, then the rule that is listed first.
+pub(super) fn secrets(
+    scanned: Scanned,
+    view: Option<View>,
+    known: &Known,
+    text: &str,
+    parts: &[Range<usize>],
+) -> Vec<Found> {
+    let view = if scanned.is_decoded { view.or_else(|| View::decoded(text)) } else { None };
+    let shown = view.as_ref().map_or(text, |view| view.text.as_str());
+    let Scanned { mut found, mut markers, .. } = scanned;
+    for part in parts {
+        let part = view.as_ref().map_or_else(|| part.clone(), |view| view.shown(part));
+        known.find(shown, part, |range, rule| {
+            found.push(Found { at: range.start, secret: shown[range.clone()].into(), range, rule });
+        });
     }
-    let mut found = search.found;
-    known.find(text, |range, rule| {
-        found.push(Found { at: range.start, secret: text[range.clone()].into(), range, rule });
-    });
     if !markers.is_empty() {
         markers.sort_by_key(|marker| marker.start);
         found.retain(|found| !touches(&markers, found));
     }
-    Some(joined(found, text))
+    let mut all = joined(found, shown);
+    if let Some(view) = view {
+        for found in &mut all {
+            found.at = view.original(&(found.at..found.range.end)).start;
+            found.range = view.original(&found.range);
+        }
+    }
+    all
+}
+
+/// Scans a text as it is.
+fn scan_view(rules: &Rules, text: &str, parts: &[Range<usize>]) -> Scanned {
+    let mut search = Search::new(rules, text);
+    let mut markers: Vec<Range<usize>> = Vec::new();
+    let mut woken: Vec<usize> = rules.always.clone();
+    let mut look = |keyword: usize, hit: Range<usize>| {
+        if markers.last().is_some_and(|marker: &Range<usize>| hit.start < marker.end) {
+            return;
+        }
+        if keyword == 0 {
+            markers.extend(marker_at(text, hit.start));
+        }
+        for at in &rules.wakes[keyword] {
+            match rules.list[*at].by {
+                By::Search if !woken.contains(at) => woken.push(*at),
+                By::Search => {}
+                _ => search.look(*at, &hit),
+            }
+        }
+    };
+    for part in parts {
+        rules.keywords.find(text, part.clone(), &mut look);
+    }
+    for rule in woken {
+        search.everywhere(rule);
+    }
+    Scanned { is_decoded: false, found: search.found, markers }
 }
 
 /// Returns whether a match is inside a marker, overlaps one or ends at one.
@@ -139,8 +172,9 @@ struct Search<'a> {
     manifests: Manifests,
     /// The end of the last cookies read.
     cookies: usize,
-    /// For each rule, the last block examined, and the number of bytes examined there without a match.
-    spent: Vec<(usize, usize)>,
+    windows: Windows,
+    /// The work that is left for the rules of tokens, whose regexes end with a word, and for all others.
+    works: [Work; 2],
     found: Vec<Found>,
 }
 
@@ -154,13 +188,27 @@ impl<'a> Search<'a> {
             tables: Tables::default(),
             manifests: Manifests::default(),
             cookies: 0,
-            spent: Vec::new(),
+            windows: Windows::default(),
+            works: Default::default(),
             found: Vec::new(),
         }
     }
 
-    /// Tries a rule at one of its keywords.
-    fn look(&mut self, at: usize, hit: Range<usize>) {
+    /// Tries a rule at one of its keywords, if any work is left for it.
+    fn look(&mut self, at: usize, hit: &Range<usize>) {
+        let rule = &self.rules.list[at];
+        let which = usize::from(rule.by != By::Regex || rule.is_spaced);
+        if !self.works[which].is_left(hit.start) {
+            return;
+        }
+        let (works, found) = (self.works, self.found.len());
+        self.examine(at, hit);
+        if self.found.len() > found {
+            self.works = works;
+        }
+    }
+
+    fn examine(&mut self, at: usize, hit: &Range<usize>) {
         match self.rules.list[at].by {
             By::Password => self.name(at, hit, Class::Password),
             By::Secret => self.name(at, hit, Class::Secret),
@@ -170,7 +218,7 @@ impl<'a> Search<'a> {
                 }
             }
             By::Column => {
-                if let Some((start, values)) = self.tables.look(self.text, &hit) {
+                if let Some((start, values)) = self.tables.look(self.text, hit) {
                     self.push_all(at, start, values);
                 }
             }
@@ -181,7 +229,7 @@ impl<'a> Search<'a> {
             }
             By::Cookie => {}
             By::Manifest => {
-                let values = self.manifests.look(self.text, &hit);
+                let values = self.manifests.look(self.text, hit);
                 for value in values {
                     self.push_all(at, value.start, vec![value]);
                 }
@@ -190,9 +238,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn name(&mut self, at: usize, hit: Range<usize>, class: Class) {
+    fn name(&mut self, at: usize, hit: &Range<usize>, class: Class) {
         let names = &mut self.names[usize::from(class == Class::Secret)];
-        let Some(place) = names.look(self.text, hit, class) else { return };
+        let place = names.look(self.text, hit, class, &mut self.works[1]);
+        let Some(place) = place else { return };
         if !in_blob(self.text, place.start) {
             self.push_all(at, place.start, place.values);
         }
@@ -212,13 +261,20 @@ impl<'a> Search<'a> {
         {
             return;
         }
-        let Some(window) = self.window(at, start) else { return };
-        let Some(regex) = rule.regex() else { return };
+        let window = match rule {
+            // A rule that reaches this far is about blocks of lines.
+            _ if rule.reach == REACH => self.text.get(start..floor(self.text, start + REACH)),
+            _ if rule.is_spaced => self.windows.lines(self.text, start, rule.reach),
+            _ => self.windows.word(self.text, start, rule.reach),
+        };
+        let (Some(window), Some(regex)) = (window, rule.regex()) else { return };
+        let work = &mut self.works[usize::from(rule.is_spaced)];
         // Finding a match is many times cheaper than finding its groups.
         let Some(whole) = regex.find(window) else {
-            self.spend(at, start / BLOCK, window.len());
-            return;
+            let most = if rule.is_long { window.len() } else { SHORT };
+            return work.spend(REGEX.0 + REGEX.1 * window.len().min(most));
         };
+        work.spend(REGEX.0 + GROUPS * whole.end());
         let secret = if regex.captures_len() == 1 {
             whole
         } else {
@@ -226,42 +282,15 @@ impl<'a> Search<'a> {
             let captures = regex.captures(&window[..floor(window, whole.end() + 1)]);
             captures.and_then(|captures| captures.iter().skip(1).flatten().next()).unwrap_or(whole)
         };
-        let range = start + secret.start()..start + secret.end();
+        let mut range = start + secret.start()..start + secret.end();
         let is_last = secret.end() == whole.end();
-        if !self.take(at, start..start + whole.end(), range, is_last) {
-            self.spend(at, start / BLOCK, GROUPS.0 * whole.end() + GROUPS.1);
+        // A value that is longer than the text that was examined is removed as a whole.
+        if is_last && whole.end() == window.len() && window.len() + 4 > rule.reach {
+            let word = self.windows.word(self.text, range.start, REACH);
+            range.end = range.end.max(range.start + word.map_or(0, str::len));
         }
-    }
-
-    /// Returns the text that a rule may examine; `None` if its budget is spent.
-    fn window(&self, at: usize, start: usize) -> Option<&'a str> {
-        let rule = &self.rules.list[at];
-        let budget = if rule.is_spaced { APART } else { TOGETHER };
-        let is_spent =
-            |(block, bytes): &(usize, usize)| *block == start / BLOCK && *bytes >= budget;
-        if self.spent.get(at).is_some_and(is_spent) {
-            return None;
-        }
-        let end = floor(self.text, start + rule.reach);
-        let window = self.text.get(start..end)?;
-        let bytes = window.as_bytes();
-        let end = if rule.is_spaced {
-            let is_line_end = |at: &usize| bytes[*at] == b'\n' || bytes.get(at + 1) == Some(&b'n');
-            let mut ends = memchr2_iter(b'\n', b'\\', bytes).filter(is_line_end);
-            ends.nth(LINES - 1).filter(|_| rule.reach < REACH)
-        } else {
-            let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'<".contains(byte);
-            bytes.iter().position(ends)
-        };
-        Some(&window[..end.unwrap_or(window.len())])
-    }
-
-    fn spend(&mut self, rule: usize, block: usize, bytes: usize) {
-        if self.spent.is_empty() {
-            self.spent.resize(self.rules.list.len(), (0, 0));
-        }
-        let spent = &mut self.spent[rule];
-        *spent = (block, if spent.0 == block { spent.1 + bytes } else { bytes });
+        let end = range.end.max(start + whole.end());
+        self.take(at, start..end, range, is_last);
     }
 
     fn everywhere(&mut self, at: usize) {
@@ -276,20 +305,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Adds a match if it passes the final checks. Returns whether it does.
-    fn take(
-        &mut self,
-        at: usize,
-        whole: Range<usize>,
-        secret: Range<usize>,
-        is_last: bool,
-    ) -> bool {
+    /// Adds a match if it passes the final checks.
+    fn take(&mut self, at: usize, whole: Range<usize>, secret: Range<usize>, is_last: bool) {
         let rule = &self.rules.list[at];
         let (text, rest) = (&self.text[secret.clone()], &self.text[secret.end..]);
         let next = rest.chars().next();
         // If the word continues, it is another word.
         if is_last && next.is_some_and(|c| c.is_ascii_alphanumeric()) && is_whole(rule) {
-            return false;
+            return;
         }
         let start = whole.start;
         let is_secret = !text.is_empty()
@@ -300,7 +323,6 @@ impl<'a> Search<'a> {
         if is_secret {
             self.push(at, start, secret);
         }
-        is_secret
     }
 
     /// Adds the values, except those that the user allows.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use memchr::memrchr2_iter;
+
 use super::scan::floor;
 use super::separator::{GAP, count, margin};
 use super::words::{EQUATES, LINKS};
@@ -68,10 +70,10 @@ pub(super) fn before(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let mut end =
         name.start.checked_sub(1).filter(|end| *end >= from && text.as_bytes()[*end] == b' ')?;
     // `… (that is the password)`
-    if let Some(open) =
-        text[from..end].rfind(" (").filter(|open| !text[from + open..end].contains(')'))
-    {
-        return Some(last_word(text, from, from + open));
+    let head = &text.as_bytes()[from..end];
+    let mut open = memrchr2_iter(b'(', b')', head).take_while(|at| head[*at] == b'(');
+    if let Some(open) = open.find(|at| head[..*at].ends_with(b" ")) {
+        return Some(last_word(text, from, from + open - 1));
     }
     for _ in 0..4 {
         let word = text[from..end].rfind(' ')?;

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use super::apply::Redactor;
 use super::rule::REACH;
-use super::scan::{Found, floor, scan};
+use super::scan::{Found, floor};
 
 /// The number of bytes to read at a time.
 const CHUNK: usize = 1024 * 1024;
@@ -28,7 +28,7 @@ impl Redactor<'_> {
         input: &mut impl Read,
         output: &mut (impl Write + ?Sized),
     ) -> io::Result<()> {
-        let mut held: Vec<u8> = Vec::new();
+        let (mut held, mut out): (Vec<u8>, Vec<u8>) = Default::default();
         // The number of held bytes that have already been written.
         let mut done = 0;
         loop {
@@ -37,12 +37,14 @@ impl Redactor<'_> {
             // A match that begins before this position ends within the held bytes.
             let until = if is_last { held.len() } else { held.len().saturating_sub(2 * REACH) };
             if until > done || is_last {
-                let mut window = Window { done, until, out: Vec::new() };
+                out.clear();
+                let mut window = Window { done, until, out: &mut out };
                 window.pass(self, &held);
-                output.write_all(&window.out)?;
-                let keep = window.done.saturating_sub(BEHIND);
+                done = window.done;
+                output.write_all(&out)?;
+                let keep = done.saturating_sub(BEHIND);
                 held.drain(..keep);
-                done = window.done - keep;
+                done -= keep;
             }
             if is_last {
                 return Ok(());
@@ -52,18 +54,20 @@ impl Redactor<'_> {
 }
 
 /// The part of the held bytes that is written now.
-struct Window {
+struct Window<'a> {
     done: usize,
     until: usize,
-    out: Vec<u8>,
+    out: &'a mut Vec<u8>,
 }
 
-impl Window {
+impl Window<'_> {
     fn pass(&mut self, redactor: &mut Redactor, held: &[u8]) {
         // Invalid UTF-8 is rare, so the bytes to write are usually all valid.
-        let valid = simdutf8::compat::from_utf8(held).map_or_else(|e| e.valid_up_to(), str::len);
-        if valid >= self.until
-            && let Ok(text) = simdutf8::basic::from_utf8(&held[..valid])
+        let valid = simdutf8::compat::from_utf8(held);
+        let valid =
+            valid.or_else(|error| simdutf8::compat::from_utf8(&held[..error.valid_up_to()]));
+        if let Ok(text) = valid
+            && text.len() >= self.until
         {
             return self.text(redactor, text, 0);
         }
@@ -89,8 +93,7 @@ impl Window {
         let begin = self.done.saturating_sub(start);
         let end = floor(text, self.until - start);
         let is_new = |found: &Found| found.at >= begin && found.at < end;
-        let found: Vec<Found> =
-            scan(redactor.rules, &redactor.known, text).into_iter().filter(is_new).collect();
+        let found: Vec<Found> = redactor.scan(text).into_iter().filter(is_new).collect();
         let end = found.last().map_or(end, |last| end.max(last.range.end)).max(begin);
         let text = &text[begin..end];
         if found.is_empty() {
@@ -103,8 +106,7 @@ impl Window {
                     ..found
                 })
                 .collect();
-            let new = redactor.replace(text, &moved);
-            self.out.extend_from_slice(redactor.text(&new).as_bytes());
+            self.out.extend_from_slice(redactor.replace(text, &moved).as_bytes());
         }
         self.done = start + end;
     }

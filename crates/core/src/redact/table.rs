@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use memchr::{memmem, memrchr};
 
+use super::facts::Facts;
 use super::identifier::{ends_word, identifier, is_identifier};
-use super::name::Facts;
 use super::rule::REACH;
 use super::separator::{count, margin};
 

@@ -6,15 +6,6 @@
 
 use std::ops::Range;
 
-/// Literals that make a text differ from its view. A text without them is its own view.
-pub(super) const TRIGGERS: &[&str] = &[
-    "\x1b", "\u{9b}", "\\u00", "\\u{", "\\x", "\\033[", "\\e[", "&#", "&quot;", "&amp;", "&lt;",
-    "&gt;", "&apos;", "&nbsp;", "&equals;", "&colon;", "\u{a0}", "\u{ad}", "\u{180e}", "\u{200b}",
-    "\u{200c}", "\u{200d}", "\u{200e}", "\u{200f}", "\u{2060}", "\u{2061}", "\u{2062}", "\u{2063}",
-    "\u{2064}", "\u{feff}", "\u{202a}", "\u{202b}", "\u{202c}", "\u{202d}", "\u{202e}", "\u{2066}",
-    "\u{2067}", "\u{2068}", "\u{2069}",
-];
-
 const ENTITIES: [(&str, char); 8] = [
     ("&quot;", '"'),
     ("&amp;", '&'),
@@ -47,18 +38,22 @@ struct Edit {
 }
 
 impl View {
-    /// Decodes a text: removes or replaces the sequences that the triggers announce.
-    pub(super) fn decoded(text: &str) -> Self {
+    /// Decodes a text: removes or replaces what would not be visible. Returns `None` if the text is its own
+    /// view.
+    pub(super) fn decoded(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
-        let mut out = String::with_capacity(text.len());
+        let mut out = String::new();
         let mut edits = Vec::new();
-        let (mut at, mut copied) = (0, 0);
-        while let Some(step) = next_differing(&bytes[at..]) {
-            at += step;
+        let (mut at, mut copied, mut nexts) = (0, 0, [None; 3]);
+        while let Some(next) = next_differing(bytes, at, &mut nexts) {
+            at = next;
             let Some((len, shown)) = decode(text, at) else {
                 at += 1;
                 continue;
             };
+            if edits.is_empty() {
+                out.reserve(text.len());
+            }
             out.push_str(&text[copied..at]);
             let view = out.len();
             out.extend(shown);
@@ -66,13 +61,27 @@ impl View {
             at += len;
             copied = at;
         }
+        if edits.is_empty() {
+            return None;
+        }
         out.push_str(&text[copied..]);
-        Self { text: out, edits }
+        Some(Self { text: out, edits })
     }
 
     /// Returns the bytes of the original that a range of the view came from.
     pub(super) fn original(&self, range: &Range<usize>) -> Range<usize> {
         self.place(range.start, false)..self.place(range.end, true)
+    }
+
+    /// Returns the bytes of the view that come from a range of the original.
+    pub(super) fn shown(&self, range: &Range<usize>) -> Range<usize> {
+        let place = |at: usize| {
+            let before = self.edits.partition_point(|edit| edit.start < at);
+            let Some(edit) = before.checked_sub(1).map(|n| &self.edits[n]) else { return at };
+            let end = edit.start + edit.len;
+            if at < end { edit.view } else { edit.view + edit.shown + (at - end) }
+        };
+        place(range.start)..place(range.end)
     }
 
     /// Maps a position back to the original. An end excludes bytes that were dropped there; a start comes
@@ -91,22 +100,41 @@ impl View {
     }
 }
 
-/// Returns where something may differ next. Most text is ASCII, of which many bytes are looked at at once.
-fn next_differing(bytes: &[u8]) -> Option<usize> {
-    const STEP: usize = 64;
-    for (nth, step) in bytes.chunks(STEP).enumerate() {
-        if memchr::memchr3(0x1b, b'&', b'\\', step).is_some() || !step.is_ascii() {
-            let at = step.iter().position(|byte| may_differ(*byte));
-            if let Some(at) = at {
-                return Some(nth * STEP + at);
+/// Returns where something may differ next. `nexts` are the next positions of each group of bytes that may begin
+/// a sequence, which are searched for only once.
+fn next_differing(bytes: &[u8], mut from: usize, nexts: &mut [Option<usize>; 3]) -> Option<usize> {
+    loop {
+        let rest = &bytes[from..];
+        let finds: [fn(&[u8]) -> Option<usize>; 3] = [
+            |rest| memchr::memchr3(0x1b, b'&', b'\\', rest),
+            |rest| memchr::memchr3(0xC2, 0xE2, 0xEF, rest),
+            |rest| memchr::memchr2(0xE1, 0xF3, rest),
+        ];
+        for (next, find) in nexts.iter_mut().zip(finds) {
+            if next.is_none_or(|next| next < from) {
+                *next = Some(find(rest).map_or(bytes.len(), |found| from + found));
             }
         }
+        let next = nexts.iter().flatten().copied().min().filter(|next| *next < bytes.len())?;
+        if may_differ(&bytes[next..]) {
+            return Some(next);
+        }
+        from = next + 1;
     }
-    None
 }
 
-fn may_differ(byte: u8) -> bool {
-    matches!(byte, 0x1b | b'&' | b'\\' | 0xC2 | 0xE1 | 0xE2 | 0xEF | 0xF3)
+/// Returns whether a sequence to drop or decode may begin here. Its second byte excludes most others.
+fn may_differ(rest: &[u8]) -> bool {
+    match rest {
+        [0x1b] | [0x1b, ..] => true,
+        [b'\\', next, ..] => matches!(next, b'u' | b'x' | b'0' | b'e' | b'\\'),
+        [b'&', next, ..] => matches!(next, b'#' | b'a'..=b'z'),
+        [0xC2, next, ..] => matches!(next, 0x9B | 0xA0 | 0xAD),
+        [0xE1 | 0xF3, next, ..] => *next == 0xA0,
+        [0xE2, next, ..] => matches!(next, 0x80 | 0x81),
+        [0xEF, next, ..] => *next == 0xBB,
+        _ => false,
+    }
 }
 
 /// Returns the length of the sequence to drop or decode at a position, and the character that it encodes.
@@ -218,16 +246,16 @@ mod tests {
             (r"pass\u0077ord\\u003d\x41", "password=A"),
             (r"\u001b[32mok\033[0m\e[1m", "ok"),
             ("gh\u{200b}p_\u{feff}a\u{a0}b", "ghp_a b"),
-            ("R&D &unknown; \\user \\x", "R&D &unknown; \\user \\x"),
         ] {
-            assert_eq!(View::decoded(text).text, want);
+            assert_eq!(View::decoded(text).unwrap().text, want);
         }
+        assert!(View::decoded("R&D &unknown; \\user \\x é").is_none());
     }
 
     #[test]
     fn a_match_covers_what_is_inside_and_not_what_is_around() {
         let text = "x \x1b[1mgh\u{200b}p\x1b[0m &quot;";
-        let view = View::decoded(text);
+        let view = View::decoded(text).unwrap();
         assert_eq!(view.text, "x ghp \"");
         assert_eq!(&text[view.original(&(2..5))], "gh\u{200b}p");
         assert_eq!(&text[view.original(&(6..7))], "&quot;");
@@ -237,12 +265,13 @@ mod tests {
         /// Ranges on character boundaries of the view are ranges on those of the text, in order.
         #[test]
         fn ranges_map_back(text in "(?s)(\\x1b\\[|&#|\\\\u00|\u{200b}|[a-f0-9;mé\\\\x]){0,30}") {
-            let view = View::decoded(&text);
+            let Some(view) = View::decoded(&text) else { return Ok(()) };
             let mut last = 0;
             for (at, c) in view.text.char_indices() {
                 let range = view.original(&(at..at + c.len_utf8()));
                 prop_assert!(range.start >= last && range.end > range.start);
                 prop_assert!(text.get(range.clone()).is_some());
+                prop_assert_eq!(view.shown(&range), at..at + c.len_utf8());
                 last = range.end;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use rustc_hash::FxHashSet;
 
 /// Words to look up.
@@ -136,6 +136,7 @@ impl Literals {
     fn new(literals: &[&str]) -> Self {
         let mut builder = AhoCorasick::builder();
         builder.ascii_case_insensitive(true).match_kind(MatchKind::LeftmostFirst);
+        builder.kind(Some(AhoCorasickKind::DFA));
         Self(builder.build(literals).ok())
     }
 

@@ -1,0 +1,41 @@
+//! Remembers the matches of texts, which are redacted twice.
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::scan::Scanned;
+
+/// The maximum number of texts to remember.
+const MOST: usize = 1 << 19;
+
+/// The minimum length of a text that is worth remembering.
+const LEAST: usize = 64;
+
+/// The matches of texts, by the hash of the text. Those without any take up almost no memory.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    texts: FxHashMap<u128, Option<Box<Scanned>>>,
+}
+
+impl Memo {
+    /// Returns the matches of a text; computes them if they are not remembered.
+    pub(super) fn get<T: Default>(
+        &mut self,
+        text: &str,
+        scan: impl FnOnce() -> (Scanned, T),
+    ) -> (Scanned, T) {
+        if text.len() < LEAST {
+            return scan();
+        }
+        let key = xxh3_128(text.as_bytes());
+        if let Some(known) = self.texts.get(&key) {
+            let scanned = known.as_ref().map(|scanned| (**scanned).clone()).unwrap_or_default();
+            return (scanned, T::default());
+        }
+        let (scanned, rest) = scan();
+        if self.texts.len() < MOST {
+            self.texts.insert(key, (!scanned.is_empty()).then(|| Box::new(scanned.clone())));
+        }
+        (scanned, rest)
+    }
+}
