@@ -46,5 +46,9 @@ fn is_value(byte: u8) -> bool {
 }
 
 fn is_secret(value: &str) -> bool {
-    value.len() >= SHORTEST_VALUE && fits(Value::Random, value, None) && entropy(value) >= 2.8
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    value.len() >= SHORTEST_VALUE
+        && letters >= 4
+        && fits(Value::Random, value, None)
+        && entropy(value) >= 2.8
 }

@@ -37,7 +37,16 @@ fn classify(words: &[String], is_env: bool) -> Option<(Class, Strength)> {
     let last = last.trim_end_matches(|c: char| c.is_ascii_digit());
     let last = if PLURALS.contains(last) { &last[..last.len() - 1] } else { last };
     let has = |list: &Words| head.iter().any(|word| list.contains(word.as_str()));
+    // `hashed_secret`
+    if head.iter().any(|word| matches!(word.as_str(), "hashed" | "masked" | "redacted")) {
+        return None;
+    }
     if PASSWORDS.iter().any(|word| last.ends_with(word)) {
+        return Some((Password, Strong));
+    }
+    // `pass_phrase`, `pass-code`
+    let is_split = matches!(last, "phrase" | "code" | "word" | "wd");
+    if is_split && head.last().is_some_and(|word| word == "pass") {
         return Some((Password, Strong));
     }
     if last == "pass" && has(&OTHER_PASSES) {

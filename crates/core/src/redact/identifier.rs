@@ -35,17 +35,14 @@ pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
         && text[start - 2].is_ascii_alphabetic()
     {
         let before = back(start - 1);
+        let before = before + usize::from(begins_in_escape(text, before));
         let word = String::from_utf8_lossy(&text[before..start - 1]).to_ascii_lowercase();
         if KEYS.contains(word.as_str()) || OTHER_KEYS.contains(word.as_str()) {
             start = before;
         }
     }
     // The `n` of `\n` is not part of the name behind it.
-    if start > 0
-        && text[start - 1] == b'\\'
-        && matches!(text[start], b'n' | b'r' | b't')
-        && start < hit.start
-    {
+    if start < hit.start && begins_in_escape(text, start) {
         start += 1;
     }
     // The digits of `%3D` are not part of it either.
@@ -57,6 +54,11 @@ pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     // A hyphen or dot at the end belongs to the text that follows.
     let kept = tail[..len].iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |last| last + 1);
     start..hit.end + kept
+}
+
+/// Returns whether a letter is part of `\n`.
+fn begins_in_escape(text: &[u8], at: usize) -> bool {
+    at > 0 && text[at - 1] == b'\\' && matches!(text[at], b'n' | b'r' | b't')
 }
 
 /// Splits an identifier into its words, in lower case.

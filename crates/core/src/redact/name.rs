@@ -73,7 +73,7 @@ impl Names {
         }
         let name = identifier(bytes, hit);
         // The last part of a type is not a name: `"AWS::ApiGateway::ApiKey": "…"`.
-        let is_type = bytes[..name.start].ends_with(b"::");
+        let is_type = bytes[..name.start].ends_with(b"::") || is_resource(&bytes[..name.start]);
         if self.taken.contains(&name.start) || name == self.last || is_type {
             return None;
         }
@@ -222,6 +222,12 @@ impl Names {
         let end = end - trailing;
         (end > at && text.is_char_boundary(at) && text.is_char_boundary(end)).then_some(at..end)
     }
+}
+
+/// Returns whether a text ends in the account of a resource of AWS: `arn:aws:…:123456789012:`.
+fn is_resource(head: &[u8]) -> bool {
+    let account = head.strip_suffix(b":").unwrap_or_default();
+    account.len() > 12 && account[account.len() - 12..].iter().all(u8::is_ascii_digit)
 }
 
 impl Facts {

@@ -299,7 +299,9 @@ fn between(rest: &[u8]) -> usize {
     let mut at = 0;
     loop {
         at += match &rest[at..] {
-            [b'\\', b'n' | b'r' | b't', ..] => 2,
+            [b'\\', b'n', tail @ ..] => 2 + margin(tail),
+            [b'\n', tail @ ..] => 1 + margin(tail),
+            [b'\\', b'r' | b't', ..] => 2,
             [byte, ..] if byte.is_ascii_whitespace() || b",\"'\\+-".contains(byte) => 1,
             _ => return at,
         };

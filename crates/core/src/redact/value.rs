@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::form::{entropy, is_basic, is_uuid, turns};
 use super::scan::floor;
 use super::words::{
-    FOREIGN, NAMES, PASSES, PLACEHOLDER_PARTS, PLACEHOLDERS, SAMPLE_WORDS, SAMPLES, USERS, WORDS,
+    FOREIGN, NAMES, PASSES, PLACEHOLDER_PARTS, PLACEHOLDERS, SAMPLE_WORDS, SAMPLES, USERS,
+    WELL_KNOWN, WORDS,
 };
 
 /// The form that a secret must have in addition to matching a rule.
@@ -52,6 +53,7 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
                 || is_pattern
                 || is_reference(secret)
                 || is_masked(secret)
+                || lower.1.starts_with("your")
                 || is_foreign(&lower.1))
         }
         value => fits(value, secret, next),
@@ -61,6 +63,9 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
 /// Returns whether a value has the required form, judged without the text around it.
 pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     let has = |is: fn(&u8) -> bool| secret.bytes().any(|byte| is(&byte));
+    if WELL_KNOWN.iter().any(|known| secret.contains(known)) {
+        return false;
+    }
     match value {
         Value::Any => true,
         Value::Token | Value::Url => !is_sample(secret),
@@ -195,6 +200,15 @@ fn has_placeholder(text: &str, lower: &str) -> bool {
 
 /// Returns whether a text is a variable of a shell, a template or a format string, or a path or an option.
 fn is_reference(text: &str) -> bool {
+    // `op://vault/item/field`, and the name of an argument: `help='…'`.
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    if text.split_once("://").is_some_and(|(scheme, rest)| is_name(scheme) && !rest.contains('@'))
+        || text.strip_suffix('=').is_some_and(is_name)
+    {
+        return true;
+    }
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
         (Some('$'), Some(c)) => {
@@ -231,6 +245,15 @@ fn is_number(text: &str) -> bool {
     }
     let version = text.trim_start_matches(['^', '~', '>', '<', '=', 'v']);
     if version.contains('.') && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return true;
+    }
+    // `v0.0.0-20240311101010-9ba36f88b40a`
+    let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let release = version.split(['-', '+']).next().unwrap_or_default();
+    if release.len() < version.len()
+        && release.split('.').count() == 3
+        && release.split('.').all(is_part)
+    {
         return true;
     }
     let digits = text.strip_prefix("0x").unwrap_or_default();

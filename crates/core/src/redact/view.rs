@@ -126,7 +126,7 @@ fn next_differing(bytes: &[u8], mut from: usize, nexts: &mut [Option<usize>; 3])
 /// Returns whether a sequence to drop or decode may begin here. Its second byte excludes most others.
 fn may_differ(rest: &[u8]) -> bool {
     match rest {
-        [0x1b] | [0x1b, ..] => true,
+        [0x1b, ..] => true,
         [b'\\', next, ..] => matches!(next, b'u' | b'x' | b'0' | b'e' | b'\\'),
         [b'&', next, ..] => matches!(next, b'#' | b'a'..=b'z'),
         [0xC2, next, ..] => matches!(next, 0x9B | 0xA0 | 0xAD),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use rustc_hash::FxHashSet;
 
 /// Words to look up.
@@ -25,8 +25,8 @@ pub(super) static SUFFIXES: Words = LazyLock::new(|| {
 /// Words that end the name of a password, in the languages that people use with agents.
 pub(super) static PASSWORDS: Words = LazyLock::new(|| {
     split(
-        "password passwd passphrase passcode passwort kennwort pwd pswd pword contrasena contraseña \
-         contrasenya contrasinal senha mdp motdepasse passe wachtwoord heslo geslo hasło haslo parola parool \
+        "password passwd passphrase passcode passwort kennwort pwd pswd psw pword contrasena contraseña \
+         contrasenya contrasinal senha mdp motdepasse passe wachtwoord heslo geslo hasło haslo parola parolası parolasi parool \
          lozinka šifra salasana lösenord lösenordet passord passordet adgangskode adgangskoden kodeord \
          kodeordet lykilorð jelszó jelszava slaptažodis пароль пароля парола лозинка κωδικός şifre şifresi \
          khẩu sandi laluan المرور السر عبور סיסמה पासवर्ड পাসওয়ার্ড รหัสผ่าน 密码 密碼 口令 パスワード \
@@ -145,9 +145,15 @@ impl Literals {
         self.ends(text.as_bytes()).next().is_some()
     }
 
-    /// Returns the end position of each match.
+    /// Returns the end position of each match. A blank may end one and begin the next.
     pub(super) fn ends<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
-        self.0.iter().flat_map(move |literals| literals.find_iter(text)).map(|found| found.end())
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let found = self.0.as_ref()?.find(Input::new(text).range(from..))?;
+            let is_blank = found.len() > 1 && text[found.end() - 1] == b' ';
+            from = found.end() - usize::from(is_blank);
+            Some(found.end())
+        })
     }
 }
 
@@ -223,10 +229,56 @@ pub(super) static TECHNICAL: LazyLock<Literals> = LazyLock::new(|| {
 /// Finds the words and signs between a name and its value in a sentence.
 pub(super) static LINKS: LazyLock<Literals> = LazyLock::new(|| {
     Literals::new(&[
-        ":\\", ": ", ":\r", ":\n", " = ", " - ", " – ", " — ", " → ", " => ", " is ", " was ",
-        " are ", " be ", " to ", " from ", " ist ", " lautet ", " war ", " est ", " es ", " è ",
-        " é ", " är ", " er ", " on ", " je ", " jest ", " este ", "c'est ", "는 ", "은 ", "是",
-        "为", "為", "は", "：\n", "：",
+        ":\\",
+        ": ",
+        ":\r",
+        ":\n",
+        " = ",
+        " - ",
+        " – ",
+        " — ",
+        " → ",
+        " => ",
+        " is ",
+        " was ",
+        " are ",
+        " be ",
+        " to ",
+        " from ",
+        " ist ",
+        " lautet ",
+        " war ",
+        " est ",
+        " es ",
+        " è ",
+        " é ",
+        " är ",
+        " er ",
+        " on ",
+        " je ",
+        " jest ",
+        " este ",
+        "c'est ",
+        " هي ",
+        " هو ",
+        " היא ",
+        " הוא ",
+        " là ",
+        " adalah ",
+        " ialah ",
+        " είναι ",
+        " yra ",
+        " je ",
+        " е ",
+        " это ",
+        "는 ",
+        "은 ",
+        "是",
+        "为",
+        "為",
+        "は",
+        "：\n",
+        "：",
     ])
 });
 
@@ -268,4 +320,15 @@ pub(super) const NAMES: &[&str] =
 pub(super) const PLACES: [&str; 18] = [
     "prod", "stag", "test", "dev", "local", "admin", "root", "data", "base", "postgres", "mysql",
     "redis", "vault", "name", "value", "file", "change", "here",
+];
+
+/// Values that documentation and local emulators have in common, which protect nothing.
+pub(super) const WELL_KNOWN: [&str; 7] = [
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq",
+    "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+    "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+    "test test test test test test test test test test test junk",
+    "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11",
+    "re_123456789",
 ];
