@@ -271,6 +271,7 @@ fn label(group: Group) -> &'static str {
         Group::Session => "Session",
         Group::Prompt => "Prompt",
         Group::Project => "Project",
+        Group::Branch => "Branch",
         Group::Model => "Model",
         Group::Kind => "Kind",
         Group::Agent => "Agent",
