@@ -68,9 +68,10 @@ impl<'r> Redactor<'r> {
 
     /// Returns the secrets of a text.
     pub(super) fn scan(&mut self, text: &str) -> Vec<Found> {
-        let parts = [0..text.len()];
-        let (scanned, view) = self.memo.get(text, || scan(self.rules, text, &parts));
-        secrets(scanned, view, &self.known, text, &parts)
+        let everything = 0..text.len();
+        let parts = std::slice::from_ref(&everything);
+        let (scanned, view) = self.memo.get(text, || scan(self.rules, text, parts));
+        secrets(scanned, view, &self.known, text, parts)
     }
 
     /// Returns whether nothing has been found yet.

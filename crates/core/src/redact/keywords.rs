@@ -25,7 +25,7 @@ pub(super) struct Keyword {
 #[derive(Debug)]
 pub(super) struct Keywords {
     /// A bit for each four bytes that some form begins with.
-    begins: Box<[u64; FOURS / 64]>,
+    begins: Box<[u64]>,
     /// For each key, where its forms begin in `forms`; one more for the end.
     starts: Vec<u32>,
     forms: Vec<Form>,
@@ -47,7 +47,7 @@ struct Form {
 impl Keywords {
     /// Builds the table of a list of literals.
     pub(super) fn new(list: &[Keyword]) -> Self {
-        let mut begins = Box::new([0; FOURS / 64]);
+        let mut begins = vec![0; FOURS / 64].into_boxed_slice();
         let mut by_key: Vec<(usize, Form)> = Vec::new();
         for (number, keyword) in list.iter().enumerate() {
             let mut spellings = keyword.spellings();

@@ -100,17 +100,22 @@ impl View {
     }
 }
 
+/// Finds a byte of a group.
+type Find = fn(&[u8]) -> Option<usize>;
+
+/// Find the bytes that may begin a sequence to drop or decode.
+const FINDS: [Find; 3] = [
+    |rest| memchr::memchr3(0x1b, b'&', b'\\', rest),
+    |rest| memchr::memchr3(0xC2, 0xE2, 0xEF, rest),
+    |rest| memchr::memchr2(0xE1, 0xF3, rest),
+];
+
 /// Returns where something may differ next. `nexts` are the next positions of each group of bytes that may begin
 /// a sequence, which are searched for only once.
 fn next_differing(bytes: &[u8], mut from: usize, nexts: &mut [Option<usize>; 3]) -> Option<usize> {
     loop {
         let rest = &bytes[from..];
-        let finds: [fn(&[u8]) -> Option<usize>; 3] = [
-            |rest| memchr::memchr3(0x1b, b'&', b'\\', rest),
-            |rest| memchr::memchr3(0xC2, 0xE2, 0xEF, rest),
-            |rest| memchr::memchr2(0xE1, 0xF3, rest),
-        ];
-        for (next, find) in nexts.iter_mut().zip(finds) {
+        for (next, find) in nexts.iter_mut().zip(FINDS) {
             if next.is_none_or(|next| next < from) {
                 *next = Some(find(rest).map_or(bytes.len(), |found| from + found));
             }
