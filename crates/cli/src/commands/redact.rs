@@ -1,4 +1,4 @@
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::path::PathBuf;
@@ -148,11 +148,13 @@ pub(super) fn rules(ctx: &Context) -> Result<Rules> {
 /// Removes secrets from exported data; without rules, it removes nothing.
 pub(super) struct Censor<'a> {
     redactor: Option<RefCell<Redactor<'a>>>,
+    is_rehearsing: Cell<bool>,
 }
 
 impl<'a> Censor<'a> {
     pub(super) fn new(rules: Option<&'a Rules>) -> Self {
-        Self { redactor: rules.map(|rules| RefCell::new(Redactor::new(rules))) }
+        let redactor = rules.map(|rules| RefCell::new(Redactor::new(rules)));
+        Self { redactor, is_rehearsing: Cell::new(false) }
     }
 
     pub(super) fn clean(&self, session: &mut Session, messages: &mut [Message]) {
@@ -189,10 +191,18 @@ impl<'a> Censor<'a> {
         content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
         if let Some(redactor) = &self.redactor {
-            content(&mut io::sink())?;
+            self.is_rehearsing.set(true);
+            let result = content(&mut io::sink());
+            self.is_rehearsing.set(false);
+            result?;
             redactor.borrow_mut().learn();
         }
         Ok(())
+    }
+
+    /// Returns whether the texts are only read, so that nothing needs to be formatted.
+    pub(super) fn is_rehearsing(&self) -> bool {
+        self.is_rehearsing.get()
     }
 
     /// Gives access to the redactor, for writers that call it themselves.

@@ -63,7 +63,7 @@ pub(super) enum Lines {
 }
 
 /// A limit on nested agents, because a damaged file may contain a cycle.
-const DEEPEST: usize = 6;
+pub const DEEPEST: usize = 6;
 
 impl Document<'_> {
     pub(super) fn at(&self, at: Timestamp) -> String {

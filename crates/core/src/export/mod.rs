@@ -11,7 +11,7 @@ mod link;
 pub mod markdown;
 pub mod tool;
 
-pub use document::{Agent, Agents, Document, Options};
+pub use document::{Agent, Agents, DEEPEST, Document, Options};
 
 use std::io::{self, Write};
 

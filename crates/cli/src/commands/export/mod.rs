@@ -259,6 +259,9 @@ impl<'a, 'r> Writer<'a, 'r> {
             return native::of(assembled, self.library, self.censor, out);
         }
         let (session, messages) = self.read(assembled)?;
+        if self.censor.is_rehearsing() {
+            return self.read_agents(&messages, 0);
+        }
         let prices = &self.library.prices;
         let cost = self.costs.of(&session.id);
         let agents = |id: &str| self.agent(id);
@@ -288,6 +291,20 @@ impl<'a, 'r> Writer<'a, 'r> {
         let mut session = assembled.session.clone();
         self.censor.clean(&mut session, &mut messages);
         Ok((session, messages))
+    }
+
+    /// Reads the subagents that would be written with these messages.
+    fn read_agents(&self, messages: &[Message], depth: usize) -> io::Result<()> {
+        if depth == export::DEEPEST || !matches!(self.format, Format::Markdown | Format::Html) {
+            return Ok(());
+        }
+        let calls = messages.iter().flat_map(|message| &message.tool_calls);
+        for id in calls.filter_map(|call| call.agent_session.as_deref()) {
+            if let Some(Agent::Here(agent)) = self.agent(id)? {
+                self.read_agents(&agent.1, depth + 1)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns a link if the subagent's session has a file of its own, and its whole session otherwise.
