@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rayon::prelude::*;
 use rusqlite::{Transaction, TransactionBehavior};
+use rustc_hash::FxHashMap;
 
 use self::copies::mark_copies;
 use self::rows::{Incoming, IndexedMessage, Row, columns, insert, remove, row, rows_of};
@@ -141,13 +142,15 @@ impl Archive {
     /// Returns the sessions whose text is not indexed, and the index numbers of sessions that no
     /// longer exist.
     fn unindexed(&self) -> Result<(BTreeSet<String>, Vec<i64>), ArchiveError> {
-        let mut known: HashMap<String, (i64, i64)> = HashMap::new();
+        let mut known: FxHashMap<String, (i64, i64)> = FxHashMap::default();
         let mut find = self.db.prepare("SELECT session, number, label FROM indexed_sessions")?;
         for row in find.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))? {
             let (session, about) = row?;
             known.insert(session, about);
         }
         let (names, tags) = (self.names()?, self.tags()?);
+        // Most sessions have neither a name nor a tag.
+        let none = label(None, None);
         let mut pending = BTreeSet::new();
         let mut find = self.db.prepare("SELECT id, indexed FROM sessions")?;
         let mut seen: HashSet<i64> = HashSet::new();
@@ -155,7 +158,10 @@ impl Archive {
             find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?
         {
             let (id, is_indexed) = row?;
-            let label = label(names.get(&id), tags.get(&id));
+            let label = match (names.get(&id), tags.get(&id)) {
+                (None, None) => none,
+                (name, tags) => label(name, tags),
+            };
             match known.get(&id) {
                 Some((number, known)) => {
                     seen.insert(*number);
