@@ -13,8 +13,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Read",
         &[
-            "browse", "pick", "sessions", "show", "search", "prompts", "files", "log", "digest",
-            "projects",
+            "browse", "serve", "pick", "sessions", "show", "search", "prompts", "files", "log",
+            "digest", "projects",
         ],
     ),
     ("Count", &["usage", "tools", "commands", "pricing", "verify"]),
