@@ -1,14 +1,14 @@
 // Opens exported pages in a real browser: nothing may fail, nothing may be fetched, nothing that a
-// session says may run.
+// session says may run, what is found must be visible, and axe-core may find no serious violation.
 //
 //   node html.mjs BACKSTORY [SCREENSHOT_DIR]
 //
 // BACKSTORY is the program.
 
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { env, launch, run as execute, scratch } from './browser.mjs';
+import { env, launch, load, run as execute, scratch } from './browser.mjs';
 
 const [program, pictures] = process.argv.slice(2);
 if (!program) {
@@ -44,6 +44,7 @@ async function check(browser, file) {
   const title = await page.title();
   const isSession = await page.$('#find');
   if (isSession) {
+    await findsFolded(page, fault);
     await page.click('#open');
     await page.fill('#find', 'the');
     await page.waitForTimeout(150);
@@ -89,6 +90,38 @@ async function check(browser, file) {
   await page.close();
 }
 
+// Words that only a folded tool has are found, and can be seen.
+async function findsFolded(page, fault) {
+  const word = await page.evaluate(() => {
+    const folded = [...document.querySelectorAll('#story details:not([open]) > pre')];
+    return folded.map((pre) => /[a-z]{7,}/i.exec(pre.textContent)).find(Boolean)?.[0];
+  });
+  if (!word) return;
+  await page.fill('#find', word);
+  await page.waitForTimeout(200);
+  if (!(await page.$('#story details[open]'))) fault(`find does not open the fold with ${word}`);
+  await page.fill('#find', '');
+  await page.waitForTimeout(200);
+  if (await page.$('#story details[open]')) fault('what find opened stays open');
+}
+
+// Both themes, as they are and unfolded.
+async function accessible(browser, file, axe) {
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme, bypassCSP: true });
+    await page.goto(pathToFileURL(file).href);
+    await page.evaluate(() => document.querySelectorAll('details').forEach((details) => { details.open = true; }));
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+    for (const { id, impact, nodes } of violations) {
+      if (impact === 'serious' || impact === 'critical') {
+        faults.push(`${file.slice(scratch.length + 1)} ${colorScheme}: axe ${id} ×${nodes.length}: ${nodes[0].html.slice(0, 160)}`);
+      }
+    }
+    await page.close();
+  }
+}
+
 async function shoot(browser, file, into) {
   for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 420]]) {
     const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
@@ -99,9 +132,13 @@ async function shoot(browser, file, into) {
   }
 }
 
-const browser = await launch();
+const browser = await launch(['axe-core@4']);
+const axe = readFileSync(load.resolve('axe-core/axe.min.js'), 'utf8');
 const files = pages();
-for (const file of files) await check(browser, file);
+for (const file of files) {
+  await check(browser, file);
+  await accessible(browser, file, axe);
+}
 if (pictures) {
   mkdirSync(pictures, { recursive: true });
   for (const file of files) await shoot(browser, file, resolve(pictures));

@@ -111,6 +111,7 @@ pub(super) fn buckets(usage: &Usage) -> Vec<(&'static str, u64)> {
     let all = [
         ("fresh input", usage.input),
         ("cached", usage.cached),
+        ("written to the cache", usage.cache_writes()),
         ("output", usage.output),
         ("thoughts", usage.thoughts),
         ("tool", usage.tool),

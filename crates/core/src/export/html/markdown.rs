@@ -64,13 +64,15 @@ pub(super) fn render(text: &str, lines: Lines) -> String {
                 let is_link = links.pop()?;
                 Event::InlineHtml(if is_link { "</a>" } else { "</span>" }.into())
             }
+            Event::TaskListMarker(is_done) => Event::Text(if is_done { "☑ " } else { "☐ " }.into()),
             Event::InlineMath(text) | Event::DisplayMath(text) => Event::Text(text),
             event => event,
         })
     });
     let mut out = String::with_capacity(clean.len() * 3 / 2);
     html::push_html(&mut out, events);
-    out
+    // Code may be wider than the page, and scrolling it must not need a mouse.
+    out.replace("<pre><code", "<pre tabindex=\"0\"><code")
 }
 
 /// Returns the beginning of a link. Other than web links only show their target.
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(render("a\nb", Lines::Kept), "<p>a<br />\nb</p>\n");
         assert_eq!(
             html("```rust\na<b\n```"),
-            "<pre><code class=\"language-rust\">a&lt;b\n</code></pre>\n"
+            "<pre tabindex=\"0\"><code class=\"language-rust\">a&lt;b\n</code></pre>\n"
         );
     }
 
@@ -122,7 +124,7 @@ mod tests {
     fn nothing_runs() {
         assert_eq!(
             html("<script>alert(1)</script>"),
-            "<pre><code>&lt;script&gt;alert(1)&lt;/script&gt;</code></pre>\n"
+            "<pre tabindex=\"0\"><code>&lt;script&gt;alert(1)&lt;/script&gt;</code></pre>\n"
         );
         assert_eq!(html("a <b onclick=x>"), "<p>a &lt;b onclick=x&gt;</p>\n");
         assert_eq!(
@@ -140,18 +142,19 @@ mod tests {
         );
         assert_eq!(
             html("```\"onload=x\n```"),
-            "<pre><code class=\"language-&quot;onload=x\"></code></pre>\n"
+            "<pre tabindex=\"0\"><code class=\"language-&quot;onload=x\"></code></pre>\n"
         );
     }
 
     /// The allowed tags, each as far as it is fixed.
-    const KNOWN: [&str; 31] = [
+    const KNOWN: [&str; 32] = [
         "p>",
         "em>",
         "strong>",
         "del>",
         "code",
         "pre>",
+        "pre tabindex=\"0\">",
         "ul>",
         "ol",
         "li>",

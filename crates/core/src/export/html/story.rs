@@ -138,7 +138,7 @@ impl<'a> Story<'a> {
                     writeln!(
                         self.out,
                         "<details class=\"notice\"><summary>{} <small>{}</small></summary>\
-                         <pre>{}</pre></details>",
+                         <pre tabindex=\"0\">{}</pre></details>",
                         message.kind.name().replace('_', " "),
                         bytes(text.len() as u64),
                         html(&text),
@@ -146,7 +146,11 @@ impl<'a> Story<'a> {
                 }
                 BlockKind::Error(text) => {
                     let text = clean::block(text.trim());
-                    writeln!(self.out, "<pre class=\"error\">{}</pre>", html(&text))?;
+                    writeln!(
+                        self.out,
+                        "<pre class=\"error\" tabindex=\"0\">{}</pre>",
+                        html(&text)
+                    )?;
                 }
                 BlockKind::Compress => {
                     writeln!(
@@ -238,7 +242,7 @@ impl<'a> Story<'a> {
         }
         match section.kind {
             SectionKind::Diff => {
-                write!(self.out, "<pre class=\"diff\">")?;
+                write!(self.out, "<pre class=\"diff\" tabindex=\"0\">")?;
                 let mut in_hunk = false;
                 for line in section.text.lines() {
                     in_hunk |= line.starts_with("@@");
@@ -256,13 +260,21 @@ impl<'a> Story<'a> {
                 writeln!(self.out, "</pre>")
             }
             SectionKind::Error => {
-                writeln!(self.out, "<pre class=\"error\">{}</pre>", html(&section.text))
+                writeln!(
+                    self.out,
+                    "<pre class=\"error\" tabindex=\"0\">{}</pre>",
+                    html(&section.text)
+                )
             }
             SectionKind::Command => {
-                writeln!(self.out, "<pre>{}</pre>", highlighted(section.text.trim_end(), "sh"))
+                writeln!(
+                    self.out,
+                    "<pre tabindex=\"0\">{}</pre>",
+                    highlighted(section.text.trim_end(), "sh")
+                )
             }
             SectionKind::Text => {
-                writeln!(self.out, "<pre>{}</pre>", html(section.text.trim_end()))
+                writeln!(self.out, "<pre tabindex=\"0\">{}</pre>", html(section.text.trim_end()))
             }
         }
     }
