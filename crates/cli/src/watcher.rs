@@ -4,7 +4,7 @@
 //! as every other command does. So nothing depends on the kinds of events, which differ between systems,
 //! and where there are none (network file systems, too many folders), polling every few seconds is enough.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -192,13 +192,20 @@ fn places(found: &Discovery) -> BTreeMap<PathBuf, RecursiveMode> {
         }
         for root in roots {
             add(root, RecursiveMode::NonRecursive);
-            let sessions = root.join("tmp");
-            if sessions.is_dir() {
-                add(&sessions, RecursiveMode::Recursive);
+            for folder in session_folders(found, root) {
+                add(&folder, RecursiveMode::Recursive);
             }
         }
     }
     out
+}
+
+/// Returns the folders right below an agent's own that have sessions, or will: other folders there change often.
+fn session_folders(found: &Discovery, root: &Path) -> BTreeSet<PathBuf> {
+    let below = |path: &Path| Some(root.join(path.strip_prefix(root).ok()?.components().next()?));
+    let known = found.sources.iter().filter_map(|source| below(&source.path));
+    let usual = ["tmp", "projects", "sessions"].map(|name| root.join(name));
+    known.chain(usual).filter(|folder| folder.is_dir()).collect()
 }
 
 /// Returns `.` for the empty parent of a bare name.
@@ -211,6 +218,7 @@ mod tests {
     use std::fs;
 
     use backstory_core::agent::Agents;
+    use backstory_core::env::Env;
 
     use super::*;
 
@@ -230,6 +238,19 @@ mod tests {
         let both = [(".gemini".to_owned(), alone), (".gemini/tmp".to_owned(), whole)];
         assert_eq!(listen(&gemini), both);
         assert_eq!(listen(home), both);
+        // Other agents keep their sessions elsewhere.
+        for (file, sessions) in [
+            (".claude/projects/-code-shop/a.jsonl", ".claude/projects"),
+            (".codex/sessions/2026/08/14/rollout-a.jsonl", ".codex/sessions"),
+        ] {
+            fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+            fs::write(home.join(file), "{}\n").unwrap();
+            let env = Env { home: Some(home.to_owned()), ..Env::default() };
+            let places = places(&Agents::default().discover(&env));
+            assert_eq!(places.get(&home.join(sessions)), Some(&whole), "{places:?}");
+        }
+        fs::remove_dir_all(home.join(".claude")).unwrap();
+        fs::remove_dir_all(home.join(".codex")).unwrap();
         let chats = ".gemini/tmp/shop/chats".to_owned();
         assert_eq!(listen(&home.join(&chats)), [(chats.clone(), whole)]);
         fs::write(home.join(&chats).join("a.jsonl"), "").unwrap();
