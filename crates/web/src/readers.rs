@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use backstory_core::archive::{Archive, ArchiveError};
 use backstory_core::model::Message;
@@ -20,9 +19,6 @@ const READERS: usize = 3;
 
 /// The most questions that wait; more are refused.
 const WAITING: usize = 512;
-
-/// The time after which a connection is replaced, because a rebuild may have replaced the file.
-const OLD: Duration = Duration::from_secs(30);
 
 type Job = Box<dyn FnOnce(Result<&Archive, &ArchiveError>) + Send>;
 
@@ -73,23 +69,24 @@ impl Readers {
     }
 }
 
-/// Answers questions until nobody can ask any more.
+/// Answers questions until nobody can ask any more. The connection stays open; it is replaced only if a
+/// rebuild has replaced the file.
 fn serve(inbox: &Mutex<Receiver<Job>>, path: &Path) {
-    let mut archive: Option<(Archive, Instant)> = None;
+    let mut archive: Option<Archive> = Archive::open(path).ok();
     loop {
         let job = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
-        archive = archive.filter(|(_, opened)| opened.elapsed() < OLD);
+        archive = archive.filter(|archive| !archive.is_replaced());
         if archive.is_none() {
             match Archive::open(path) {
-                Ok(opened) => archive = Some((opened, Instant::now())),
+                Ok(opened) => archive = Some(opened),
                 Err(error) => {
                     job(Err(&error));
                     continue;
                 }
             }
         }
-        if let Some((archive, _)) = &archive {
+        if let Some(archive) = &archive {
             // A question that panics must not take the thread along; its request ends with an error.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(Ok(archive))));
         }

@@ -179,7 +179,7 @@ impl Library {
         progress: &(dyn Fn(u64) + Sync),
     ) -> std::result::Result<SyncStats, ArchiveError> {
         // Another run may have rebuilt the archive, which replaces the file.
-        if let Some(path) = self.archive.path() {
+        if let Some(path) = self.archive.path().filter(|_| self.archive.is_replaced()) {
             *self.archive = Archive::open(path)?;
         }
         let candidates = candidates(ctx);

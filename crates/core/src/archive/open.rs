@@ -188,13 +188,18 @@ impl Archive {
         path.exists() && matches!(Lock::try_take(path, Mode::Shared), Ok(None))
     }
 
+    /// Returns whether another file has taken the place of the one that was opened, as after a rebuild.
+    pub fn is_replaced(&self) -> bool {
+        self.path.as_deref().is_some_and(|path| file_id(path) != self.file)
+    }
+
     fn take_lock(&mut self, mode: Mode) -> Result<Option<Lock>, ArchiveError> {
         let Some(path) = self.path.clone().filter(|_| !self.is_private) else { return Ok(None) };
         if self.read_only {
             return Err(ArchiveError::ReadOnly(path));
         }
         let lock = Lock::wait(&path, mode).map_err(|error| cannot(&path, &error))?;
-        if file_id(&path) != self.file {
+        if self.is_replaced() {
             let mut again = Self::connect(&path).map_err(|error| explain(&path, error))?;
             again.check_version(&path)?;
             again.machine = machine::read(&path).map_err(|error| cannot(&path, &error))?;
