@@ -6,6 +6,13 @@
   if (!story) return;
   const articles = () => $$(':scope > article', story);
   const place = (article) => Number(article.id.slice(1));
+  // Scrolls to an element, and again when what was not drawn yet has got its real height.
+  const show = (element, block = 'start', times = 4) => {
+    if (!element) return;
+    element.scrollIntoView({ block, behavior: 'instant' });
+    if (times > 0) requestAnimationFrame(() => show(element, block, times - 1));
+  };
+  const showEnd = () => show(articles().at(-1), 'end');
 
   // Copy: a message, the command that resumes the session, or a link to what is being read.
   const dress = (root) => {
@@ -40,7 +47,7 @@
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
-    if (target) target.scrollIntoView();
+    show(target);
     const wanted = /^#m(\d+)$/.exec(location.hash);
     if (!target && wanted) {
       const address = new URL(location.href);
@@ -125,7 +132,7 @@
     const range = hits[hit];
     for (let at = range.startContainer.parentElement; at && at !== story; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
     if (window.Highlight) CSS.highlights.set('here', new Highlight(range));
-    range.startContainer.parentElement.scrollIntoView({ block: 'center' });
+    show(range.startContainer.parentElement, 'center');
     $('#found').textContent = `${hit + 1} of ${hits.length}`;
   };
   const dressSide = () => {
@@ -169,7 +176,7 @@
     button.dataset.count = count;
   };
   button.addEventListener('click', () => {
-    articles().at(-1)?.scrollIntoView({ block: 'end' });
+    showEnd();
     showNew(0);
   });
   addEventListener('scroll', () => { if (isAtEnd()) showNew(0); }, { passive: true });
@@ -213,7 +220,7 @@
       current = -1;
       follow();
     }
-    if (added > 0 && wasAtEnd) articles().at(-1).scrollIntoView({ block: 'end' });
+    if (added > 0 && wasAtEnd) showEnd();
     else if (added > 0) showNew(Number(button.dataset.count || 0) + added);
   };
   live(`/events?session=${encodeURIComponent(story.dataset.session)}&since=${document.body.dataset.version}`, update);
@@ -224,7 +231,7 @@
     ['o O', 'unfold this, all'], ['v', 'next view'], ['y', 'copy a link'], ['c', 'copy the resume command'], ['.', 'to the end']);
   const jump = (element) => {
     if (!element) return;
-    element.scrollIntoView();
+    show(element);
     history.replaceState(null, '', `#${element.id}`);
   };
   const step = (by) => {
@@ -241,7 +248,7 @@
     const next = $$('.tool.error, .tool.failed, article.failure', story).find((found) => found.getBoundingClientRect().top > 140);
     if (!next) { say('No further failure'); return; }
     for (let at = next; at && at !== story; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
-    next.scrollIntoView({ block: 'center' });
+    show(next, 'center');
   };
   handlers.push((event) => {
     switch (event.key) {
@@ -261,7 +268,7 @@
       }
       case 'y': copy(location.href, 'the link'); return true;
       case 'c': copy($('.copy-text').dataset.copy, 'the command'); return true;
-      case '.': articles().at(-1)?.scrollIntoView({ block: 'end' }); return true;
+      case '.': showEnd(); return true;
       default: return false;
     }
   });

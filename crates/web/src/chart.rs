@@ -97,7 +97,7 @@ impl Columns<'_> {
         html! {
             @match &column.link {
                 // The table behind the chart has the same links for the keyboard.
-                Some(link) => a class=(class) href=(link) tabindex="-1" aria-label=(format!("{}: {}", column.name, column.total)) { (bars) },
+                Some(link) => a class=(class) href=(link) tabindex="-1" { (bars) },
                 None => g class=(class) { (bars) },
             }
         }

@@ -56,25 +56,20 @@ impl Feed {
         prices: &PriceTable,
         all: Collection,
     ) -> Result<(), ArchiveError> {
-        let before = self.now();
-        let is_fresh = before.is_fresh || !all.found.looked.is_empty();
         let costs = costs(archive, prices)?;
-        let version = before.version + 1;
-        let mut changed = before.changed.clone();
-        for session in &all.sessions {
-            if before.all.get(&session.id).is_none_or(|old| is_other(old, session)) {
-                changed.insert(session.id.clone(), version);
+        // Names and tags are published by requests, at the same time as changed files.
+        self.current.send_modify(|current| {
+            let version = current.version + 1;
+            let mut changed = current.changed.clone();
+            for session in &all.sessions {
+                if current.all.get(&session.id).is_none_or(|old| is_other(old, session)) {
+                    changed.insert(session.id.clone(), version);
+                }
             }
-        }
-        let memo = Memo::default();
-        self.current.send_replace(Arc::new(Snapshot {
-            all,
-            costs,
-            version,
-            changed,
-            is_fresh,
-            memo,
-        }));
+            let is_fresh = current.is_fresh || !all.found.looked.is_empty();
+            let memo = Memo::default();
+            *current = Arc::new(Snapshot { all, costs, version, changed, is_fresh, memo });
+        });
         Ok(())
     }
 
