@@ -152,8 +152,11 @@ const backstory = (() => {
     }
     dialog.showModal();
   };
-  $('button.keys').hidden = false;
-  $('button.keys').addEventListener('click', help);
+  const keysButton = $('button.keys');
+  if (keysButton) {
+    keysButton.hidden = false;
+    keysButton.addEventListener('click', help);
+  }
 
   // Go to anything: pages, and sessions by their titles.
   const go = () => {

@@ -76,7 +76,8 @@ fn serve(inbox: &Mutex<Receiver<Job>>, path: &Path) {
     loop {
         let job = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
-        archive = archive.filter(|archive| !archive.is_replaced());
+        // A new archive learns which files are of this machine only when it is first written.
+        archive = archive.filter(|archive| !archive.is_replaced() && archive.machine().is_some());
         if archive.is_none() {
             match Archive::open(path) {
                 Ok(opened) => archive = Some(opened),

@@ -90,6 +90,9 @@ fn documents_are_those_of_the_command_line() {
         }
         assert_eq!(ours, theirs, "{path}");
     }
+    // The text of a session is read from files of this machine, although nothing was captured.
+    let (status, page) = serving.get("/sessions/gemini/e319fa39-7e54-4f63-8a76-ad2788a65839");
+    assert!(status == "200" && page.contains("census.py"), "{page}");
     let (status, body) = serving.get("/usage/model.csv?period=all");
     let csv = env.run(&["--demo", "usage", "model", "--format", "csv"]);
     assert_eq!((status.as_str(), body), ("200", csv.stdout));
