@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Read",
         &[
-            "browse", "serve", "pick", "sessions", "show", "search", "prompts", "files", "log",
+            "browse", "pick", "serve", "sessions", "show", "search", "prompts", "files", "log",
             "digest", "projects",
         ],
     ),

@@ -125,7 +125,7 @@ impl<'a> Page<'a> {
         let margin = if message.fate == Fate::Kept { "  " } else { "┊ " };
         match &block.what {
             BlockKind::You(text) if message.kind == MessageKind::Shell => {
-                self.escape(text, margin)?
+                self.escape(text, margin)?;
             }
             BlockKind::You(text) | BlockKind::Agent(text) => {
                 self.words(text, margin)?;
