@@ -25,7 +25,7 @@ const pages = () => {
   run(backstory, ['--demo', 'export', '--all', '--format', 'html', '-o', folder]);
   const hostile = join(root, 'testdata/export/hostile.jsonl');
   run(backstory, ['export', hostile, '--format', 'html', ...every, '-o', join(folder, 'hostile.html')]);
-  return readdirSync(folder).sort().map((name) => join(folder, name));
+  return readdirSync(folder).filter((name) => name.endsWith('.html')).sort().map((name) => join(folder, name));
 };
 
 const faults = [];
