@@ -95,6 +95,7 @@ enum Sort {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Result<Exit> {
     super::require_given(ctx)?;
     let mut library = Library::open(ctx, printer, &args.filters.project)?;
+    let costs = library.costs_of_list(ctx)?;
     let said = match &args.grep {
         Some(words) => Some(super::search::sessions_with(ctx, printer, &mut library, words)?),
         None => None,
@@ -110,7 +111,6 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     if args.gone {
         sessions.retain(|session| session.state == State::Gone);
     }
-    let costs = library.costs()?;
     sort(&mut sessions, args.sort, &costs);
     if args.reverse {
         sessions.reverse();

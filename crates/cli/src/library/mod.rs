@@ -1,5 +1,6 @@
 //! The archive of a run, brought up to date, with its sessions. Every command reads from it.
 
+mod costs;
 mod keep;
 mod lease;
 mod locate;
@@ -23,7 +24,6 @@ use backstory_core::pricing::Table;
 use backstory_core::projects::{ProjectHints, worktrees};
 use backstory_core::query;
 use backstory_core::query::Reports;
-use backstory_core::query::usage::Costs;
 use backstory_core::time::Period;
 
 use jiff::tz::TimeZone;
@@ -47,6 +47,8 @@ pub(crate) struct Library {
     zone: TimeZone,
     /// Faults in all files, including deleted ones.
     pub(crate) faults: FaultCount,
+    /// The version of the archive that the list of sessions was read from.
+    version: i64,
 }
 
 impl Library {
@@ -124,7 +126,7 @@ impl Library {
             .map_err(cannot_open)?;
         let all = Collection::only(found);
         let archive = Lease::new(ctx, archive);
-        Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
+        Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults, version: 0 })
     }
 
     /// Reads a single file, outside the archive.
@@ -160,15 +162,16 @@ impl Library {
     }
 
     fn of_lease(ctx: &Context, archive: Lease, found: Discovery) -> Result<Self> {
+        let version = archive.data_version().map_err(cannot_open)?;
         let all = Collection::new(&archive, found).map_err(cannot_open)?;
-        Self::around(ctx, archive, all)
+        Ok(Self { version, ..Self::around(ctx, archive, all)? })
     }
 
     fn around(ctx: &Context, archive: Lease, all: Collection) -> Result<Self> {
         let all = located(ctx, all);
         let prices = prices(ctx)?;
         let faults = archive.faults().map_err(cannot_open)?;
-        Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults })
+        Ok(Self { archive, all, prices, zone: ctx.zone.clone(), faults, version: 0 })
     }
 
     /// Reads the files that changed since the last read.
@@ -205,11 +208,6 @@ impl Library {
     /// Prepares the archive for queries about costs and days.
     pub(crate) fn reports(&self) -> Reports<'_> {
         Reports::new(&self.archive, &self.zone, &self.prices)
-    }
-
-    /// Returns the cost of each session.
-    pub(crate) fn costs(&self) -> Result<Costs> {
-        self.reports().session_costs().map_err(cannot_open)
     }
 
     /// Adds the facts that only the list of all sessions has: name, tags, state, subagents.

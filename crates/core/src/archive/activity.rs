@@ -158,7 +158,8 @@ impl Archive {
     }
 
     /// Returns a number that changes when another connection changes the archive.
-    fn data_version(&self) -> Result<i64, ArchiveError> {
+    #[doc(hidden)]
+    pub fn data_version(&self) -> Result<i64, ArchiveError> {
         Ok(self.db.query_row("PRAGMA data_version", [], |row| row.get(0))?)
     }
 }
