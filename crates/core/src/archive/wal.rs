@@ -7,6 +7,8 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+#[cfg(unix)]
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -115,6 +117,31 @@ fn index_knows_frames(database: &Path, salts: Option<[u32; 2]>, frames: u32) -> 
     index[12] == 1 && is_same_log && native(16) > frames
 }
 
+/// Index files that were read. They stay open: closing one would release the locks that SQLite holds on it
+/// for every other connection of this process.
+#[cfg(unix)]
+static OPENED: Mutex<Vec<File>> = Mutex::new(Vec::new());
+
+#[cfg(unix)]
+fn index_header(database: &Path) -> Option<[u8; INDEX_HEADER]> {
+    use std::os::unix::fs::{FileExt, MetadataExt};
+
+    let path = with_ending(database, "-shm");
+    let identity = |about: &fs::Metadata| (about.dev(), about.ino());
+    let wanted = identity(&fs::metadata(&path).ok()?);
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    // Nobody else can open a file that was deleted, so its locks do not matter.
+    opened.retain(|file| file.metadata().is_ok_and(|about| about.nlink() > 0));
+    let is_it = |file: &File| file.metadata().is_ok_and(|about| identity(&about) == wanted);
+    if !opened.iter().any(is_it) {
+        opened.push(File::open(&path).ok()?);
+    }
+    let mut header = [0; INDEX_HEADER];
+    opened.iter().find(|file| is_it(file))?.read_exact_at(&mut header, 0).ok()?;
+    Some(header)
+}
+
+#[cfg(not(unix))]
 fn index_header(database: &Path) -> Option<[u8; INDEX_HEADER]> {
     let mut header = [0; INDEX_HEADER];
     File::open(with_ending(database, "-shm")).ok()?.read_exact(&mut header).ok()?;
@@ -153,6 +180,24 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::super::open::open_file;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_index_is_opened_once_and_never_closed() {
+        use std::os::unix::fs::MetadataExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let db = rusqlite::Connection::open(&path).unwrap();
+        db.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x)").unwrap();
+        let index = fs::metadata(with_ending(&path, "-shm")).unwrap();
+        for _ in 0..3 {
+            assert!(index_header(&path).is_some());
+        }
+        let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |file: &&File| file.metadata().is_ok_and(|about| about.ino() == index.ino());
+        assert_eq!(opened.iter().filter(is_it).count(), 1);
+    }
 
     #[test]
     fn a_log_that_is_being_written_is_whole() {
