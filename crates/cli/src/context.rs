@@ -76,13 +76,13 @@ pub(crate) struct Context {
     pub(crate) exclude: Exclude,
     /// The pager command.
     pub(crate) pager: String,
-    /// Whether a long answer is paged: a pager is named, or the usual one is installed.
+    /// Whether to page long output: a pager is configured, or the usual one is installed.
     pub(crate) pages: bool,
     /// The folder that the program was started in.
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) json: bool,
     pub(crate) strict: bool,
-    /// Whether a request over the network asks, which must not name files of this machine.
+    /// Whether the command runs for a request to the web app, which must not name files of this machine.
     pub(crate) is_remote: bool,
     /// The sample home of `--demo`, which is removed when this is dropped.
     demo: Option<Arc<TempDir>>,

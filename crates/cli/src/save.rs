@@ -55,7 +55,7 @@ impl Batch {
         self.save_if(output, existing, modified, |out| content(out).map(|()| true)).map(|_| ())
     }
 
-    /// Saves a file unless `content` returns that there is no need, and returns whether there was.
+    /// Saves a file unless `content` reports that it is up to date. Returns whether it was written.
     pub(crate) fn save_if(
         &mut self,
         output: &Path,

@@ -1,7 +1,7 @@
 //! Charts as SVG, each with its values on hover and in a table behind it.
 //!
 //! Bars are drawn without text in a picture that stretches, and their scale is written beside it, so that
-//! letters keep their size on a telephone. Nothing is smoothed, and days without a value keep their place.
+//! letters keep their size on a phone. Nothing is smoothed, and days without a value keep their place.
 
 use maud::{Markup, html};
 

@@ -85,7 +85,7 @@ struct Merge<'a> {
     schema: &'static str,
     files: u64,
     bytes: u64,
-    /// What could not be read, was imported in doubt, or was not wanted.
+    /// Descriptions of the data that was lost, is doubtful, or was refused.
     lost: &'a [String],
     doubtful: &'a [String],
     refused: &'a [String],

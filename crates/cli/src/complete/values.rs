@@ -45,7 +45,7 @@ pub(super) enum Values {
     Commands,
 }
 
-/// Where values come from.
+/// The command line so far, and the commands of the program.
 pub(super) struct Source {
     words: Vec<OsString>,
     commands: Vec<(String, String)>,

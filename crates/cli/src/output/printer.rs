@@ -34,7 +34,7 @@ pub(crate) struct Printer {
     pager: Option<Child>,
     /// The home folder with a trailing separator, which messages write as `~`.
     home: Option<String>,
-    /// Where the answer goes instead of stdout.
+    /// The buffer that replaces stdout.
     captured: Option<Captured>,
 }
 

@@ -1,4 +1,4 @@
-//! What was said and done in a session since the last look at it.
+//! Prints the prompts, replies, tool calls and errors of a session since they were last read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ const BACK: usize = 30;
 /// The most lines about one change.
 const SHOWN: usize = 12;
 
-/// Where lines begin: below the id of the session.
+/// The indentation of lines, which are printed below the id of their session.
 const MARGIN: &str = "          ";
 
 /// The blocks of each session that were printed or that are older than this run.
