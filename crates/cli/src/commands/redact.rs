@@ -141,7 +141,7 @@ pub(super) fn rules(ctx: &Context) -> Result<Rules> {
         let file = ctx.config.as_deref().map(|file| ctx.show(file)).unwrap_or_default();
         Failure::new(format!("cannot use `[redact]` in the config file `{file}`"))
             .because(error)
-            .hint("docs/redaction.md shows the syntax; `backstory redact --rules` lists the kinds")
+            .hint("docs/redaction.md shows the syntax")
     })
 }
 

@@ -1,9 +1,10 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use backstory_core::redact::{Redactor, Rules};
 use serde_json::Value;
 
-use crate::support::{Run, SHOP, TestEnv, session};
+use crate::support::{Run, SHOP, TestEnv, session, testdata};
 
 /// Put together here, so that no file holds what looks like a token.
 fn token(n: u32) -> String {
@@ -128,7 +129,7 @@ fn the_config_file() {
             (
             ^
         error: unclosed group
-      hint: docs/redaction.md shows the syntax; `backstory redact --rules` lists the kinds
+      hint: docs/redaction.md shows the syntax
     ");
 }
 
@@ -227,4 +228,46 @@ fn what_is_recognised_in_one_place_is_taken_out_in_all() {
     let text = format!("the value {key}\nAPI_KEY={key}\n");
     let run = filter(&env, &["redact"], text.as_bytes());
     assert_eq!(run.stdout, "the value [redacted:secret:1]\nAPI_KEY=[redacted:secret:1]\n");
+}
+
+/// Texts of the independent sets, and their secrets that the redactor recognizes.
+fn known_secrets() -> (Vec<String>, Vec<String>) {
+    let rules = Rules::embedded().unwrap();
+    let (mut texts, mut secrets) = (Vec::new(), Vec::new());
+    for set in ["seventh", "eighth"] {
+        let set = std::fs::read_to_string(testdata(&format!("redaction/{set}.jsonl"))).unwrap();
+        for row in set.lines().step_by(9) {
+            let row: Value = serde_json::from_str(row).unwrap();
+            let text = row["text"].as_str().unwrap().to_owned();
+            let out = Redactor::new(&rules).text(&text).into_owned();
+            let own = row["secrets"].as_array().unwrap().iter().filter_map(Value::as_str);
+            // A shorter one may be part of any text.
+            secrets
+                .extend(own.filter(|own| own.len() >= 12 && !out.contains(own)).map(str::to_owned));
+            texts.push(text);
+        }
+    }
+    (texts, secrets)
+}
+
+#[test]
+fn what_the_sets_contain_leaves_in_no_format() {
+    let env = TestEnv::new();
+    let (texts, secrets) = known_secrets();
+    assert!(secrets.len() > 150, "{}", secrets.len());
+    let start = "2026-07-20T10:00:00.000Z";
+    let prompts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let log = session(SHOP, start, start, &prompts);
+    env.write(".gemini/tmp/shop/chats/session-2026-07-20T10-00-11111111.jsonl", log);
+    for format in ["json", "jsonl", "calls", "csv", "gemini", "events", "html", "markdown"] {
+        let run = env.run(&["export", SHOP, "--format", format]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        for secret in &secrets {
+            let json = serde_json::to_string(secret).unwrap();
+            let html = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            for form in [secret.as_str(), json.trim_matches('"'), &html] {
+                assert!(!run.stdout.contains(form), "{format}: {form}");
+            }
+        }
+    }
 }

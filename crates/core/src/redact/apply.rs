@@ -9,9 +9,10 @@ use super::known::Known;
 use super::memo::Memo;
 use super::rule::{MARKER, Rules};
 use super::scan::{Found, scan, secrets};
+use super::work::Work;
 
 /// The maximum number of passes over a text, which is scanned until nothing more is found.
-const ROUNDS: usize = 8;
+const PASSES: usize = 8;
 
 /// The distance from a new marker up to which the text is scanned again.
 const NEAR: usize = 4096;
@@ -70,7 +71,8 @@ impl<'r> Redactor<'r> {
     pub(super) fn scan(&mut self, text: &str) -> Vec<Found> {
         let everything = 0..text.len();
         let parts = std::slice::from_ref(&everything);
-        let (scanned, view) = self.memo.get(text, || scan(self.rules, text, parts));
+        let (scanned, view) =
+            self.memo.get(text, || scan(self.rules, text, parts, Work::for_pass(0)));
         secrets(scanned, view, &self.known, text, parts)
     }
 
@@ -114,8 +116,8 @@ impl<'r> Redactor<'r> {
         let (mut text, mut parts) = self.replace_once(text, found);
         // A marker is shorter than its secret and can bring the beginning of another match within reach, so
         // the text around it is scanned again until nothing changes.
-        for _ in 1..ROUNDS {
-            let (scanned, view) = scan(self.rules, &text, &parts);
+        for pass in 1..PASSES {
+            let (scanned, view) = scan(self.rules, &text, &parts, Work::for_pass(pass));
             let found = secrets(scanned, view, &self.known, &text, &parts);
             if found.is_empty() {
                 break;

@@ -98,3 +98,27 @@ pub(super) fn entropy(text: &str) -> f64 {
     let counts = seen.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / length);
     -counts.map(|share| share * share.log2()).sum::<f64>()
 }
+
+/// Returns whether a text is too long and has too many signs for code, like the keys of web frameworks:
+/// `x4(^b!&q=7…`.
+pub(super) fn is_of_signs(text: &str) -> bool {
+    text.len() >= 32
+        && text.bytes().filter(|byte| b"!@#$%^&*=+".contains(byte)).count() >= 3
+        && !text.contains(char::is_whitespace)
+        && !text.contains(['"', '\'', ';', ','])
+}
+
+/// Returns whether a text is public by its form: the checksum of a package (`sha512-…`), the address of an account
+/// (`0x…`).
+pub(super) fn is_public(text: &str) -> bool {
+    let digest = text.strip_prefix("sha").and_then(|rest| rest.split_once('-'));
+    let is_checksum = digest.is_some_and(|(bits, _)| matches!(bits, "1" | "256" | "384" | "512"));
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_checksum || text.strip_prefix("0x").is_some_and(|rest| rest.len() == 40 && is_hex(rest))
+}
+
+/// Returns whether a text is a pattern for paths: `tests/ui/*.rs`, `prod/*`, `*:*`.
+pub(super) fn is_glob(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphabetic() || b"/._*:-".contains(&byte);
+    text.contains('*') && text.bytes().all(is_part)
+}

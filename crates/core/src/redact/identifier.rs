@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::words::{KEYS, OTHER_KEYS};
 
 /// The maximum length of an identifier in either direction from its keyword.
-pub(super) const LONGEST: usize = 64;
+pub(super) const LONGEST_IDENTIFIER: usize = 64;
 
 /// Returns whether the keyword ends where a word of an identifier ends.
 pub(super) fn ends_word(text: &[u8], hit: &Range<usize>) -> bool {
@@ -24,7 +24,7 @@ pub(super) fn is_identifier(byte: u8) -> bool {
 /// Returns the identifier around a keyword; `API key` and `public key` count as one.
 pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     let back = |from: usize| {
-        let head = &text[from.saturating_sub(LONGEST)..from];
+        let head = &text[from.saturating_sub(LONGEST_IDENTIFIER)..from];
         from - head.iter().rev().take_while(|byte| is_identifier(**byte)).count()
     };
     let mut start = back(hit.start);
@@ -49,7 +49,7 @@ pub(super) fn identifier(text: &[u8], hit: &Range<usize>) -> Range<usize> {
     if start > 0 && text[start - 1] == b'%' && start + 2 <= hit.start {
         start += 2;
     }
-    let tail = &text[hit.end..text.len().min(hit.end + LONGEST)];
+    let tail = &text[hit.end..text.len().min(hit.end + LONGEST_IDENTIFIER)];
     let len = tail.iter().take_while(|byte| is_identifier(**byte)).count();
     // A hyphen or dot at the end belongs to the text that follows.
     let kept = tail[..len].iter().rposition(u8::is_ascii_alphanumeric).map_or(0, |last| last + 1);

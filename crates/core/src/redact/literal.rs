@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::identifier::{LONGEST, is_identifier};
+use super::identifier::{LONGEST_IDENTIFIER, is_identifier};
 use super::rule::REACH;
 use super::separator::{GAP, count};
 use super::words::{FALLBACKS, WRAPPERS};
@@ -92,9 +92,9 @@ fn wrapping(rest: &[u8]) -> usize {
         let array = if tail[new..].starts_with(b"[]") { 2 } else { 0 };
         let from = new + array;
         let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:!".contains(&byte);
-        let mut end = from + count(&tail[from..], LONGEST, is_path);
+        let mut end = from + count(&tail[from..], LONGEST_IDENTIFIER, is_path);
         if tail[end..].starts_with(b"().") {
-            end += 2 + count(&tail[end + 2..], LONGEST, is_path);
+            end += 2 + count(&tail[end + 2..], LONGEST_IDENTIFIER, is_path);
         }
         if !matches!(tail.get(end), Some(b'(' | b'[')) || !is_wrapper(&tail[from..end]) {
             break;
@@ -160,7 +160,7 @@ pub(super) fn cut(run: &[u8]) -> usize {
     let mut ends_at = |at: usize| match run[at] {
         b'&' | b';' | b',' => {
             let tail = &run[at + 1..];
-            let name = count(tail, LONGEST, is_identifier);
+            let name = count(tail, LONGEST_IDENTIFIER, is_identifier);
             tail.is_empty()
                 || matches!(tail[0], b'&' | b';' | b',' | b')' | b']' | b'}')
                 || (name > 0 && matches!(tail.get(name), Some(b'=' | b':' | b'[')))

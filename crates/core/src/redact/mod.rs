@@ -10,7 +10,6 @@
 mod apply;
 mod block;
 mod cookie;
-mod facts;
 mod form;
 mod identifier;
 mod json;
@@ -20,6 +19,7 @@ mod literal;
 mod manifest;
 mod memo;
 mod name;
+mod name_class;
 mod rule;
 mod scan;
 mod sentence;

@@ -7,13 +7,14 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::facts::{Class, Facts, Strength};
 use super::form::{entropy, is_key_material, is_phrase, is_technical, is_uuid, turns};
 use super::identifier::{ends_in, ends_word, identifier};
 use super::literal::{Open, cut, ends_bare, fallback, joined, next_listed, opening, quoted};
+use super::name_class::{Class, NameClass, Strength};
+use super::rule::MARKER;
 use super::sentence::{before, below, leads};
 use super::separator::{Style, blanks, count, separator};
-use super::value::{Value, fits};
+use super::value::{Value, fits, is_type_name};
 use super::work::Work;
 
 /// The maximum length of a value without quotes.
@@ -55,7 +56,7 @@ pub(super) struct Names {
     last: Range<usize>,
     /// The last characters that a value without quotes may consist of.
     run: Range<usize>,
-    seen: FxHashMap<Box<str>, Option<Facts>>,
+    seen: FxHashMap<Box<str>, Option<NameClass>>,
 }
 
 impl Names {
@@ -77,11 +78,11 @@ impl Names {
         if self.taken.contains(&name.start) || name == self.last || is_type {
             return None;
         }
-        let facts = self.facts(text.get(name.clone())?).filter(|facts| facts.class == class)?;
+        let known = self.classify(text.get(name.clone())?).filter(|known| known.class == class)?;
         self.last = name.clone();
         work.spend(NAME);
         let separator = separator(bytes, &name);
-        let mut promise = Promise { facts, style: Style::Loose };
+        let mut promise = Promise { name: known, style: Style::Loose };
         let mut values = separator.map_or_else(Vec::new, |(style, at)| {
             promise.style = style;
             self.values(text, at, &promise, work)
@@ -95,16 +96,16 @@ impl Names {
     }
 
     /// Classifies a name. Results are cached, because the same names occur over and over.
-    fn facts(&mut self, name: &str) -> Option<Facts> {
+    fn classify(&mut self, name: &str) -> Option<NameClass> {
         const MOST: usize = 4096;
-        if let Some(facts) = self.seen.get(name) {
-            return *facts;
+        if let Some(known) = self.seen.get(name) {
+            return *known;
         }
-        let facts = Facts::of(name);
+        let class = NameClass::of(name);
         if self.seen.len() < MOST {
-            self.seen.insert(name.into(), facts);
+            self.seen.insert(name.into(), class);
         }
-        facts
+        class
     }
 
     /// Returns the value that begins at `at`, or the values of the list that begins there, if they match the
@@ -117,6 +118,9 @@ impl Names {
         work: &mut Work,
     ) -> Vec<Range<usize>> {
         let bytes = text.as_bytes();
+        if is_marker(&bytes[at..]) {
+            return Vec::new();
+        }
         match opening(bytes, at) {
             Some(open) if open.is_listed => {
                 let next = |open: &Open| next_listed(bytes, quoted(bytes, open)?.end);
@@ -126,7 +130,7 @@ impl Names {
                     .filter_map(|(nth, open)| promise.listed(text, nth, &open))
                     .collect()
             }
-            Some(_) if promise.facts.is_plural && !promise.facts.is_env => Vec::new(),
+            Some(_) if promise.name.is_plural && !promise.name.is_env => Vec::new(),
             Some(open) => promise.literal(text, &open).into_iter().collect(),
             None if promise.style == Style::Loose => Vec::new(),
             None => self.bare_value(text, at, promise, work).into_iter().collect(),
@@ -159,8 +163,8 @@ impl Names {
         promise: &Promise,
         work: &mut Work,
     ) -> Vec<Range<usize>> {
-        let is_weak = promise.facts.strength == Strength::Weak;
-        if is_weak && promise.facts.class == Class::Secret {
+        let is_weak = promise.name.strength == Strength::Weak;
+        if is_weak && promise.name.class == Class::Secret {
             return Vec::new();
         }
         work.spend(SENTENCE);
@@ -230,17 +234,17 @@ fn is_resource(head: &[u8]) -> bool {
     account.len() > 12 && account[account.len() - 12..].iter().all(u8::is_ascii_digit)
 }
 
-impl Facts {
+impl NameClass {
     /// Returns whether a cell below the name contains a secret.
     pub(super) fn is_held_by(self, cell: &str) -> bool {
         !cell.contains(char::is_whitespace)
-            && Promise { facts: self, style: Style::Cell }.bare(cell, "")
+            && Promise { name: self, style: Style::Cell }.bare(cell, "")
     }
 }
 
 /// The classification of a name and its separator.
 struct Promise {
-    facts: Facts,
+    name: NameClass,
     style: Style,
 }
 
@@ -256,7 +260,7 @@ impl Promise {
     fn listed(&self, text: &str, nth: usize, open: &Open) -> Option<Range<usize>> {
         let password = || {
             let value = quoted(text.as_bytes(), open)?;
-            let is_password = nth == 1 && self.facts.strength == Strength::Weak;
+            let is_password = nth == 1 && self.name.strength == Strength::Weak;
             let is_strict = |value: &str| value.len() >= 6 && fits(Value::Strict, value, None);
             (is_password && text.get(value.clone()).is_some_and(is_strict)).then_some(value)
         };
@@ -264,15 +268,15 @@ impl Promise {
     }
 
     fn quoted(&self, value: &str) -> bool {
-        if self.facts.class == Class::Password && value.len() > LONGEST_PASSWORD {
+        if self.name.class == Class::Password && value.len() > LONGEST_PASSWORD {
             return false;
         }
         let is_word = !value.contains(char::is_whitespace);
-        match (self.facts.class, self.facts.strength) {
+        match (self.name.class, self.name.strength) {
             (Class::Password, Strength::Strong)
-                if self.facts.is_env && self.style != Style::Loose =>
+                if self.name.is_env && self.style != Style::Loose =>
             {
-                value.len() >= 4 && fits(Value::Given, value, None)
+                value.len() >= 4 && fits(Value::Literal, value, None)
             }
             // `pass` is more often a verb.
             (Class::Password, Strength::Weak) if self.style == Style::Loose => {
@@ -280,7 +284,7 @@ impl Promise {
             }
             (Class::Password, _) => {
                 is_word && value.len() >= 6 && fits(Value::Mixed, value, None)
-                    || self.facts.is_strong() && is_phrase(value, 3)
+                    || self.name.is_strong() && is_phrase(value, 3)
             }
             (Class::Secret, _) => is_word && self.is_random(value, 12, None),
         }
@@ -288,31 +292,38 @@ impl Promise {
 
     fn bare(&self, value: &str, rest: &str) -> bool {
         let next = rest.chars().next();
-        if self.facts.is_plural && !self.facts.is_env {
+        // The last filter of a template: `{{ .Values.password | b64enc }}`.
+        let is_filter = rest.trim_start().starts_with("}}");
+        if is_filter || self.name.is_plural && !self.name.is_env {
             return false;
         }
-        if self.facts.class == Class::Secret {
+        if self.name.class == Class::Secret {
             return self.is_random(value, 16, next);
         }
         if value.len() > LONGEST_PASSWORD {
             return false;
         }
-        let is_given = match self.style {
-            Style::Assign | Style::Pair => self.facts.is_env,
-            Style::Colon => self.facts.is_env && ends_line(rest.as_bytes()),
+        let is_literal = match self.style {
+            Style::Assign | Style::Pair => self.name.is_env,
+            Style::Colon => self.name.is_env && ends_line(rest.as_bytes()),
             Style::Element => next == Some('<'),
             _ => false,
         };
-        if is_given && self.facts.strength == Strength::Strong {
-            return value.len() >= 4 && fits(Value::Given, value, next);
+        if is_literal && self.name.strength == Strength::Strong {
+            return value.len() >= 4 && fits(Value::Literal, value, next);
         }
         value.len() >= 6 && fits(Value::Mixed, value, next)
-            || self.facts.is_strong() && is_phrase(value, 4)
+            || self.name.is_strong() && is_phrase(value, 4)
     }
 
     /// Returns the minimum length of a value in a sentence.
     fn least_told(&self) -> usize {
-        if self.facts.class == Class::Secret && !self.facts.is_secret { SHORTEST_RANDOM } else { 8 }
+        if self.name.class == Class::Secret && !self.name.is_secret { SHORTEST_RANDOM } else { 8 }
+    }
+
+    /// Returns the minimum length of a key in a sentence. Names in upper case are those of variables.
+    fn least_key(&self) -> usize {
+        if self.name.is_env && self.name.is_secret { 12 } else { 20 }
     }
 
     /// Returns whether a value in a sentence is a secret. One that no word introduces must look even less
@@ -322,9 +333,9 @@ impl Promise {
         let is_odd = has(|byte| b"!@#$%^&*+~?=".contains(byte));
         let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase);
         let is_cased = has(u8::is_ascii_uppercase);
-        match self.facts.class {
+        match self.name.class {
             Class::Password => {
-                let least = if self.facts.is_strong() { 3 } else { 5 };
+                let least = if self.name.is_strong() { 3 } else { 5 };
                 let is_disorder = if is_near {
                     is_cased && turns(value) >= least && !is_technical(value)
                 } else {
@@ -337,7 +348,7 @@ impl Promise {
                     && fits(Value::Random, value, None)
             }
             Class::Secret => {
-                value.len() >= 20
+                value.len() >= self.least_key()
                     && !is_fingerprint(value)
                     && (!is_near || turns(value) >= 5)
                     && fits(Value::Random, value, None)
@@ -349,8 +360,8 @@ impl Promise {
     /// Returns whether a value at the end of a line is a secret, as in configurations: `password …`.
     fn directed(&self, value: &str) -> bool {
         let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
-        (self.facts.class == Class::Password || self.facts.is_secret)
-            && self.facts.is_strong()
+        (self.name.class == Class::Password || self.name.is_secret)
+            && self.name.is_strong()
             && (8..=64).contains(&value.len())
             && has(|byte| byte.is_ascii_uppercase() || b"!@#$%^&*+~?=".contains(byte))
             && !value.contains([':', '/', ',', '\\'])
@@ -359,23 +370,32 @@ impl Promise {
     }
 
     fn is_random(&self, value: &str, least: usize, next: Option<char>) -> bool {
-        let strong = self.facts.strength == Strength::Strong;
-        if self.facts.is_plain_key {
+        let strong = self.name.strength == Strength::Strong;
+        if self.name.is_plain_key {
             return is_key_material(value) && fits(Value::Random, value, next);
         }
-        if strong && self.facts.is_env && self.style != Style::Cell {
+        if strong && self.name.is_env && self.style != Style::Cell {
             return value.len() >= 8 && fits(Value::Mixed, value, next) && entropy(value) >= 2.5;
         }
-        let least = match (strong, self.facts.is_secret) {
+        let least = match (strong, self.name.is_secret) {
             (true, true) => 8,
             (true, false) => least,
             (false, _) => 16,
         };
         if is_uuid(value) {
-            return strong && !self.facts.is_plain_token;
+            return strong && !self.name.is_plain_token;
+        }
+        if is_fingerprint(value) || !self.name.is_env && is_type_name(value) {
+            return false;
         }
         value.len() >= least && fits(Value::Random, value, next) && entropy(value) >= 2.8
     }
+}
+
+/// Returns whether a value is already removed.
+fn is_marker(value: &[u8]) -> bool {
+    let quotes = count(value, 1, |byte| matches!(byte, b'"' | b'\''));
+    value[quotes..].starts_with(MARKER.as_bytes())
 }
 
 /// Returns whether a text has as many bytes in a row without a blank.
@@ -405,9 +425,9 @@ fn may_be_random(rest: &[u8]) -> bool {
     rest.len() >= SHORTEST_RANDOM
 }
 
-/// Returns whether a value is the fingerprint of a key, as `gpg` prints it.
+/// Returns whether a value is the fingerprint or the id of a key, as `gpg` prints it.
 fn is_fingerprint(value: &str) -> bool {
-    value.len() == 40
+    matches!(value.len(), 16 | 40)
         && value.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'A'..=b'F'))
 }
 

@@ -291,7 +291,7 @@ impl Builder<'_> {
             is_spaced: source.contains([' ', '"', '\'', '<'])
                 || source.contains(r"\s")
                 || source.contains(r"\t"),
-            is_long: ["[ -~", r"[^\n", "[^}", "[^{"].iter().any(|any| source.contains(any)),
+            is_long: ["[ -~", r"[^\n", "[^}", "[^{", "_ ]+"].iter().any(|any| source.contains(any)),
             source,
             regex: OnceLock::new(),
         });

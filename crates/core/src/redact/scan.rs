@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use super::block::Blocks;
 use super::cookie::cookies;
-use super::facts::Class;
 use super::form::entropy;
 use super::known::Known;
 use super::manifest::Manifests;
 use super::name::Names;
+use super::name_class::Class;
 use super::rule::{Before, By, MARKER, REACH, Rule, Rules};
 use super::table::Tables;
 use super::value::fits_in;
@@ -28,6 +28,9 @@ const SHORT: usize = 64;
 
 /// The cost of finding the groups of a match and examining a value, per byte.
 const GROUPS: usize = 40;
+
+/// The number of matches that are compared with a new one. Rules that match the same text take turns.
+const RECENT: usize = 4;
 
 /// A secret and the position of its match.
 #[derive(Debug, Clone)]
@@ -60,12 +63,17 @@ impl Scanned {
 
 /// Applies the rules to all keywords in the given parts of a text. Returns the decoded view if the text
 /// differs from it.
-pub(super) fn scan(rules: &Rules, text: &str, parts: &[Range<usize>]) -> (Scanned, Option<View>) {
+pub(super) fn scan(
+    rules: &Rules,
+    text: &str,
+    parts: &[Range<usize>],
+    work: Work,
+) -> (Scanned, Option<View>) {
     let Some(view) = View::decoded(text) else {
-        return (scan_view(rules, text, parts), None);
+        return (scan_view(rules, text, parts, work), None);
     };
     let parts: Vec<Range<usize>> = parts.iter().map(|part| view.shown(part)).collect();
-    let scanned = scan_view(rules, &view.text, &parts);
+    let scanned = scan_view(rules, &view.text, &parts, work);
     (Scanned { is_decoded: true, ..scanned }, Some(view))
 }
 
@@ -103,8 +111,8 @@ pub(super) fn secrets(
 }
 
 /// Scans a text as it is.
-fn scan_view(rules: &Rules, text: &str, parts: &[Range<usize>]) -> Scanned {
-    let mut search = Search::new(rules, text);
+fn scan_view(rules: &Rules, text: &str, parts: &[Range<usize>], work: Work) -> Scanned {
+    let mut search = Search::new(rules, text, work);
     let mut markers: Vec<Range<usize>> = Vec::new();
     let mut woken: Vec<usize> = rules.always.clone();
     let mut look = |keyword: usize, hit: Range<usize>| {
@@ -179,7 +187,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(rules: &'a Rules, text: &'a str) -> Self {
+    fn new(rules: &'a Rules, text: &'a str, work: Work) -> Self {
         Self {
             rules,
             text,
@@ -189,7 +197,7 @@ impl<'a> Search<'a> {
             manifests: Manifests::default(),
             cookies: 0,
             windows: Windows::default(),
-            works: Default::default(),
+            works: [work; 2],
             found: Vec::new(),
         }
     }
@@ -257,7 +265,7 @@ impl<'a> Search<'a> {
         };
         if !rule.marks.iter().all(has)
             || !may_begin(rule.before, self.text, start)
-            || self.found.last().is_some_and(is_inside)
+            || self.found.iter().rev().take(RECENT).any(is_inside)
         {
             return;
         }
@@ -271,10 +279,13 @@ impl<'a> Search<'a> {
         let work = &mut self.works[usize::from(rule.is_spaced)];
         // Finding a match is many times cheaper than finding its groups.
         let Some(whole) = regex.find(window) else {
-            let most = if rule.is_long { window.len() } else { SHORT };
+            // Most regexes fail at the end of the word, if not before.
+            let word = self.windows.word(self.text, start, rule.reach).map_or(0, str::len);
+            let most = if rule.is_long { window.len() } else { word.max(SHORT) };
             return work.spend(REGEX.0 + REGEX.1 * window.len().min(most));
         };
-        work.spend(REGEX.0 + GROUPS * whole.end());
+        let examined = if rule.is_long { window.len() } else { 0 };
+        work.spend(REGEX.0 + REGEX.1 * examined + GROUPS * whole.end());
         let secret = if regex.captures_len() == 1 {
             whole
         } else {
@@ -286,8 +297,9 @@ impl<'a> Search<'a> {
         let is_last = secret.end() == whole.end();
         // A value that is longer than the text that was examined is removed as a whole.
         if is_last && whole.end() == window.len() && window.len() + 4 > rule.reach {
-            let word = self.windows.word(self.text, range.start, REACH);
-            range.end = range.end.max(range.start + word.map_or(0, str::len));
+            let word = self.windows.word(self.text, range.start, REACH).map_or(0, str::len);
+            range.end = range.end.max(range.start + word);
+            work.spend(GROUPS * word);
         }
         let end = range.end.max(start + whole.end());
         self.take(at, start..end, range, is_last);

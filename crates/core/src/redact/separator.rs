@@ -15,6 +15,9 @@ const VALUES: [&str; 7] =
 /// The beginning of character data in XML.
 const CDATA: &[u8] = b"<![CDATA[";
 
+/// The line between the cells of a table that is drawn with box characters.
+const BAR: &[u8] = "│".as_bytes();
+
 /// A notation that assigns a value to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
@@ -82,6 +85,7 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
         _ if spaces > 0 && rest.starts_with(b"As ") => (Style::Loose, typed(&rest[2..])? + 2),
         [b'<', b'/', ..] => (Style::Cell, next_element(rest)?),
         [b'|', next, ..] if *next != b'|' && is_cell(text, name.start) => (Style::Cell, 1),
+        _ if rest.starts_with(BAR) && is_cell(text, name.start) => (Style::Cell, BAR.len()),
         // A row of a record that is printed line by line.
         [b'|', b' ', ..] if spaces > 0 && begins_line(text, name.start) => (Style::Cell, 1),
         [b'>', ..] if is_quoted => (Style::Cell, 1),
@@ -333,8 +337,8 @@ fn verb(rest: &[u8]) -> Option<usize> {
 /// Returns whether a name is alone in a cell: `| **NAME** |`.
 fn is_cell(text: &[u8], start: usize) -> bool {
     let head = &text[start.saturating_sub(GAP)..start];
-    let before = head.iter().rev().find(|byte| !matches!(byte, b' ' | b'*' | b'`' | b'"'));
-    before == Some(&b'|')
+    let end = head.iter().rposition(|byte| !matches!(byte, b' ' | b'*' | b'`' | b'"'));
+    end.is_some_and(|end| head[end] == b'|' || head[..=end].ends_with(BAR))
 }
 
 /// Returns whether a name is the first of its line.

@@ -56,8 +56,10 @@ impl Redactor<'_> {
         for text in [display_name, description, output, error, &mut name.server] {
             self.option(text);
         }
-        for text in [&mut call.id, &mut name.name, &mut name.label] {
-            self.string(text);
+        self.string(&mut name.name);
+        self.string(&mut name.label);
+        if let std::borrow::Cow::Owned(new) = self.text(&call.id) {
+            call.id = new.into();
         }
         self.raw(&mut call.args);
         self.raw(&mut call.result_display);

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use memchr::{memmem, memrchr};
 
-use super::facts::Facts;
 use super::identifier::{ends_word, identifier, is_identifier};
+use super::name_class::NameClass;
 use super::rule::REACH;
 use super::separator::{count, margin};
 
@@ -53,11 +53,11 @@ impl Tables {
         if !is_heading(bytes, &columns, separator) {
             return None;
         }
-        let facts = |cell: &Range<usize>| {
-            Facts::of(text.get(cell.clone())?).filter(|facts| facts.is_strong())
+        let class = |cell: &Range<usize>| {
+            NameClass::of(text.get(cell.clone())?).filter(|name| name.is_strong())
         };
-        let wanted: Vec<(usize, Facts)> =
-            columns.iter().enumerate().filter_map(|(at, cell)| Some((at, facts(cell)?))).collect();
+        let wanted: Vec<(usize, NameClass)> =
+            columns.iter().enumerate().filter_map(|(at, cell)| Some((at, class(cell)?))).collect();
         if wanted.is_empty() {
             return None;
         }
@@ -74,10 +74,10 @@ impl Tables {
                 if cells.len() != columns.len() {
                     break;
                 }
-                let is_held = |value: &Range<usize>, facts: &Facts| {
-                    text.get(value.clone()).is_some_and(|value| facts.is_held_by(value))
+                let is_held = |value: &Range<usize>, name: &NameClass| {
+                    text.get(value.clone()).is_some_and(|value| name.is_held_by(value))
                 };
-                let held = wanted.iter().filter(|(at, facts)| is_held(&cells[*at], facts));
+                let held = wanted.iter().filter(|(at, name)| is_held(&cells[*at], name));
                 values.extend(held.map(|(at, _)| cells[*at].clone()));
             }
             next = below.end;

@@ -5,27 +5,27 @@
 
 use serde::Deserialize;
 
-use super::form::{entropy, is_basic, is_uuid, turns};
+use super::form::{entropy, is_basic, is_glob, is_of_signs, is_public, is_uuid, turns};
 use super::scan::floor;
 use super::words::{
     FOREIGN, NAMES, PASSES, PLACEHOLDER_PARTS, PLACEHOLDERS, SAMPLE_WORDS, SAMPLES, USERS,
     WELL_KNOWN, WORDS,
 };
 
-/// The form that a secret must have in addition to matching a rule.
+/// The form that a secret must have in addition to matching a rule: `value` in `rules.toml`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Value {
     /// Anything.
     Any,
-    /// Anything but a placeholder of the same form.
+    /// Anything but a sample of the same form, such as `ghp_xxxx`.
     #[default]
     Token,
     /// The password of a URL.
     Url,
     /// A literal: neither a reference to something else nor a placeholder.
-    Given,
-    /// Like `Given`, but neither letters alone nor a name.
+    Literal,
+    /// Like `Literal`, but neither letters alone nor a name.
     Mixed,
     /// Like `Mixed`, and as random as a key.
     Random,
@@ -44,12 +44,16 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
         Value::Url => {
             let user = whole.trim_start_matches([':', '/']).split(':').next().unwrap_or_default();
             let lower = (user.to_ascii_lowercase(), secret.to_ascii_lowercase());
-            let is_sample = USERS.iter().any(|name| lower.0.ends_with(name))
-                && PASSES.contains(lower.1.as_str());
+            let is_user = lower.0.is_empty() || USERS.iter().any(|name| lower.0.ends_with(name));
+            let is_sample = is_user && PASSES.contains(lower.1.as_str());
             // `://[^:]+:[^@]+@` is a pattern.
             let is_text = |text: &str| text.chars().any(char::is_alphanumeric);
             let is_pattern = !is_text(secret) || !(user.is_empty() || is_text(user));
+            // `postgres:postgres`
+            let is_default =
+                lower.0 == lower.1 && secret.bytes().all(|byte| byte.is_ascii_alphabetic());
             !(is_sample
+                || is_default
                 || is_pattern
                 || is_reference(secret)
                 || is_masked(secret)
@@ -69,12 +73,12 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     match value {
         Value::Any => true,
         Value::Token | Value::Url => !is_sample(secret),
-        Value::Given => is_given(secret, next),
-        Value::Mixed => is_given(secret, next) && is_mixed(secret),
+        Value::Literal => is_literal(secret, next),
+        Value::Mixed => is_literal(secret, next) && is_mixed(secret),
         Value::Random => {
             (has(u8::is_ascii_digit) || is_scrambled(secret))
                 && has(u8::is_ascii_alphabetic)
-                && is_given(secret, next)
+                && is_literal(secret, next)
                 && is_mixed(secret)
                 && !is_sample(secret)
                 && !is_uuid(secret)
@@ -97,7 +101,7 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
         }
         Value::Header => {
             has(u8::is_ascii_digit)
-                && is_given(secret, next)
+                && is_literal(secret, next)
                 && !is_sample(secret)
                 && !is_variable(secret)
                 && !is_path(secret)
@@ -172,7 +176,7 @@ fn is_foreign(lower: &str) -> bool {
 }
 
 /// Returns whether a text is a literal that a person chose, not a variable, call or placeholder.
-fn is_given(text: &str, next: Option<char>) -> bool {
+fn is_literal(text: &str, next: Option<char>) -> bool {
     // The beginning is enough to recognize a name or a placeholder.
     const BEGINNING: usize = 96;
     let lower = text[..floor(text, BEGINNING)].to_ascii_lowercase();
@@ -181,14 +185,18 @@ fn is_given(text: &str, next: Option<char>) -> bool {
         || is_masked(text)
         || is_number(trimmed)
         || matches!(next, Some('(' | '['))
-        || text.contains(['(', '[', '{'])
+        || (text.contains(['(', '[', '{']) && !is_of_signs(text))
+        || is_public(text)
+        // The end of a regex: `^(password|token)$`.
+        || text.ends_with(")$")
+        || is_glob(text)
         || WORDS.contains(trimmed)
         || has_placeholder(text, &lower)
         || (text.len() >= 16 && is_sequence(text))
         || is_foreign(&lower)
         // In minified code more follows: `t.password=n.password,t}`.
         || is_dotted_name(
-            text[..trimmed.len()].split([',', ';', '}']).next().unwrap_or_default(),
+            text[..trimmed.len()].split([',', ';', '}', '=']).next().unwrap_or_default(),
         ))
 }
 
@@ -295,17 +303,38 @@ fn is_dotted_name(text: &str) -> bool {
             && part.len() - stem.len() <= 2
             && (is_letters(stem) || is_numbered)
     };
-    text.contains('.') && text.split('.').all(is_name)
+    let text = text.strip_prefix('&').unwrap_or(text);
+    let mut parts = text.split('.');
+    let is_member = matches!(parts.next(), Some("self" | "this" | "exports" | "module"));
+    text.contains('.')
+        && (text.split('.').all(is_name)
+            || is_member && parts.all(|part| is_name(part) || is_type_name(part)))
+}
+
+/// Returns whether a text is a name of code with one number in it: `Curve25519SeedBin`, `NID_aes_256_cbc`.
+pub(super) fn is_type_name(text: &str) -> bool {
+    let digits = |c: char| c.is_ascii_digit();
+    let runs = text.split(|c: char| !digits(c)).filter(|run| !run.is_empty());
+    let (count, longest) = runs.fold((0, 0), |(count, most), run| (count + 1, run.len().max(most)));
+    let is_constant = text.contains('_')
+        && text.split('_').all(|word| {
+            let stem = word.trim_matches(digits);
+            stem.bytes().all(|byte| byte.is_ascii_alphabetic()) && stem.len() != 1
+        });
+    count <= 1
+        && longest <= 5
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && (is_constant || text.bytes().any(|byte| byte.is_ascii_uppercase()) && is_camel(text))
 }
 
 /// Returns whether a text mixes letters with digits or signs, or is a long random run of letters, and does
 /// not look like a name or a path.
 fn is_mixed(text: &str) -> bool {
     let is_sign = |byte: u8| {
-        !byte.is_ascii_alphanumeric() && !matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'|')
+        byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'|')
     };
     let digit = text.bytes().any(|byte| byte.is_ascii_digit());
-    let letter = text.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let letter = text.bytes().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
     let sign = text.bytes().any(is_sign);
     let is_disorder = text.split(SEPARATORS).any(is_disorder);
     if !(letter && (digit || sign)) && !(digit && sign) && !is_disorder {
@@ -405,8 +434,8 @@ mod tests {
 
     #[test]
     fn literals_and_references() {
-        for given in ["hunter2", "postgres", "Sw0rd!fish", "$2b$10$abcdef", "p@ss"] {
-            assert!(fits(Value::Given, given, None), "{given}");
+        for literal in ["hunter2", "postgres", "Sw0rd!fish", "$2b$10$abcdef", "p@ss"] {
+            assert!(fits(Value::Literal, literal, None), "{literal}");
         }
         for not in [
             "$DB_PW",
@@ -418,9 +447,9 @@ mod tests {
             "user.password",
             "null",
         ] {
-            assert!(!fits(Value::Given, not, None), "{not}");
+            assert!(!fits(Value::Literal, not, None), "{not}");
         }
-        assert!(!fits(Value::Given, "getToken1", Some('(')));
+        assert!(!fits(Value::Literal, "getToken1", Some('(')));
     }
 
     #[test]

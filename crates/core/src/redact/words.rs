@@ -107,7 +107,8 @@ pub(super) static WORDS: Words = LazyLock::new(|| {
          password passphrase private prompt public required secret secrets self stdin str string text \
          token tokens true undefined unknown user username value varchar void argument parameter and \
          for from the with that this when must should will can cannot invalid incorrect passwort \
-         kennwort motdepasse contraseña contrasena senha clave wachtwoord parola heslo пароль",
+         kennwort motdepasse contraseña contrasena senha clave wachtwoord parola heslo пароль \
+         password1 password123 minioadmin options username:password user:password user:pass",
     )
 });
 
@@ -240,6 +241,10 @@ pub(super) static LINKS: LazyLock<Literals> = LazyLock::new(|| {
         " → ",
         " => ",
         " is ",
+        " it's ",
+        " now ",
+        " maintenant ",
+        " на ",
         " was ",
         " are ",
         " be ",

@@ -92,7 +92,7 @@ fn foreign(name: &str) -> Option<(Class, Strength)> {
 
 /// The classification of a name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Facts {
+pub(super) struct NameClass {
     /// The kind of value that it suggests.
     pub(super) class: Class,
     /// Its strength as evidence.
@@ -109,7 +109,7 @@ pub(super) struct Facts {
     pub(super) is_plural: bool,
 }
 
-impl Facts {
+impl NameClass {
     /// Returns whether the name is strong evidence of a secret.
     pub(super) fn is_strong(self) -> bool {
         self.strength == Strength::Strong
@@ -141,12 +141,12 @@ mod tests {
     fn a_name_is_known_in_any_script() {
         for name in ["पासवर्ड", "รหัสผ่าน", "Lösenordet", "كلمة المرور", "비밀번호", "ПАРОЛЬ"]
         {
-            let facts = Facts::of(name).unwrap();
-            assert!(facts.class == Class::Password && facts.is_strong(), "{name}");
+            let known = NameClass::of(name).unwrap();
+            assert!(known.class == Class::Password && known.is_strong(), "{name}");
         }
         for name in ["токен", "密钥", "Schlüssel"] {
-            assert!(Facts::of(name).is_some_and(|facts| facts.class == Class::Secret), "{name}");
+            assert!(NameClass::of(name).is_some_and(|name| name.class == Class::Secret), "{name}");
         }
-        assert!(Facts::of("слово").is_none());
+        assert!(NameClass::of("слово").is_none());
     }
 }
