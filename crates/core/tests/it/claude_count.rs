@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use backstory_core::assemble::SessionFacts;
+use backstory_core::model::Usage;
 use proptest::prelude::*;
-use serde_json::{Deserializer, Value};
+use serde_json::{Deserializer, Value, json};
 
 use crate::claude_lines::{A, B, read, reply, user, with};
 use crate::support::{Home, files_below, testdata};
@@ -70,7 +71,7 @@ fn counted(home: &Home) -> BTreeMap<String, Count> {
             usage.cached,
             usage.output + usage.thoughts,
         ];
-        let twice = out.insert(entry.facts.id.clone(), (numbers, call.at_least));
+        let twice = out.insert(entry.facts.id.to_string(), (numbers, call.at_least));
         assert!(twice.is_none(), "{} counts twice", entry.facts.id);
     }
     out
@@ -207,4 +208,24 @@ proptest! {
             prop_assert_eq!(ids.len(), session.messages.len(), "{}", session.session.id);
         }
     }
+}
+
+#[test]
+fn the_thoughts_of_a_call_are_part_of_its_output_in_all_copies() {
+    let with_usage = |usage: Value| {
+        let mut line = reply("r1", "u1", 1, "m1", "first");
+        line["message"]["usage"] = usage;
+        line
+    };
+    let whole = with_usage(
+        json!({ "input_tokens": 1, "output_tokens": 1000, "output_tokens_details": { "thinking_tokens": 990 } }),
+    );
+    let cut = with_usage(json!({ "input_tokens": 1, "output_tokens": 400 }));
+    let in_b = |line: Value| with(line, &json!({ "sessionId": B }));
+    let tree = read(&[
+        (&format!("{A}.jsonl"), &[user("u1", "", 0, "one"), whole]),
+        (&format!("{B}.jsonl"), &[in_b(user("u1", "", 0, "one")), in_b(cut)]),
+    ]);
+    let usage: Usage = tree.sessions.iter().map(|session| session.session.usage).sum();
+    assert_eq!((usage.output, usage.thoughts), (10, 990));
 }

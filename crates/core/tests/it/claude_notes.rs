@@ -1,17 +1,24 @@
 //! Tests what Claude Code records about sessions outside of their messages.
 
+use std::collections::BTreeSet;
+use std::io::Read as _;
 use std::path::Path;
 
-use backstory_core::model::{Session, State, Usage};
+use backstory_core::archive::{Archive, SyncOptions};
+use backstory_core::collection::Collection;
+use backstory_core::content::View;
+use backstory_core::model::{Session, SessionId, State, Usage};
 use backstory_core::pricing::Table;
+use backstory_core::projects::ProjectHints;
 use backstory_core::query::Reports;
 use backstory_core::query::prompts::prompts;
 use backstory_core::query::usage::{Group, Question};
+use backstory_core::read::bytes::Bytes as _;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use crate::claude_lines::{A, B, one, read, reply, user, with};
-use crate::support::Home;
+use crate::claude_lines::{A, B, one, read, reply, result, user, with};
+use crate::support::{Home, discover_at};
 
 fn session<'a>(home: &'a Home, id: &str) -> &'a Session {
     home.all.get(id).unwrap_or_else(|| panic!("no session {id}"))
@@ -33,6 +40,107 @@ fn files_beside_a_session_name_it_and_the_call_that_started_an_agent() {
     let agent = session(&tree, &format!("{A}/agent-a1"));
     assert_eq!(agent.summary.as_deref(), Some("general-purpose: Count files"));
     assert_eq!(agent.spawned_by.as_deref(), Some("toolu_1"));
+}
+
+#[test]
+fn an_agent_that_an_agent_started_is_nested_under_it() {
+    let of = |id: &str, line: Value| with(line, &json!({ "isSidechain": true, "agentId": id }));
+    let starts = |uuid: &str, parent: &str, at, id: &str, tool: &str| {
+        let mut line = reply(uuid, parent, at, id, tool);
+        line["message"]["content"][0]["name"] = "Agent".into();
+        line
+    };
+    let names =
+        |agent: &str| json!({ "toolUseResult": { "status": "completed", "agentId": agent } });
+    let task = |id: &str, at| of(id, user(&format!("u-{id}"), "", at, "task"));
+    let tree = read(&[
+        (
+            &format!("{A}.jsonl"),
+            &[
+                user("u0", "", 0, "go"),
+                starts("r0", "u0", 1, "m0", "toolu_1"),
+                with(result("t0", "r0", 9, "toolu_1"), &names("a1")),
+            ],
+        ),
+        (
+            &format!("{A}/subagents/agent-a1.jsonl"),
+            &[
+                task("a1", 2),
+                of("a1", starts("r1", "u-a1", 3, "m1", "toolu_2")),
+                of("a1", with(result("t1", "r1", 8, "toolu_2"), &names("a2"))),
+                of("a1", starts("r2", "t1", 9, "m2", "toolu_3")),
+            ],
+        ),
+        // The result of one names it; the other has not ended, but a note names the call.
+        (&format!("{A}/subagents/agent-a2.jsonl"), &[task("a2", 4)]),
+        (&format!("{A}/subagents/agent-a3.jsonl"), &[task("a3", 10)]),
+        (
+            &format!("{A}/subagents/agent-a3.meta.json"),
+            &[json!({ "agentType": "x", "toolUseId": "toolu_3" })],
+        ),
+        (&format!("{A}/subagents/agent-a4.jsonl"), &[task("a4", 11)]),
+    ]);
+    let id = |agent: &str| SessionId::from(format!("{A}/agent-{agent}"));
+    let parent = |agent: &str| session(&tree, &id(agent)).parent.clone();
+    assert_eq!(
+        ["a1", "a2", "a3", "a4"].map(parent),
+        [A.into(), id("a1"), id("a1"), A.into()].map(Some)
+    );
+    assert_eq!(session(&tree, A).subagents, 2);
+    assert_eq!(session(&tree, &id("a1")).subagents, 2);
+    assert_eq!(tree.all.main_of(session(&tree, &id("a3"))), A);
+    let facts = tree.sessions.iter().find(|one| one.session.id == id("a1")).unwrap();
+    let mut messages = tree.messages(facts, View::Full);
+    tree.all.tie_agents(&facts.session, &mut messages);
+    let calls = messages.iter().flat_map(|message| &message.tool_calls);
+    let agents: Vec<_> = calls.map(|call| call.agent_session.clone()).collect();
+    assert_eq!(agents, [Some(id("a2")), Some(id("a3"))]);
+}
+
+#[test]
+fn only_what_was_typed_is_read_from_the_configuration() {
+    let home = tempfile::tempdir().unwrap();
+    let log = home.path().join(format!(".claude/projects/-work-app/{A}.jsonl"));
+    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    std::fs::write(&log, user("u1", "", 0, "in the session").to_string() + "\n").unwrap();
+    let config = home.path().join(".claude.json");
+    let write = |history: &[Value]| {
+        let project =
+            json!({ "history": history, "lastSessionId": A, "lastCost": 3, "env": "secret" });
+        let all = json!({ "oauthAccount": "secret", "apiKey": "secret", "projects": { "/work/app": project, "odd": 7 } });
+        std::fs::write(&config, all.to_string()).unwrap();
+    };
+    let entry = |text: &str| json!({ "display": text, "pastedContents": {} });
+    let pasted = json!({ "display": "see [Pasted text #1 +1 lines]", "pastedContents": { "1": { "content": "this" } } });
+    let mut archive = Archive::in_memory().unwrap();
+    let candidates = ProjectHints::default();
+    let mut listed = |history: &[Value]| {
+        write(history);
+        let found = discover_at(home.path());
+        archive.sync(&found, &SyncOptions::plain(&candidates), &|_| {}).unwrap();
+        archive.capture(&[], None, &|_| {}).unwrap();
+        let all = Collection::new(&archive, found).unwrap();
+        let typed = prompts(&archive, &all).unwrap();
+        let texts: BTreeSet<String> = typed.into_iter().map(|one| one.text).collect();
+        let rows = archive.files().unwrap();
+        let row = rows.into_iter().find(|row| row.source.path == config).unwrap();
+        let mut kept = String::new();
+        archive.open(&row.source).unwrap().read_to_string(&mut kept).unwrap();
+        assert!(
+            row.captured == row.source.size && !kept.contains("secret") && !kept.contains(A),
+            "{kept}"
+        );
+        texts.into_iter().collect::<Vec<_>>()
+    };
+    let first =
+        [entry("in the session"), entry("only here"), pasted, json!("plain"), json!(5), entry(" ")];
+    assert_eq!(listed(&first), ["in the session", "only here", "plain", "see this"]);
+    // The program has dropped the oldest, and another one is new.
+    let later = [entry("new"), entry("only here")];
+    assert_eq!(listed(&later), ["in the session", "new", "only here", "plain", "see this"]);
+    assert_eq!(listed(&later), ["in the session", "new", "only here", "plain", "see this"]);
+    let inside = discover_at(&home.path().join(".claude"));
+    assert!(inside.sources.iter().all(|source| source.path != config), "it is not in that folder");
 }
 
 #[test]
@@ -60,6 +168,75 @@ fn a_summary_in_another_file_is_the_title_of_the_session_that_ended_there() {
         [&first[..], &[json!({ "type": "ai-title", "aiTitle": "Named", "sessionId": A })]].concat();
     let lines = [summary("r2", "The title"), next("u9")];
     assert_eq!(title(&[(&own, &named), (&other, &lines)]).as_deref(), Some("Named"));
+    // The last line need not be a reply.
+    let stopped = [&first[..], &[user("u3", "r2", 4, "three")]].concat();
+    let lines = [summary("u3", "The title"), next("u9")];
+    assert_eq!(title(&[(&own, &stopped), (&other, &lines)]).as_deref(), Some("The title"));
+}
+
+#[test]
+fn a_title_belongs_to_the_session_that_it_names() {
+    let title = |text: &str, session: &str| json!({ "type": "custom-title", "customTitle": text, "sessionId": session });
+    let lines = [user("u1", "", 0, "one"), title("Mine", A), title("Another", B)];
+    assert_eq!(session(&one(&lines), A).summary.as_deref(), Some("Mine"));
+    assert_eq!(session(&one(&[lines[0].clone(), lines[2].clone()]), A).summary, None);
+}
+
+#[test]
+fn a_project_is_the_folder_that_the_agents_folder_is_named_after() {
+    let inside = with(user("u1", "", 0, "one"), &json!({ "cwd": "/work/app/src/deep" }));
+    assert_eq!(session(&one(&[inside]), A).project.path.as_deref(), Some("/work/app"));
+    let elsewhere = with(user("u1", "", 0, "one"), &json!({ "cwd": "/other" }));
+    assert_eq!(session(&one(&[elsewhere]), A).project.path.as_deref(), Some("/other"));
+}
+
+#[test]
+fn agents_without_a_name_are_tied_to_the_call_that_gave_their_task() {
+    let starts = |uuid: &str, parent: &str, at, id: &str, tool: &str, task: &str| {
+        let mut line = reply(uuid, parent, at, id, tool);
+        line["message"]["content"][0]["name"] = "Task".into();
+        line["message"]["content"][0]["input"] = json!({ "description": "x", "prompt": task });
+        line
+    };
+    let side = |line: Value| with(line, &json!({ "isSidechain": true }));
+    // Each ended at the time at which the call of the other one did.
+    let tree = one(&[
+        user("u1", "", 0, "go"),
+        starts("r1", "u1", 1, "m1", "toolu_1", "count the files"),
+        starts("r2", "r1", 1, "m1", "toolu_2", "count the lines"),
+        side(user("s1", "", 2, "count the files")),
+        side(user("s2", "", 2, "count the lines")),
+        side(reply("s3", "s1", 30, "m3", "three")),
+        result("t2", "r2", 30, "toolu_2"),
+        side(reply("s4", "s2", 29, "m4", "four")),
+        result("t1", "r1", 29, "toolu_1"),
+    ]);
+    let facts = tree.sessions.iter().find(|one| one.session.id == A).unwrap();
+    let mut messages = tree.messages(facts, View::Full);
+    tree.all.tie_agents(&facts.session, &mut messages);
+    let calls = messages.iter().flat_map(|message| &message.tool_calls);
+    let agents: Vec<_> = calls.filter_map(|call| call.agent_session.clone()).collect();
+    assert_eq!(
+        agents,
+        [format!("{A}/sidechain-s1"), format!("{A}/sidechain-s2")].map(SessionId::from)
+    );
+}
+
+#[test]
+fn an_agent_that_was_split_between_sessions_is_one() {
+    let of = |line: Value, session: &str| {
+        with(line, &json!({ "isSidechain": true, "agentId": "a1", "sessionId": session }))
+    };
+    let first = [of(user("s1", "", 0, "task"), A), of(reply("s2", "s1", 1, "m1", "toolu_1"), A)];
+    let second =
+        [of(result("s3", "s2", 2, "toolu_1"), B), of(reply("s4", "s3", 3, "m2", "done"), B)];
+    let tree = read(&[
+        (&format!("{A}/subagents/agent-a1.jsonl"), &first),
+        (&format!("{B}/subagents/agent-a1.jsonl"), &second),
+    ]);
+    let ids: Vec<&str> = tree.sessions.iter().map(|one| one.session.id.as_str()).collect();
+    assert_eq!(ids, [format!("{A}/agent-a1")]);
+    assert_eq!(tree.sessions[0].session.calls, 2);
 }
 
 /// Returns the line that sums up a session.
@@ -132,6 +309,17 @@ fn a_line_without_a_session_belongs_to_its_project() {
         .collect();
     let app = "/work/app";
     assert_eq!(found, [("gone", app, true), ("/exit", app, true), ("one", app, false)]);
+}
+
+#[test]
+fn commands_typed_with_an_exclamation_mark_are_prompts() {
+    let tree = one(&[
+        user("u1", "", 0, "<bash-input>git status</bash-input>"),
+        user("u2", "u1", 1, "go on"),
+    ]);
+    let typed = prompts(&tree.archive, &tree.all).unwrap();
+    let typed: Vec<&str> = typed.iter().map(|typed| &*typed.text).collect();
+    assert_eq!(typed, ["!git status", "go on"]);
 }
 
 /// Reads sessions that ran in these folders, and returns the project, worktree and branch of each.

@@ -85,7 +85,7 @@ fn whole(source: &Source, content: &[u8]) -> Scan {
 fn grown(source: &Source, earlier: Scan, content: &[u8]) -> Scan {
     let resume = earlier.resume.unwrap();
     let memory = Memory::new(content);
-    let scan = Claude.resume(source, &memory, earlier.facts, &resume.state).unwrap();
+    let scan = Claude.continue_scan(source, &memory, earlier.facts, &resume.state).unwrap();
     assert!(memory.first_read.get() >= resume.offset, "{}", source.path.display());
     scan
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::content::View;
-use backstory_core::model::{Message, ToolStatus};
+use backstory_core::model::{Message, SessionId, ToolStatus};
 use backstory_core::projects::ProjectHints;
 use backstory_core::query::failures::failures;
 use backstory_core::time::Period;
@@ -80,6 +80,38 @@ fn a_checkpoint_is_where_the_user_went_back_to() {
 }
 
 #[test]
+fn a_checkpoint_before_a_compaction_rewinds_nothing() {
+    let boundary =
+        json!({ "subtype": "compact_boundary", "content": "compacted", "logicalParentUuid": "r1" });
+    let home = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "first"),
+        json!({ "type": "last-prompt", "sessionId": A, "leafUuid": "r1" }),
+        line("system", "b", "", 2, &boundary),
+        with(user("s", "b", 3, "summary"), &json!({ "isCompactSummary": true })),
+        user("u2", "s", 4, "two"),
+        reply("r2", "u2", 5, "m2", "second"),
+    ]);
+    assert_eq!(current(&home, A), ["compacted", "summary", "two", "second"]);
+    let want = ["one (compressed)", "first (compressed)", "compacted", "summary", "two", "second"];
+    assert_eq!(full(&home, A), want);
+}
+
+#[test]
+fn the_current_view_ends_with_a_line_of_the_user_or_the_model() {
+    let queued = json!({ "attachment": { "type": "queued_command", "prompt": "and that" } });
+    let note = json!({ "subtype": "informational", "content": "a note" });
+    let home = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "first"),
+        line("attachment", "q1", "r1", 2, &queued),
+        line("system", "i1", "q1", 3, &note),
+    ]);
+    assert_eq!(current(&home, A), ["one", "first"]);
+    assert_eq!(full(&home, A), ["one", "first", "and that", "a note"]);
+}
+
+#[test]
 fn a_compaction_keeps_what_it_says() {
     let boundary = |kept: &Value| {
         let more = json!({ "subtype": "compact_boundary", "content": "compacted", "logicalParentUuid": "r2",
@@ -128,6 +160,21 @@ fn parallel_calls_belong_to_the_chain_they_hang_beside() {
     let calls = messages(&home, A, View::Full).swap_remove(1).tool_calls;
     let ended: Vec<_> = calls.iter().map(|call| (call.status, call.output.as_deref())).collect();
     assert_eq!(ended, [(ToolStatus::Success, Some("done")); 2]);
+}
+
+#[test]
+fn results_after_progress_belong_to_the_call() {
+    let progress = json!({ "data": { "type": "hook_progress" } });
+    let home = one(&[
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "toolu_1"),
+        reply("r2", "r1", 1, "m1", "toolu_2"),
+        line("progress", "p1", "r1", 2, &progress),
+        result("t1", "p1", 2, "toolu_1"),
+        result("t2", "r2", 3, "toolu_2"),
+        reply("r3", "t2", 4, "m2", "done"),
+    ]);
+    assert_eq!(current(&home, A), ["one", "toolu_1+toolu_2", "", "", "done"]);
 }
 
 #[test]
@@ -325,6 +372,39 @@ fn agents_are_found_in_all_their_places() {
 }
 
 #[test]
+fn a_fork_does_not_take_over_an_agent() {
+    let inner = [
+        with(user("s1", "", 2, "the task"), &json!({ "isSidechain": true, "agentId": "a1" })),
+        with(
+            reply("s2", "s1", 3, "m2", "the answer"),
+            &json!({ "isSidechain": true, "agentId": "a1" }),
+        ),
+    ];
+    let progress = |uuid: &str, parent: &str, at: u32, inner: &Value| {
+        let data = json!({ "type": "agent_progress", "agentId": "a1", "message": inner });
+        line("progress", uuid, parent, at, &json!({ "data": data, "parentToolUseID": "toolu_1" }))
+    };
+    let original = [
+        user("u1", "", 0, "one"),
+        reply("r1", "u1", 1, "m1", "toolu_1"),
+        progress("p1", "r1", 4, &inner[0]),
+        progress("p2", "p1", 5, &inner[1]),
+        result("t1", "p2", 6, "toolu_1"),
+    ];
+    let mark = json!({ "forkedFrom": { "sessionId": B, "messageUuid": "x" } });
+    let fork: Vec<Value> = original
+        .iter()
+        .map(|line| with(line.clone(), &mark))
+        .chain([user("u9", "t1", 600, "nine"), reply("r9", "u9", 601, "m9", "ninth")])
+        .collect();
+    let home = read(&[(&format!("{B}.jsonl"), &copied(&original)), (&format!("{A}.jsonl"), &fork)]);
+    let agents: Vec<&str> =
+        home.sessions.iter().filter_map(|session| session.session.parent.as_deref()).collect();
+    assert_eq!(agents, [B]);
+    assert_eq!(home.all.get(B).unwrap().calls, 1);
+}
+
+#[test]
 fn words_that_waited_were_typed() {
     let queued = json!({ "attachment": { "type": "queued_command", "prompt": "and that", "commandMode": "prompt" } });
     let notice = json!({ "attachment": { "type": "queued_command", "prompt": "done", "commandMode": "task-notification" } });
@@ -393,10 +473,10 @@ fn an_agent_that_was_forgotten_stays_gone() {
     let candidates = ProjectHints::default();
     let setup = SyncOptions::plain(&candidates);
     let mut archive = Archive::of(&found).unwrap();
-    let ids = |archive: &Archive| -> Vec<String> {
+    let ids = |archive: &Archive| -> Vec<SessionId> {
         archive.sessions().unwrap().into_iter().map(|session| session.id).collect()
     };
-    let agent = format!("{A}/agent-a1");
+    let agent = SessionId::from(format!("{A}/agent-a1"));
     assert_eq!(ids(&archive), [A, &agent]);
     archive.forget(std::slice::from_ref(&agent), &setup, Timestamp::UNIX_EPOCH).unwrap();
     archive.sync(&found, &setup, &|_| {}).unwrap();
@@ -428,7 +508,7 @@ fn the_error_of_a_failed_tool_is_in_its_result() {
         reply("r1", "u1", 1, "m1", "toolu_1"),
         line("user", "t1", "r1", 2, &failed),
     ]);
-    let ids: Vec<String> = tree.sessions.iter().map(|s| s.session.id.clone()).collect();
+    let ids: Vec<SessionId> = tree.sessions.iter().map(|s| s.session.id.clone()).collect();
     let rows = failures(&tree.archive, &ids, &Period::default()).unwrap();
     let texts: Vec<String> = rows.into_iter().map(|row| row.text).collect();
     assert_eq!(texts, ["File does not exist."]);

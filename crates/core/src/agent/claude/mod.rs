@@ -13,12 +13,12 @@ use super::{Agent, Detail, Lifecycle, Scan};
 use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
-use crate::facts::{MessageFacts, SourceFacts};
-use crate::model::{AgentId, Message};
+use crate::facts::{CallKey, MessageFacts, SourceFacts};
+use crate::model::{AgentId, Message, MessageId, SessionId};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 2;
+const REVISION: u32 = 3;
 
 /// The reader of Claude Code's sessions.
 #[derive(Debug, Clone, Copy)]
@@ -57,14 +57,18 @@ impl Agent for Claude {
         format::scan(source, bytes, detail)
     }
 
-    fn resume(
+    fn continue_scan(
         &self,
         source: &Source,
         bytes: &dyn Bytes,
         _earlier: SourceFacts,
         state: &[u8],
     ) -> Option<Scan> {
-        format::resume(source, bytes, state)
+        format::continue_scan(source, bytes, state)
+    }
+
+    fn extract(&self, source: &Source, earlier: &[u8]) -> io::Result<Vec<u8>> {
+        format::config::extract(&source.path, earlier)
     }
 
     fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {
@@ -83,12 +87,20 @@ impl Agent for Claude {
         views::joined::refine(group, parts);
     }
 
+    fn call_id(&self, session: &SessionId, message: &MessageId, key: &CallKey) -> String {
+        match key {
+            // The API made the id.
+            CallKey::Message => message.to_string(),
+            _ => format!("{session}:{message}"),
+        }
+    }
+
     fn joins_worktrees(&self) -> bool {
         true
     }
 
-    fn mark_copies(&self, session: &mut SessionFacts) {
-        views::collapse(session);
+    fn mark_copies(&self, sessions: &mut [SessionFacts]) {
+        views::mark_copies(sessions);
     }
 
     fn lifecycle(&self) -> Option<&dyn Lifecycle> {

@@ -52,6 +52,9 @@ pub(super) fn discover(env: &Env) -> Discovery {
             walk(&mut finder, &projects, DEPTH, false, &|_| true);
         } else if exists {
             root(&path, false, &mut found);
+            if let Some(home) = path.parent().filter(|home| home.join(INSIDE[0]) == path) {
+                config(home, &mut found);
+            }
         }
     }
     found.settle();
@@ -108,6 +111,16 @@ fn root(path: &Path, linked: bool, found: &mut Discovery) {
     if log.is_file() {
         finder.push(&log, SourceKind::PromptLog, None, linked);
     }
+    config(path, found);
+}
+
+/// Adds the file in which old versions keep what was typed: it is in the home, or in the folder that is used instead
+/// of `~/.claude`. A link to it is not followed.
+fn config(folder: &Path, found: &mut Discovery) {
+    let path = folder.join(".claude.json");
+    if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
+        Finder::new(Claude.id(), found, &[]).push(&path, SourceKind::State, None, false);
+    }
 }
 
 /// Collects the files of Claude Code in a folder that the user named, or in its subfolders.
@@ -116,7 +129,7 @@ fn anything(found: &mut Discovery, path: &Path, depth: usize) {
     let is_root = |path: &Path| path.join("projects").is_dir();
     if inside.iter().any(|path| is_root(path)) {
         inside.iter().filter(|path| is_root(path)).for_each(|path| root(path, false, found));
-        return;
+        return config(path, found);
     }
     if is_root(path) && has_transcript(&path.join("projects"), SESSION_DEPTH) {
         return root(path, false, found);
@@ -274,18 +287,16 @@ fn project_folder(folder: &Path) -> Option<Arc<Path>> {
     let is_projects = |folder: &Path| folder.file_name() == Some(OsStr::new("projects"));
     let mut folders = absolute.ancestors();
     let in_projects = folders.clone().find(|folder| folder.parent().is_some_and(is_projects));
-    let is_of_session = |folder: &Path| {
+    let is_own = |folder: &Path| {
         let name = folder.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-        matches!(&*name, "subagents" | "tool-results") || is_uuid(&*name)
+        is_of_session(&name) || is_uuid(&*name)
     };
-    in_projects.or_else(|| folders.find(|folder| !is_of_session(folder))).map(Into::into)
+    in_projects.or_else(|| folders.find(|folder| !is_own(folder))).map(Into::into)
 }
 
 /// Returns the owners that the path of a transcript implies for its lines.
 pub(super) fn place(path: &Path, names: &mut Names) -> Place {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.split_once(".jsonl").map_or(&*name, |(stem, _)| stem);
-    let stem: Arc<str> = stem.into();
+    let stem: Arc<str> = stem(path).into();
     let agent = stem.strip_prefix("agent-");
     Place {
         agent: names.shared(agent),
@@ -294,14 +305,28 @@ pub(super) fn place(path: &Path, names: &mut Names) -> Place {
     }
 }
 
-/// Returns the session whose folder a file is in.
-fn session_folder(path: &Path) -> Option<&str> {
-    let folders = path.ancestors().skip(1).filter_map(Path::file_name);
-    folders.filter_map(OsStr::to_str).find(|name| is_uuid(name))
+/// Returns the name of a transcript without its endings, usually the id of its session.
+pub(super) fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split_once(".jsonl").map_or(&*name, |(stem, _)| stem).to_owned()
 }
 
-/// Returns the id of the session that a note is about: an agent's, or the one whose folder it is in.
-pub(super) fn session_of_note(path: &Path) -> Option<String> {
+/// Returns the session whose folder a file is in: directly, or among its agents or outputs. Other folders may be named
+/// like a session, such as a disk.
+fn session_folder(path: &Path) -> Option<&str> {
+    let names: Vec<&str> = path.iter().map(|name| name.to_str().unwrap_or_default()).collect();
+    let is_inside = |at: usize| at + 1 == names.len() - 1 || is_of_session(names[at + 1]);
+    let folders = 0..names.len().saturating_sub(1);
+    folders.rev().find(|at| is_uuid(names[*at]) && is_inside(*at)).map(|at| names[at])
+}
+
+/// Returns whether a folder with this name is part of a session's folder.
+fn is_of_session(name: &str) -> bool {
+    matches!(name, "subagents" | "tool-results")
+}
+
+/// Returns the id of the session that a sidecar file is about: an agent's, or the one whose folder it is in.
+pub(super) fn session_of_sidecar(path: &Path) -> Option<String> {
     let session = session_folder(path)?;
     let name = path.file_name()?.to_str()?;
     Some(match name.strip_suffix(".meta.json") {
@@ -382,5 +407,11 @@ mod tests {
         assert_eq!(found.parent.as_deref(), Some(session));
         let folder = Path::new(&agent).parent().and_then(project_folder);
         assert_eq!(folder, Some(Path::new("/x/projects/-p").into()));
+        // The disk of a home may be named like a session.
+        let old = format!("/media/{session}/.claude/projects/-p/agent-a1.jsonl");
+        assert_eq!(place(Path::new(&old), &mut Names::default()).parent, None);
+        let note = format!("{session}/custom-title.json");
+        assert_eq!(session_folder(Path::new(&note)), Some(session));
+        assert_eq!(session_folder(Path::new("")), None);
     }
 }

@@ -71,7 +71,7 @@ fn block<'a>(scanner: &mut Scanner<'a>, detail: Detail) -> Result<Block<'a>, Inv
             b"id" => id = scanner.text()?,
             b"name" => name = scanner.text()?,
             b"tool_use_id" => call = scanner.text()?,
-            b"is_error" => is_error = scanner.value()?.get() == "true",
+            b"is_error" => is_error = scanner.bytes()? == b"true",
             b"text" => words = Some(scanner.value()?),
             b"thinking" => thought = Some(scanner.value()?),
             b"input" => input = Some(scanner.value()?),

@@ -56,6 +56,8 @@ pub(in crate::agent::claude) struct Line<'a> {
     pub(in crate::agent::claude) is_aborted: bool,
     /// The session that a copied line comes from.
     pub(in crate::agent::claude) forked_from: Text<'a>,
+    /// The version of the program.
+    pub(in crate::agent::claude) version: Text<'a>,
     /// Whether the line is marked as written by a program, not a person.
     pub(in crate::agent::claude) is_automatic: bool,
     /// The message, if the line has one.
@@ -192,6 +194,10 @@ impl<'a> Line<'a> {
                 let is_person = |origin: &str| matches!(origin, "human" | "sdk");
                 self.is_automatic |= origin.is_some_and(|origin| !is_person(&origin));
             }
+            b"promptSource" => {
+                self.is_automatic |= scanner.text()?.is_some_and(|source| source == "system");
+            }
+            b"version" => self.version = scanner.text()?,
             b"origin" if is_object => scanner.fields(|scanner, key| {
                 if &*key != b"kind" {
                     return scanner.pass();
@@ -359,5 +365,5 @@ fn kept(scanner: &mut Scanner<'_>) -> Result<Option<Preserved>, Invalid> {
 }
 
 fn flag(scanner: &mut Scanner<'_>) -> Result<bool, Invalid> {
-    Ok(scanner.value()?.get() == "true")
+    Ok(scanner.bytes()? == b"true")
 }

@@ -45,7 +45,7 @@ pub(super) fn line(text: &str) -> Option<Typed> {
 }
 
 /// Replaces the placeholders of pasted texts, such as `[Pasted text #1 +20 lines]`, by the texts.
-fn with_pasted(mut text: String, pasted: Option<Raw<'_>>) -> String {
+pub(super) fn with_pasted(mut text: String, pasted: Option<Raw<'_>>) -> String {
     let Some(pasted) = pasted else { return text };
     let _ = json::each_field(pasted.get(), |number, value| {
         let mut content = None;
@@ -78,7 +78,7 @@ pub(super) fn read(input: impl Read) -> io::Result<Vec<PromptLine>> {
             continue;
         };
         let session = session.filter(|session| !session.is_empty());
-        let session = session.unwrap_or_else(|| format!("{SESSIONLESS}{project}"));
+        let session = session.unwrap_or_else(|| format!("{SESSIONLESS}{project}")).into();
         out.push(PromptLine { session, number: found.number, at, text, project: Some(project) });
     }
     Ok(out)

@@ -8,14 +8,14 @@ use std::path::Path;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::transcript::Transcript;
-use super::{note, prompt_log};
+use super::{prompt_log, sidecar};
 use crate::agent::claude::paths::{self, folder_name};
 use crate::agent::claude::views::joined::AGENT;
 use crate::agent::claude::views::{LineContent, Owner, Row, Share, ToolOutcome, View, split, view};
 use crate::agent::{Detail, Scan};
 use crate::discover::{Source, SourceKind};
 use crate::facts::{Contents, PartFacts, SessionFile, SessionRef, SourceFacts};
-use crate::model::SessionKind;
+use crate::model::{SessionId, SessionKind};
 use crate::read::bytes::Bytes;
 
 /// Scans a source from its beginning.
@@ -28,11 +28,12 @@ pub(in crate::agent::claude) fn scan(
         SourceKind::Conversation | SourceKind::Subagent => {
             return transcript(Transcript::default(), source, bytes, detail);
         }
-        SourceKind::PromptLog => {
+        // An extract has the form of a prompt log.
+        SourceKind::PromptLog | SourceKind::State => {
             let prompts = prompt_log::read(bytes.open(source)?)?;
             SourceFacts { prompts, ..SourceFacts::of(Contents::Prompts) }
         }
-        SourceKind::Note => match note::read(source, bytes.open(source)?)? {
+        SourceKind::Note => match sidecar::read(source, bytes.open(source)?)? {
             Some(line) => SourceFacts { titles: vec![line], ..SourceFacts::of(Contents::Titles) },
             None => SourceFacts::of(Contents::Attachment),
         },
@@ -42,7 +43,7 @@ pub(in crate::agent::claude) fn scan(
 }
 
 /// Continues a transcript from the end of an earlier scan.
-pub(in crate::agent::claude) fn resume(
+pub(in crate::agent::claude) fn continue_scan(
     source: &Source,
     bytes: &dyn Bytes,
     state: &[u8],
@@ -77,7 +78,7 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
     let place = paths::place(&source.path, &mut names);
     let mut outcomes: HashMap<&str, (usize, &ToolOutcome)> = HashMap::default();
     for (at, row) in rows.iter().enumerate() {
-        if let LineContent::Results(results) = &row.said {
+        if let LineContent::Results(results) = &row.content {
             outcomes.extend(results.iter().map(|outcome| (&*outcome.id, (at, outcome))));
         }
     }
@@ -86,7 +87,7 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
         let view = view(&rows, &share, &owner, &outcomes, checkpoint.as_ref(), detail);
         let mut part = part(source, &rows, &owner, &share, view);
         if let Owner::Main(session) = &owner {
-            part.summary = titles.of(&rows, &share);
+            part.summary = titles.of(session, &rows, &share);
             if part.summary.is_none() && detail == Detail::Full {
                 part.ends = ends(&rows, &share);
             }
@@ -114,13 +115,13 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
     SourceFacts { parts, titles, faults, ..SourceFacts::of(Contents::Session(file)) }
 }
 
-/// Returns the ids of the lines at which a session ended for a time: those of replies before other words.
+/// Returns the ids of the lines at which a session ended for a time: those before other words.
 fn ends(rows: &[Row], share: &Share) -> Vec<Box<str>> {
-    let is_reply = |at: &usize| matches!(rows[*at].said, LineContent::Reply(_));
-    let is_word = |at: &usize| matches!(rows[*at].said, LineContent::Words(_));
+    let is_word = |at: &usize| matches!(rows[*at].content, LineContent::Words(_));
+    let is_message = |at: &usize| !matches!(rows[*at].content, LineContent::Progress);
     let next = share.rows.iter().skip(1).map(Some).chain([None]);
     let ends =
-        share.rows.iter().zip(next).filter(|(at, next)| is_reply(at) && next.is_none_or(is_word));
+        share.rows.iter().zip(next).filter(|(at, next)| is_message(at) && next.is_none_or(is_word));
     ends.map(|(at, _)| rows[*at].uuid.clone()).collect()
 }
 
@@ -141,10 +142,10 @@ fn part(source: &Source, rows: &[Row], owner: &Owner, share: &Share, view: View)
     };
     let is_current = !share.is_nested && !paths::is_superseded(&source.path);
     PartFacts {
-        session: SessionRef::Id(session),
+        session: SessionRef::Id(session.into()),
         kind,
-        parent: parent.map(ToString::to_string),
-        forked_from: share.forked_from.as_deref().map(str::to_owned),
+        parent: parent.map(|parent| SessionId::from(&**parent)),
+        forked_from: share.forked_from.as_deref().map(SessionId::from),
         project: project(source.folder(), own()),
         branch: branch(own().rev()),
         updated: own().filter_map(|row| row.at).max(),
@@ -170,20 +171,26 @@ fn repository(folder: &str, worktrees: &BTreeMap<Box<str>, Box<str>>) -> Option<
     around.or_else(|| worktrees.get(folder).map(|from| &**from)).map(str::to_owned)
 }
 
-/// Returns the first working directory that the agent's folder is named after, otherwise the first one.
+/// Returns the first working directory that the agent's folder is named after, otherwise the first one around which
+/// there is such a folder, otherwise the first one.
 fn project<'a>(folder: Option<&Path>, rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let name = folder.and_then(Path::file_name).map(OsStr::to_string_lossy);
-    let mut first = None;
-    let mut last = None;
-    for cwd in rows.filter_map(|row| row.cwd.as_ref()) {
-        if last == Some(cwd) {
+    let is_named = |path: &str| name.as_deref().is_some_and(|name| folder_name(path) == name);
+    let mut folders: Vec<&str> = Vec::new();
+    for cwd in rows.filter_map(|row| row.cwd.as_deref()) {
+        if folders.last() == Some(&cwd) {
             continue;
         }
-        if name.as_deref().is_some_and(|name| folder_name(cwd) == name) {
-            return Some(cwd.to_string());
+        if is_named(cwd) {
+            return Some(cwd.to_owned());
         }
-        last = Some(cwd);
-        first = first.or(last);
+        folders.push(cwd);
     }
-    first.map(ToString::to_string)
+    let around = |path: &&'a str| -> Option<&'a str> {
+        let path: &'a str = path;
+        let mut parents = path.rmatch_indices(['/', '\\']).map(|(end, _)| &path[..end]);
+        parents.find(|parent| is_named(parent))
+    };
+    let around = folders.iter().find_map(around);
+    around.or_else(|| folders.first().copied()).map(str::to_owned)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use rustc_hash::FxHashSet as HashSet;
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,6 @@ use crate::model::Usage;
 use crate::read::lines::{self, Lines, Position};
 use crate::read::scanner::Scanner;
 use crate::read::{decode, json};
-
-/// A line that is older than a line above it by more than this may be a copy.
-const LATE: SignedDuration = SignedDuration::from_secs(1);
 
 /// The contents of a transcript, as far as it was read.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -47,14 +44,21 @@ pub(super) struct Transcript {
     position: Position,
 }
 
-/// The titles of a session, in order of precedence.
+/// The titles in a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Titles {
+    /// The titles of sessions by their ids; the id is empty in lines that do not name the session.
+    named: BTreeMap<Box<str>, Named>,
+    /// The uuid of a row, and the title of the session that contains it.
+    summaries: Vec<(Box<str>, String)>,
+}
+
+/// The titles of a session, in order of precedence.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Named {
     agent_name: Option<String>,
     custom: Option<String>,
     generated: Option<String>,
-    /// The uuid of a row, and the title of the session that contains it.
-    summaries: Vec<(Box<str>, String)>,
 }
 
 impl Transcript {
@@ -154,14 +158,15 @@ impl Transcript {
     /// Adds one record, which is the part `text` of a `base`. Where only calls are wanted, it needs no base.
     fn take(&mut self, line: &Line<'_>, text: &str, base: Option<Base<'_>>, detail: Detail) {
         self.is_recognized |= line.is_recognized();
-        let is_outdated = match (line.at, self.latest) {
-            (Some(at), Some(latest)) => latest.duration_since(at) > LATE,
-            _ => false,
-        };
+        let is_outdated = line.at.is_some() && line.at < self.latest;
         self.latest = self.latest.max(line.at);
         if !line.is_in_tree() {
-            self.faults.ignored += 1;
-            return self.note(line);
+            if self.record_fact(line) {
+                self.faults.used += 1;
+            } else {
+                self.faults.ignore(line.kind.as_deref().unwrap_or_default());
+            }
+            return;
         }
         self.faults.used += 1;
         let number = self.rows.len() + 1;
@@ -170,13 +175,15 @@ impl Transcript {
         let mut row = Row::new(line, number, span(text), &mut self.names, detail);
         row.is_outdated = is_outdated;
         if let Some(progress) = &line.progress
-            && matches!(row.said, LineContent::Progress)
+            && matches!(row.content, LineContent::Progress)
             && let Ok(inner) = Line::new(progress.line.get())
             && inner.is_in_tree()
         {
             let span = span(progress.line.get());
             let mut nested = Row::new(&inner, number + 1, span, &mut self.names, detail);
             nested.is_nested = true;
+            nested.is_outdated = is_outdated;
+            nested.forked_from.clone_from(&row.forked_from);
             nested.session.clone_from(&row.session);
             nested.cwd.clone_from(&row.cwd);
             let agent = progress.agent.as_deref().or(line.parent_tool.as_deref());
@@ -186,8 +193,9 @@ impl Transcript {
         self.rows.push(row);
     }
 
-    /// Records a fact about the session.
-    fn note(&mut self, line: &Line<'_>) {
+    /// Records a fact about the session, from a line that is not part of the tree. Returns whether lines of its kind
+    /// have any.
+    fn record_fact(&mut self, line: &Line<'_>) -> bool {
         let title = || line.title.as_deref().map(str::to_owned).filter(|title| !title.is_empty());
         match line.kind.as_deref().unwrap_or_default() {
             "cost-state" => {
@@ -199,9 +207,9 @@ impl Transcript {
                 self.worktrees
                     .extend(paths.map(|(path, from)| ((&**path).into(), (&**from).into())));
             }
-            "agent-name" => self.titles.agent_name = title(),
-            "custom-title" => self.titles.custom = title(),
-            "ai-title" => self.titles.generated = title(),
+            "agent-name" => self.titles.named(line).agent_name = title(),
+            "custom-title" => self.titles.named(line).custom = title(),
+            "ai-title" => self.titles.named(line).generated = title(),
             "summary" => {
                 let leaf = line.leaf.as_deref().map(Box::from);
                 self.titles.summaries.extend(leaf.zip(title().filter(|title| !is_error(title))));
@@ -213,8 +221,9 @@ impl Transcript {
                     rows: self.rows.len(),
                 });
             }
-            _ => {}
+            _ => return false,
         }
+        true
     }
 }
 
@@ -224,6 +233,11 @@ fn is_error(title: &str) -> bool {
 }
 
 impl Titles {
+    /// Returns the titles of the session that a line names.
+    fn named(&mut self, line: &Line<'_>) -> &mut Named {
+        self.named.entry(line.session.as_deref().unwrap_or_default().into()).or_default()
+    }
+
     /// Returns the titles of sessions in other files: a new session begins with a summary of an earlier one.
     pub(super) fn of_others(self, rows: &[Row]) -> Vec<TitleLine> {
         if self.summaries.is_empty() {
@@ -240,8 +254,8 @@ impl Titles {
         others.map(line).collect()
     }
 
-    /// Returns the title of the session that contains some of the rows.
-    pub(super) fn of(&self, rows: &[Row], share: &Share) -> Option<String> {
+    /// Returns the title of a session, which contains some of the rows.
+    pub(super) fn of(&self, session: &str, rows: &[Row], share: &Share) -> Option<String> {
         let summary = || {
             if self.summaries.is_empty() {
                 return None;
@@ -249,7 +263,10 @@ impl Titles {
             let own: HashSet<&str> = share.rows.iter().map(|at| &*rows[*at].uuid).collect();
             self.summaries.iter().rfind(|(leaf, _)| own.contains(&**leaf)).map(|(_, title)| title)
         };
-        let named = self.agent_name.as_ref().or(self.custom.as_ref()).or(self.generated.as_ref());
-        named.or_else(summary).cloned()
+        let title = |session: &str| {
+            let Named { agent_name, custom, generated } = self.named.get(session)?;
+            agent_name.as_ref().or(custom.as_ref()).or(generated.as_ref())
+        };
+        title(session).or_else(|| title("")).or_else(summary).cloned()
     }
 }

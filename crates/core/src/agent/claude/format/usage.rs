@@ -138,13 +138,13 @@ fn part(scanner: &mut Scanner<'_>, name: &[u8]) -> Result<u64, Invalid> {
 }
 
 /// Consumes a value and returns it as a count. Anything but a positive number counts as 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and MOST")]
 fn count(scanner: &mut Scanner<'_>) -> Result<u64, Invalid> {
-    let number = json::number(scanner.value()?.get()).filter(|number| *number > 0.0);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "between 0 and MOST"
-    )]
+    let value = scanner.bytes()?;
+    if let Some(number) = json::natural(value) {
+        return Ok(number.min(MOST as u64));
+    }
+    let number = str::from_utf8(value).ok().and_then(json::number).filter(|number| *number > 0.0);
     Ok(number.map_or(0, |number| number.min(MOST) as u64))
 }
 

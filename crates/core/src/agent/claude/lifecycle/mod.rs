@@ -10,12 +10,13 @@ use jiff::Timestamp;
 
 use super::{Claude, paths};
 use crate::agent::lifecycle::{
-    ArchivedSession, Cleanup, CleanupFolder, DeletionReason, Freshening, Lifecycle, Refusal,
-    RestorePlan, RestoreTarget, ResumeCommand, SyncHook,
+    ArchivedSession, Cleanup, CleanupFolder, DeletionReason, FileRole, Freshening, Lifecycle,
+    Refusal, RestorePlan, RestoreTarget, ResumeCommand, SyncHook,
 };
 use crate::assemble::SessionFacts;
 use crate::discover::Source;
 use crate::env::Env;
+use crate::id::is_uuid;
 
 /// The environment variable that names Claude Code's folder.
 const VARIABLE: &str = "CLAUDE_CONFIG_DIR";
@@ -67,10 +68,14 @@ impl Lifecycle for Claude {
         let root = plan.root.as_deref();
         let root = root.filter(|root| plan.folder.parent() == Some(&root.join(paths::PROJECTS)));
         let root = root.ok_or("is not in a `projects` folder")?;
+        // The program finds a session by the name of its file.
+        let main = plan.files.iter().find(|file| file.role == FileRole::Session);
+        let named = main.map(|main| paths::stem(&main.path)).filter(|name| is_uuid(name));
+        let id = named.unwrap_or_else(|| id.to_owned());
         let is_usual = paths::usual_root(env).is_some_and(|usual| usual == root);
         Ok(ResumeCommand {
             program: "claude",
-            arguments: vec!["--resume".to_owned(), id.to_owned()],
+            arguments: vec!["--resume".to_owned(), id],
             variables: if is_usual { Vec::new() } else { vec![(VARIABLE, root.to_owned())] },
             install: "npm install -g @anthropic-ai/claude-code",
         })

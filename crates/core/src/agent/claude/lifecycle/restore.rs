@@ -9,12 +9,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::VARIABLE;
-use crate::agent::claude::paths::{PROJECTS, folder_name};
+use crate::agent::claude::paths::{self, PROJECTS, folder_name};
 use crate::agent::lifecycle::{
     ArchivedSession, Content, FileRole, PlannedFile, Refusal, RestorePlan, RestoreTarget,
 };
 use crate::agent::versions::one_of_each;
+use crate::assemble::SessionFacts;
 use crate::discover::Source;
+use crate::facts::{Contents, SourceSummary};
 use crate::file::is_below;
 use crate::model::{Session, SessionKind, State};
 
@@ -31,8 +33,7 @@ pub(super) fn plan(
     if session.kind != SessionKind::Main {
         return Err(Refusal::Subagent(session.parent.clone().unwrap_or_default()));
     }
-    let main = facts.resumable_file.filter(|at| archived.is_offered(&facts.files[*at]));
-    let main = main.ok_or(Refusal::Empty)?;
+    let main = main_file(archived)?;
     // A session that moved has a file of the same name in each folder.
     let names = facts.files.iter().map(|file| file.path.file_name());
     let (chosen, left) = one_of_each(facts, main, names.collect());
@@ -51,6 +52,30 @@ pub(super) fn plan(
     let Place { root, folder, project, .. } = place;
     let root = Some(root);
     Ok(RestorePlan { folder, root, project, files, listed_as: None, left, keeps_times: false })
+}
+
+/// Returns the place of the file that the program loads for a session: the one that is named after it, otherwise one
+/// that ends with it.
+fn main_file(archived: &ArchivedSession<'_>) -> Result<usize, Refusal> {
+    let ArchivedSession { facts: SessionFacts { session, files, resumable_file, .. }, .. } =
+        archived;
+    let is_named = |at: &usize| paths::stem(&files[*at].path) == session.id.as_str();
+    let is_offered = |at: &usize| archived.is_offered(&files[*at]);
+    let mut named = resumable_file.iter().copied().chain((0..files.len()).rev()).filter(is_named);
+    if let Some(named) = named.find(is_offered) {
+        return Ok(named);
+    }
+    let other = resumable_file.filter(is_offered).ok_or(Refusal::Empty)?;
+    let own = session.parts.get(other).and_then(|part| part.updated);
+    let is_whole = |(known, about): &(&Source, &SourceSummary)| {
+        **known == files[other]
+            && matches!(&about.contents, Contents::Session(file) if file.updated <= own)
+    };
+    if archived.files.iter().any(is_whole) {
+        Ok(other)
+    } else {
+        Err(Refusal::InFileOf(paths::stem(&files[other].path).into()))
+    }
 }
 
 /// The place of a restored session.
@@ -78,7 +103,9 @@ impl Place {
             let name = folder.file_name();
             let is_named = |path: &String| name == Some(OsStr::new(&folder_name(path)));
             let of_folder = || target.projects.of_folder(folder).path.filter(is_named);
-            let project = recorded.clone().filter(is_named).or_else(of_folder).or(recorded);
+            let on_disk = || on_disk(folder);
+            let project = recorded.clone().filter(is_named).or_else(of_folder).or_else(on_disk);
+            let project = project.or(recorded);
             let (root, folder) = (root.to_owned(), folder.to_owned());
             return Ok(Self { root, folder, project, is_recorded: true });
         }
@@ -106,4 +133,25 @@ impl Place {
             Err(outside())
         }
     }
+}
+
+/// Returns the only folder on disk that a folder of the agent is named after: a session may have been moved, and still
+/// name the folder that it came from.
+fn on_disk(folder: &Path) -> Option<String> {
+    let name = folder.file_name()?.to_str()?;
+    let mut open = vec![folder.ancestors().last()?.to_owned()];
+    let mut found = Vec::new();
+    while let Some(parent) = open.pop() {
+        let entries = parent.read_dir().into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for path in folders.map(|entry| entry.path()) {
+            let Some(text) = path.to_str() else { continue };
+            let (own, start) = (folder_name(text), folder_name(&format!("{text}/")));
+            found.extend((own == name).then(|| text.to_owned()));
+            if name.starts_with(&start) {
+                open.push(path);
+            }
+        }
+    }
+    found.pop().filter(|_| found.is_empty())
 }

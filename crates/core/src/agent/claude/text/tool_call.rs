@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::agent::claude::format::content::Block;
 use crate::facts::MessageFacts;
-use crate::model::{ToolCall, ToolStatus};
+use crate::model::{SessionId, ToolCall, ToolStatus};
 use crate::read::json::{self, Raw};
 use crate::tools::tool_name;
 
@@ -28,7 +28,7 @@ pub(super) fn requested(
         at: known.and_then(|tool| tool.at),
         lines_added: added,
         lines_removed: removed,
-        agent_session: known.and_then(|tool| tool.agent_id.as_deref()).map(str::to_owned),
+        agent_session: known.and_then(|tool| tool.agent_id.as_deref()).map(SessionId::from),
         ..call(id, name)
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn answers(blocks: &[Block<'_>], patch: Option<Raw<'_>>) -> Vec<ToolC
 }
 
 fn call(id: &str, name: &str) -> ToolCall {
-    ToolCall::new(id.to_owned(), tool_name(name, None))
+    ToolCall::new(id.into(), tool_name(name, None))
 }
 
 fn description(input: Raw<'_>) -> Option<String> {

@@ -12,7 +12,7 @@ use super::tree::{Checkpoint, Tree};
 use crate::agent::Detail;
 use crate::agent::claude::format::usage::Tokens;
 use crate::facts::{CallFacts, CallKey, MessageFacts, ToolFacts};
-use crate::model::{Fate, MessageKind, ToolStatus};
+use crate::model::{Fate, MessageId, MessageKind, ToolStatus};
 use crate::time::earlier;
 use crate::tools;
 
@@ -25,7 +25,7 @@ pub(in crate::agent::claude) struct View {
     /// All messages, in the order of the file.
     pub(in crate::agent::claude) messages: Vec<MessageFacts>,
     /// The ids of the messages that the program would load, in its order.
-    pub(in crate::agent::claude) current: Vec<String>,
+    pub(in crate::agent::claude) current: Vec<MessageId>,
 }
 
 /// A message that is being assembled from its lines.
@@ -37,6 +37,8 @@ struct Draft {
     has_stopped: bool,
     is_aborted: bool,
     is_inherited: bool,
+    /// Whether a line above each of its lines was written later.
+    is_outdated: bool,
     request: Option<Box<str>>,
     /// The index of its first row.
     row: usize,
@@ -61,16 +63,17 @@ pub(in crate::agent::claude) fn view(
     for (n, at) in share.rows.iter().enumerate() {
         let row = &rows[*at];
         let Some(id) = row.message() else { continue };
-        let is_inherited = n < share.own_from || row.is_outdated || owner.is_copying();
+        let is_inherited = n < share.own_from || owner.is_copying();
         let draft = drafts.entry(id).or_insert_with(|| Draft::new(id, row, *at));
-        match &row.said {
+        match &row.content {
             LineContent::Reply(reply) => {
                 draft.add(reply, row, tree.is_none_or(|tree| tree.is_last_of_its_uuid(*at)));
-                draft.is_inherited |= is_inherited;
             }
             _ if draft.row != *at => *draft = Draft::new(id, row, *at),
             _ => {}
         }
+        draft.is_inherited |= is_inherited;
+        draft.is_outdated &= row.is_outdated;
     }
     let mut current = Vec::new();
     if let Some(tree) = tree {
@@ -79,7 +82,7 @@ pub(in crate::agent::claude) fn view(
             settle_fates(rows, &share.rows, tree, &loaded.rows, &loaded.behind, &mut drafts);
             let mut ids: HashSet<&str> = HashSet::default();
             let loaded = loaded.rows.iter().filter_map(|at| rows[*at].message());
-            current.extend(loaded.filter(|id| ids.insert(id)).map(str::to_owned));
+            current.extend(loaded.filter(|id| ids.insert(id)).map(MessageId::from));
         }
         settle_failures(rows, &share.rows, tree, &mut drafts);
     }
@@ -98,7 +101,7 @@ pub(in crate::agent::claude) fn view(
 impl Draft {
     fn new(id: &str, row: &Row, at: usize) -> Self {
         let kind = row.kind().unwrap_or(MessageKind::Injected);
-        let mut facts = MessageFacts::new(id.to_owned(), kind, row.at);
+        let mut facts = MessageFacts::new(id.into(), kind, row.at);
         if let Some(typed) = row.words().and_then(|words| words.typed.clone()) {
             facts.typed = Some(typed);
             facts.typed_is_sure = true;
@@ -113,6 +116,7 @@ impl Draft {
             has_stopped: false,
             is_aborted: false,
             is_inherited: false,
+            is_outdated: true,
             request: None,
             row: at,
         }
@@ -174,6 +178,7 @@ impl Draft {
             let is_lost = call.usage.prompt() == 0;
             call.at_least = !self.has_stopped || self.is_aborted || is_lost;
             call.is_inherited = self.is_inherited;
+            call.is_outdated = self.is_outdated;
             self.facts.call = Some(call);
             self.facts.at = self.billed_at;
         }
@@ -186,15 +191,16 @@ impl Draft {
             tool.agent_id =
                 outcome.agent.as_ref().map(|agent| format!("{session}/agent-{agent}").into());
         }
+        self.facts.is_inherited = (self.is_inherited || self.is_outdated) && !self.facts.counts();
     }
 }
 
 /// Returns the id of the message that a row follows, or the uuid of a parent that the file does not contain.
-fn parent_message(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<Box<str>> {
+fn parent_message(rows: &[Row], tree: &Tree<'_>, at: usize) -> Option<MessageId> {
     let own = rows[at].message();
     let mut above = tree.parent(at);
     if above.is_none() {
-        return rows[at].parent.clone();
+        return rows[at].parent.clone().map(MessageId::from);
     }
     for _ in 0..FAR {
         let Some(parent) = above.filter(|parent| *parent != at) else { break };

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use rustc_hash::FxHashSet as HashSet;
 
 use crate::assemble::Part;
+use crate::model::MessageId;
 
 /// The prefix of the group of an agent's files. They form one group regardless of their sessions.
 pub(in crate::agent::claude) const AGENT: &str = "agent-";
@@ -43,16 +44,20 @@ fn continue_chain(parts: &mut [Part<'_>], at: usize) {
     let ids = &parts[before].facts.current;
     let end = ids.iter().position(|id| **id == *parent).map_or(ids.len(), |last| last + 1);
     let mut current = ids[..end].to_vec();
-    let known: HashSet<&String> = ids[..end].iter().collect();
+    let known: HashSet<&MessageId> = ids[..end].iter().collect();
     current.extend(parts[at].facts.current.iter().filter(|id| !known.contains(id)).cloned());
     parts[at].facts.current = current;
 }
 
-/// Gives each agent the id of the session that started it. An agent that was split over two sessions, because
-/// the user resumed another one meanwhile, belongs to the first.
+/// Gives each agent the id of the session that started it. An agent that was split over two sessions of a project,
+/// because the user resumed another one meanwhile, belongs to the first.
 fn name_agents(parts: &mut [Part<'_>]) {
     let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by_key(|at| (parts[*at].first_at(), parts[*at].source.path.clone()));
+    let key = |at: &usize| {
+        let part = &parts[*at];
+        (is_copied(part), part.first_at(), part.source.path.clone())
+    };
+    order.sort_by_cached_key(key);
     for (n, at) in order.iter().enumerate() {
         let hangs_on = |other: &&usize| {
             let known = &parts[**other].facts.messages;
@@ -62,14 +67,38 @@ fn name_agents(parts: &mut [Part<'_>]) {
                 parent.is_some_and(|parent| known.iter().any(|known| known.id == parent))
             })
         };
-        let first = order[..n].iter().find(hangs_on).copied();
+        // The id of a reply is not that of its line, on which the next line hangs.
+        let continues = |other: &&usize| {
+            let (own, before) = (&parts[*at], &parts[**other]);
+            own.source.folder() == before.source.folder()
+                && before.last_at() <= own.first_at()
+                && begins_elsewhere(own)
+        };
+        let before = &order[..n];
+        let first =
+            before.iter().find(hangs_on).or_else(|| before.iter().rfind(continues)).copied();
         if let Some(first) = first {
             let (kind, parent) = (parts[first].facts.kind, parts[first].facts.parent.clone());
             let id = parts[first].id.clone();
             parts[*at].id = id;
             (parts[*at].facts.kind, parts[*at].facts.parent) = (kind, parent);
         } else if let Some(parent) = &parts[*at].facts.parent {
-            parts[*at].id = format!("{parent}/{}", parts[*at].id);
+            parts[*at].id = format!("{parent}/{}", parts[*at].id).into();
         }
     }
+}
+
+/// Returns whether the first message of a part follows one of another file.
+fn begins_elsewhere(part: &Part<'_>) -> bool {
+    let messages = &part.facts.messages;
+    let parent = messages.first().and_then(|first| first.parent.as_deref());
+    parent.is_some_and(|parent| messages.iter().all(|message| message.id != parent))
+}
+
+/// Returns whether a fork copied all messages of a part.
+fn is_copied(part: &Part<'_>) -> bool {
+    part.facts.messages.iter().all(|message| {
+        let call = message.call.as_ref();
+        message.is_inherited || call.is_some_and(|call| call.is_inherited || call.is_outdated)
+    })
 }

@@ -9,7 +9,7 @@ mod speaker;
 mod split;
 mod tree;
 
-pub(super) use copies::collapse;
+pub(super) use copies::mark_copies;
 pub(super) use full::{View, view};
 pub(super) use row::{LineContent, Names, Row, ToolOutcome};
 pub(super) use speaker::prompt_text;

@@ -12,7 +12,7 @@ use crate::agent::claude::format::content::Block;
 use crate::agent::claude::format::line::{Line, Message, Preserved};
 use crate::agent::claude::format::usage::Tokens;
 use crate::facts::Span;
-use crate::model::{MessageKind, ToolStatus};
+use crate::model::{MessageKind, ToolCallId, ToolStatus};
 use crate::read::json;
 
 /// The model name of messages that the program itself wrote.
@@ -49,7 +49,7 @@ pub(in crate::agent::claude) struct Row {
     /// The location of the line in its file; empty where only calls are wanted.
     span: Span,
     /// The content of the line.
-    pub(in crate::agent::claude) said: LineContent,
+    pub(in crate::agent::claude) content: LineContent,
 }
 
 /// The content of a line.
@@ -87,7 +87,7 @@ pub(in crate::agent::claude) struct ReplyLine {
     /// Whether the program itself wrote the message.
     pub(in crate::agent::claude) is_synthetic: bool,
     /// The ids and names of the requested tools.
-    pub(in crate::agent::claude) tools: Vec<(Box<str>, Box<str>)>,
+    pub(in crate::agent::claude) tools: Vec<(ToolCallId, Box<str>)>,
 }
 
 /// The outcome of a tool call.
@@ -127,13 +127,13 @@ impl Row {
             forked_from: names.shared(line.forked_from.as_deref()),
             is_outdated: false,
             span,
-            said: said(line, names, detail),
+            content: content(line, names, detail),
         }
     }
 
     /// Replaces names by their shared copies.
     pub(in crate::agent::claude) fn share(&mut self, names: &mut Names) {
-        let model = match &mut self.said {
+        let model = match &mut self.content {
             LineContent::Reply(reply) => Some(&mut reply.model),
             _ => None,
         };
@@ -146,7 +146,7 @@ impl Row {
 
     /// Returns the reply that the line is part of.
     pub(in crate::agent::claude) fn reply(&self) -> Option<&ReplyLine> {
-        match &self.said {
+        match &self.content {
             LineContent::Reply(reply) => Some(reply),
             _ => None,
         }
@@ -154,7 +154,7 @@ impl Row {
 
     /// Returns the id of the message that the line belongs to; `None` for a line without content.
     pub(in crate::agent::claude) fn message(&self) -> Option<&str> {
-        match &self.said {
+        match &self.content {
             LineContent::Reply(reply) => Some(reply.id.as_deref().unwrap_or(&self.uuid)),
             LineContent::Words(words) => words.kind.map(|_| &*self.uuid),
             LineContent::Results(_) | LineContent::Boundary(_) => Some(&self.uuid),
@@ -164,7 +164,7 @@ impl Row {
 
     /// Returns the kind of the message that the line belongs to.
     pub(in crate::agent::claude) fn kind(&self) -> Option<MessageKind> {
-        match &self.said {
+        match &self.content {
             LineContent::Reply(reply) => Some(reply.kind),
             LineContent::Words(words) => words.kind,
             LineContent::Results(_) => Some(MessageKind::ToolResult),
@@ -180,7 +180,7 @@ impl Row {
 
     /// Returns whether the tree decides how the line affects calls, even of those with tokens.
     pub(super) fn needs_tree(&self) -> bool {
-        match &self.said {
+        match &self.content {
             LineContent::Reply(reply) => !reply.tools.is_empty(),
             LineContent::Words(words) => words.is_cut_off,
             _ => false,
@@ -189,7 +189,7 @@ impl Row {
 
     /// Returns the text facts of the line, unless it is a reply or a result.
     pub(in crate::agent::claude) fn words(&self) -> Option<&Words> {
-        match &self.said {
+        match &self.content {
             LineContent::Words(words) => Some(words),
             _ => None,
         }
@@ -197,18 +197,16 @@ impl Row {
 }
 
 /// Returns the content of a line, without texts and outcomes of tools where only calls are wanted.
-fn said(line: &Line<'_>, names: &mut Names, detail: Detail) -> LineContent {
+fn content(line: &Line<'_>, names: &mut Names, detail: Detail) -> LineContent {
     match line.kind.as_deref().unwrap_or_default() {
         "assistant" => LineContent::Reply(Box::new(reply(line, names, detail))),
         "progress" => LineContent::Progress,
-        "attachment" => {
-            LineContent::Words(line.attachment.map(speaker::of_attachment).unwrap_or_default())
-        }
+        "attachment" => LineContent::Words(speaker::of_attachment(line)),
         "system" if line.subtype.as_deref() == Some("compact_boundary") => {
             LineContent::Boundary(line.preserved.clone().map(Box::new))
         }
         "system" => LineContent::Words(speaker::of_system(line.subtype.as_deref(), line.content)),
-        _ => {
+        "user" => {
             let words = speaker::of_user(line);
             match words.kind {
                 Some(MessageKind::ToolResult) if detail == Detail::Calls => {
@@ -219,6 +217,8 @@ fn said(line: &Line<'_>, names: &mut Names, detail: Detail) -> LineContent {
                 _ => LineContent::Words(words),
             }
         }
+        // No other line is part of the tree; see `Line::is_in_tree`.
+        _ => LineContent::Words(Words::default()),
     }
 }
 
@@ -231,7 +231,7 @@ fn reply(line: &Line<'_>, names: &mut Names, detail: Detail) -> ReplyLine {
             if json::chars(*text).is_some_and(|text| text.take(start.chars().count()).eq(start.chars())))
     };
     let tool = |block: &Block<'_>| match block {
-        Block::ToolUse { id, name, .. } => Some((Box::from(&**id), Box::from(&**name))),
+        Block::ToolUse { id, name, .. } => Some((ToolCallId::from(&**id), Box::from(&**name))),
         _ => None,
     };
     // A call needs an id: without one, its copies would be counted again.

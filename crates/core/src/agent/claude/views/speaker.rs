@@ -12,6 +12,8 @@ use crate::read::json::{self, Raw};
 pub(in crate::agent::claude) struct Words {
     /// The kind of message; `None` for a line without content.
     pub(in crate::agent::claude) kind: Option<MessageKind>,
+    /// Whether the line is of type `user`.
+    pub(in crate::agent::claude) is_user: bool,
     /// The text that a person typed.
     pub(in crate::agent::claude) typed: Option<String>,
     /// Whether the user interrupted the turn.
@@ -23,12 +25,14 @@ pub(in crate::agent::claude) struct Words {
 }
 
 /// The prefixes of text that programs put into `user` lines without marking it otherwise.
-const INJECTED: [&str; 5] = [
+const INJECTED: [&str; 7] = [
     "<local-command-caveat>",
     "Caveat: The messages below",
     "<task-notification>",
     "<session-start-hook>",
     "<user-prompt-submit-hook>",
+    "<teammate-message",
+    "Another Claude session sent a message:\n<teammate-message",
 ];
 
 /// The prefixes of command output.
@@ -40,6 +44,10 @@ const OUTPUT: [&str; 6] = [
     "Unknown slash command: ",
     "Unknown skill: ",
 ];
+
+/// The tags around context before a typed text: reminders, and what is open or selected in an editor.
+const CONTEXT: [&str; 4] =
+    ["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics"];
 
 /// The prefix of a summary, in versions that do not mark it.
 const SUMMARY: &str = "This session is being continued from a previous";
@@ -59,28 +67,44 @@ impl Words {
 
 /// Determines the author of a line of type `user`.
 pub(super) fn of_user(line: &Line<'_>) -> Words {
+    Words { is_user: true, ..author(line) }
+}
+
+fn author(line: &Line<'_>) -> Words {
     let blocks = line.message.as_ref().map_or(&[][..], |message| &message.blocks);
     if blocks.iter().any(|block| matches!(block, Block::ToolResult { .. })) {
         return Words::of(MessageKind::ToolResult);
     }
     let text = text_of(blocks);
-    if line.is_summary || text.starts_with(SUMMARY) {
+    if line.is_summary || (text.starts_with(SUMMARY) && !flags_summaries(line)) {
         return Words::of(MessageKind::CompressSummary);
     }
     if line.is_meta {
         let is_cut_off = text.contains("mid-stream") || text.contains("cut off mid");
         return Words { is_cut_off, ..Words::of(MessageKind::Injected) };
     }
-    if let Some(words) = of_command(text.trim_start()) {
-        return words;
-    }
     let has_media = blocks.iter().any(|block| matches!(block, Block::Media(_)));
-    let is_empty = without_reminders(&text).trim().is_empty();
-    if line.is_automatic || (is_empty && !has_media) {
-        return Words::of(MessageKind::Injected);
+    of_text(text, line.is_automatic, has_media)
+}
+
+/// Returns whether the version that wrote a line marks summaries.
+fn flags_summaries(line: &Line<'_>) -> bool {
+    const FIRST: u32 = 128;
+    let old = line.version.as_deref().map(|version| version.strip_prefix("1.0."));
+    old.is_some_and(|patch| patch.is_none_or(|patch| patch.parse().is_ok_and(|n: u32| n >= FIRST)))
+}
+
+/// Determines the author of a prompt or command, which a program may have written.
+fn of_text(text: String, is_automatic: bool, has_media: bool) -> Words {
+    let typed = without_context(&text);
+    match of_command(typed) {
+        Some(words) if words.typed.is_none() || !is_automatic => return words,
+        None if !is_automatic && (has_media || !typed.trim_end().is_empty()) => {}
+        _ => return Words::of(MessageKind::Injected),
     }
     let is_warmup = text == "Warmup";
-    Words { is_warmup, ..Words::typed(MessageKind::Prompt, text) }
+    let typed = if typed.len() < text.trim_start().len() { typed.to_owned() } else { text };
+    Words { is_warmup, ..Words::typed(MessageKind::Prompt, typed) }
 }
 
 /// Determines the author of a line of type `system` from its text.
@@ -93,25 +117,29 @@ pub(super) fn of_system(subtype: Option<&str>, content: Option<Raw<'_>>) -> Word
     }
 }
 
-/// Determines the author of an attachment: a queued prompt, or context.
-pub(super) fn of_attachment(attachment: Raw<'_>) -> Words {
+/// Determines the author of a line of type `attachment`: a queued prompt, or context.
+pub(super) fn of_attachment(line: &Line<'_>) -> Words {
+    let Some(attachment) = line.attachment else { return Words::default() };
     let (mut kind, mut prompt, mut mode, mut has_text) = (None, None, None, false);
+    let mut is_automatic = line.is_automatic || line.is_meta;
     let _ = json::each_field(attachment.get(), |key, value| match &*key {
         b"type" => kind = json::string(value),
         b"prompt" => prompt = Some(value),
         b"commandMode" => mode = json::string(value),
+        b"isMeta" => is_automatic |= value.get() == "true",
+        b"origin" => {
+            let _ = json::each_field(value.get(), |key, kind| {
+                let kind = json::string(kind).filter(|_| &*key == b"kind");
+                is_automatic |= kind.is_some_and(|kind| kind != "human");
+            });
+        }
         b"content" | b"text" => has_text |= !matches!(value.get(), "\"\"" | "null" | "[]"),
         _ => {}
     });
     let is_queued = kind.as_deref() == Some("queued_command");
     if let Some(prompt) = prompt.filter(|_| is_queued) {
-        let text = prompt_text(prompt);
-        let is_notice = mode.as_deref() == Some("task-notification");
-        return match of_command(text.trim_start()) {
-            Some(words) => words,
-            None if is_notice => Words::of(MessageKind::Injected),
-            None => Words::typed(MessageKind::Prompt, text),
-        };
+        is_automatic |= mode.as_deref() == Some("task-notification");
+        return of_text(prompt_text(prompt), is_automatic, true);
     }
     // A reminder of the remaining tokens is not part of the conversation.
     let is_noise = kind.as_deref() == Some("total_tokens_reminder");
@@ -166,14 +194,20 @@ fn inside<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
     Some(rest.split_once(&format!("</{tag}>")).map_or(rest, |(inside, _)| inside))
 }
 
-/// Returns a text without the reminders that the program prepended.
-fn without_reminders(text: &str) -> &str {
+/// Returns a text without the context that the program or an editor put before it.
+fn without_context(text: &str) -> &str {
     let mut rest = text.trim_start();
-    while let Some((_, behind)) = rest
-        .strip_prefix("<system-reminder>")
-        .and_then(|inside| inside.split_once("</system-reminder>"))
-    {
-        rest = behind.trim_start();
+    let behind = |rest: &'_ str| -> Option<usize> {
+        let tag = CONTEXT.into_iter().find(|tag| {
+            rest.strip_prefix('<')
+                .and_then(|rest| rest.strip_prefix(tag)?.strip_prefix('>'))
+                .is_some()
+        })?;
+        let end = format!("</{tag}>");
+        rest.find(&end).map(|at| at + end.len())
+    };
+    while let Some(end) = behind(rest) {
+        rest = rest[end..].trim_start();
     }
     rest
 }
@@ -228,5 +262,66 @@ mod tests {
         let stopped = user("[Request interrupted by user for tool use]", "");
         assert!(stopped.kind == Some(Info) && stopped.is_interruption);
         assert!(user("Warmup", "").is_warmup);
+    }
+
+    #[test]
+    fn context_before_a_text_was_not_typed() {
+        use MessageKind::{Injected, Prompt, Slash};
+        let opened = "<ide_opened_file>The user opened a.rs.</ide_opened_file>";
+        let selected = "<ide_selection>fn a() {}</ide_selection>";
+        let blocks = |texts: &[&str]| {
+            let block = |text: &&str| serde_json::json!({ "type": "text", "text": text });
+            let content: Vec<_> = texts.iter().map(block).collect();
+            let line = serde_json::json!({ "type": "user", "message": { "content": content } });
+            let words = of_user(&Line::new(&line.to_string()).unwrap());
+            (words.kind, words.typed)
+        };
+        let typed = |text: &str| Some(text.to_owned());
+        assert_eq!(blocks(&[opened, "fix the parser"]), (Some(Prompt), typed("fix the parser")));
+        assert_eq!(blocks(&[opened, selected, "go\non"]), (Some(Prompt), typed("go\non")));
+        let reminder = "<system-reminder>x</system-reminder>\n\nfix it";
+        assert_eq!(blocks(&[reminder]), (Some(Prompt), typed("fix it")));
+        let command = "<command-name>/cost</command-name>";
+        assert_eq!(blocks(&[opened, command]), (Some(Slash), typed("/cost")));
+        assert_eq!(blocks(&[opened, selected]), (Some(Injected), None));
+        assert_eq!(
+            blocks(&["why <ide_selection>?"]),
+            (Some(Prompt), typed("why <ide_selection>?"))
+        );
+    }
+
+    #[test]
+    fn messages_of_other_programs_were_not_typed() {
+        let kind = |text: &str, more: &str| user(text, more).kind;
+        let injected = Some(MessageKind::Injected);
+        let mate = "<teammate-message teammate_id=\"a\">done</teammate-message>";
+        assert_eq!(kind(mate, ""), injected);
+        assert_eq!(kind(&format!("Another Claude session sent a message:\n{mate}"), ""), injected);
+        assert_eq!(kind("anything", r#","promptSource":"system""#), injected);
+        assert_eq!(
+            kind("<command-name>/x</command-name>", r#","promptSource":"system""#),
+            injected
+        );
+        assert_eq!(kind("anything", r#","promptSource":"typed""#), Some(MessageKind::Prompt));
+        let queued = |more: &str, inner: &str| {
+            let attachment = format!(r#"{{"type":"queued_command","prompt":"go"{inner}}}"#);
+            let line = format!(r#"{{"type":"attachment","attachment":{attachment}{more}}}"#);
+            of_attachment(&Line::new(&line).unwrap()).kind
+        };
+        assert_eq!(queued("", ""), Some(MessageKind::Prompt));
+        assert_eq!(queued("", r#","origin":{"kind":"human"}"#), Some(MessageKind::Prompt));
+        for mark in [r#","isMeta":true"#, r#","origin":{"kind":"teammate"}"#] {
+            assert_eq!((queued(mark, ""), queued("", mark)), (injected, injected), "{mark}");
+        }
+    }
+
+    #[test]
+    fn only_old_versions_do_not_mark_summaries() {
+        let summary = "This session is being continued from a previous conversation.";
+        let kind = |version: &str| user(summary, &format!(r#","version":"{version}""#)).kind;
+        assert_eq!(user(summary, "").kind, Some(MessageKind::CompressSummary));
+        assert_eq!(kind("1.0.17"), Some(MessageKind::CompressSummary));
+        assert_eq!(kind("1.0.128"), Some(MessageKind::Prompt));
+        assert_eq!(kind("2.1.104"), Some(MessageKind::Prompt));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 
-use super::row::Row;
+use super::row::{LineContent, Row};
 
 /// The session that a line belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -97,6 +97,12 @@ pub(in crate::agent::claude) fn split(
             share.own_from = share.rows.len();
             share.forked_from.get_or_insert_with(|| from.clone());
         }
+    }
+    // Some versions keep the old session only on the lines of the user, so the replies to them are copies too.
+    let is_reply =
+        |at: &usize| matches!(rows[*at].content, LineContent::Reply(_) | LineContent::Progress);
+    for share in out.values_mut().filter(|share| share.own_from > 0) {
+        share.own_from += share.rows[share.own_from..].iter().take_while(|at| is_reply(at)).count();
     }
     out
 }

@@ -61,7 +61,7 @@ impl<'a> Tree<'a> {
     /// Builds the tree of the rows at the indices `own`.
     pub(super) fn new(rows: &'a [Row], own: &'a [usize]) -> Self {
         let known: HashMap<&str, usize> = own.iter().map(|at| (&*rows[*at].uuid, *at)).collect();
-        let boundary = own.iter().rev().find_map(|at| match &rows[*at].said {
+        let boundary = own.iter().rev().find_map(|at| match &rows[*at].content {
             LineContent::Boundary(kept) => Some(kept.as_deref()),
             _ => None,
         });
@@ -89,14 +89,15 @@ impl<'a> Tree<'a> {
             let mut relatives = Relatives::default();
             for at in self.own {
                 let row = &self.rows[*at];
-                match &row.said {
+                match &row.content {
                     LineContent::Reply(reply) => {
                         if let Some(id) = &reply.id {
                             relatives.replies.entry(id).or_default().push(*at);
                         }
                     }
                     LineContent::Results(_) => {
-                        if let Some(parent) = &row.parent {
+                        let parent = self.parent(*at).map(|parent| &self.rows[parent].uuid);
+                        if let Some(parent) = parent.or(row.parent.as_ref()) {
                             relatives.results.entry(parent).or_default().push(*at);
                         }
                     }
@@ -195,7 +196,8 @@ impl<'a> Tree<'a> {
                 return Current::default();
             }
             if let Some(leaf) = self.known.get(&*noted.leaf).copied() {
-                let descends = self.chain(newest).contains(&leaf);
+                let chain = self.chain(newest);
+                let descends = chain.contains(&leaf) || self.compressed(&chain).contains(&leaf);
                 if !descends || (noted.is_explicit && !is_newer) {
                     return self.loaded_for(leaf);
                 }
@@ -207,10 +209,9 @@ impl<'a> Tree<'a> {
     /// Returns the rows loaded for a leaf: the chain up to the nearest message at or above it.
     fn loaded_for(&self, leaf: usize) -> Current {
         let mut chain = self.chain(leaf);
-        let is_message = |at: &usize| {
-            let said = &self.rows[*at].said;
-            let is_user = matches!(said, LineContent::Words(_)) && self.rows[*at].kind().is_some();
-            is_user || matches!(said, LineContent::Reply(_) | LineContent::Results(_))
+        let is_message = |at: &usize| match &self.rows[*at].content {
+            LineContent::Words(words) => words.is_user,
+            content => matches!(content, LineContent::Reply(_) | LineContent::Results(_)),
         };
         let end = chain.iter().rposition(is_message).map_or(0, |last| last + 1);
         let behind = chain.split_off(end);
@@ -292,7 +293,7 @@ impl Links<'_, '_> {
 }
 
 fn is_progress(row: &Row) -> bool {
-    matches!(row.said, LineContent::Progress)
+    matches!(row.content, LineContent::Progress)
 }
 
 /// The chain that the program would load.

@@ -1,10 +1,11 @@
-//! Reads what Claude Code notes beside a session: its title, and what started an agent.
+//! Reads the small files that Claude Code writes beside a session: its title, and what started an agent.
 
 use std::io::{self, Read};
 
 use crate::agent::claude::paths;
 use crate::discover::Source;
 use crate::facts::TitleLine;
+use crate::model::ToolCallId;
 use crate::read::bytes::read_whole;
 use crate::read::{decode, json};
 
@@ -12,7 +13,7 @@ use crate::read::{decode, json};
 pub(super) fn read(source: &Source, input: impl Read) -> io::Result<Option<TitleLine>> {
     let mut bytes = Vec::new();
     read_whole(input, &mut bytes)?;
-    Ok(paths::session_of_note(&source.path).and_then(|session| line(session, &decode(&bytes))))
+    Ok(paths::session_of_sidecar(&source.path).and_then(|session| line(session, &decode(&bytes))))
 }
 
 fn line(session: String, text: &str) -> Option<TitleLine> {
@@ -28,7 +29,7 @@ fn line(session: String, text: &str) -> Option<TitleLine> {
     let about: Vec<_> =
         [kind, task].into_iter().flatten().filter(|text| !text.is_empty()).collect();
     let title = title.map_or_else(|| about.join(": "), std::borrow::Cow::into_owned);
-    let spawned_by = call.map(std::borrow::Cow::into_owned).filter(|call| !call.is_empty());
+    let spawned_by = call.filter(|call| !call.is_empty()).map(ToolCallId::from);
     let is_empty = title.trim().is_empty() && spawned_by.is_none();
     (!is_empty).then_some(TitleLine { session, at: None, title, spawned_by })
 }
