@@ -52,24 +52,29 @@ class Rollout:
             if isinstance(line, dict) and isinstance(line.get("payload"), dict):
                 self.lines.append(line)
         metas = [line["payload"] for line in self.lines if line["type"] == "session_meta"]
-        self.meta = metas[0] if metas else {}
+        # The first line may be damaged, and the next header is that of the thread that the file copies.
+        self.meta = next((meta for meta in metas if meta.get("id") in (None, self.thread)), {})
         self.foreign = [meta["id"] for meta in metas if meta.get("id") not in (None, self.thread)]
         self.base = self.meta.get("history_base")
         self.records, self.counts = [], []
         model = turn = None
+        # Counts before the first turn and the first record come from a version without either, so nothing else records their calls.
+        has_turns = False
         for line in self.lines:
             kind, body = line["type"], line["payload"]
             if kind == "turn_context":
                 model = body.get("model") or model
             elif kind == "token_usage_record":
+                has_turns = True
                 self.records.append((body, model))
             elif kind == "event_msg" and body.get("type") == "task_started":
+                has_turns = True
                 turn = body.get("turn_id")
             elif kind == "event_msg" and body.get("type") == "token_count":
                 info = body.get("info")
                 total = numbers(info["total_token_usage"]) if info else None
                 last = numbers(info["last_token_usage"]) if info else None
-                self.counts.append((total, last, turn, model, line))
+                self.counts.append((total, last, turn, model, line, has_turns))
 
     def is_copying(self):
         return bool(self.foreign) or bool(self.meta.get("forked_from_id") and not self.base)
@@ -88,20 +93,29 @@ def calls(home):
         yield from steps(file, files, seen)
 
 
+def total_before(file, files):
+    """The last total of the history that a file continues: in its base, or in the base of that."""
+    followed = set()
+    while file.base and file.rollout not in followed:
+        followed.add(file.rollout)
+        base = [other for other in files if other.rollout == file.base["thread_id"]]
+        before = [c[0] for other in base for c in other.counts if c[0] and c[4].get("ordinal", 0) < file.base["end_ordinal_exclusive"]]
+        if before or not base:
+            return before[-1] if before else None
+        file = base[0]
+    return None
+
+
 def steps(file, files, seen):
     parents = [other for other in files if other.thread in {file.meta.get("forked_from_id"), *file.foreign} - {file.thread}]
     theirs = [count for parent in parents for count in parent.counts if count[0]]
     turns = {count[2] for count in theirs}
     recorded = {body.get("turn_id") for body, _ in file.records}
     born, first = milliseconds(file.meta.get("timestamp")), milliseconds(file.lines[0].get("timestamp")) if file.lines else None
-    total = None
-    if file.base:
-        base = [other for other in files if other.rollout == file.base["thread_id"]]
-        before = [c[0] for other in base for c in other.counts if c[0] and c[4].get("ordinal", 0) < file.base["end_ordinal_exclusive"]]
-        total = before[-1] if before else None
+    total = total_before(file, files)
     in_copy = file.is_copying()
     known_total, falls = None, 0
-    for now, last, turn, model, line in file.counts:
+    for now, last, turn, model, line, has_turns in file.counts:
         before, total = total, now
         if now is not None:
             falls += known_total is not None and any(a < b for a, b in zip(now, known_total))
@@ -111,16 +125,17 @@ def steps(file, files, seen):
         growth = before and tuple(a - b for a, b in zip(now, before))
         floor = last if is_call(last) else (0,) * 6
         step = growth if growth and all(a >= max(b, 0) for a, b in zip(growth, floor)) else last
-        if not is_call(step) or (file.records and (turn is None or turn in recorded)):
+        if not is_call(step) or (file.records and (turn in recorded or (turn is None and has_turns))):
             continue
         if file.is_copying():
             at = began(turn)
             known = any(now == other[0] and (at is None or other[2] == turn) for other in theirs)
+            is_early = milliseconds(line["timestamp"]) - first < 250
             if at is not None:
-                is_copy = turn in turns or (born is not None and at < born - 1)
+                # Without the header of the file, its time is not known.
+                is_copy = turn in turns or (at < born - 1 if born is not None else is_early)
             else:
-                is_early = not parents and milliseconds(line["timestamp"]) - first < 250
-                is_copy = in_copy and (known or is_early)
+                is_copy = in_copy and (known or (not parents and is_early))
             if is_copy:
                 key = (turn, now)
                 if known or key in seen:
@@ -158,7 +173,7 @@ def ours(program, home):
 
 
 def damage(home, chance):
-    """Deletes, copies and moves files, cuts off ends, reorders and repeats lines, puts in lines that are not JSON or not known."""
+    """Deletes, copies and moves files, cuts off ends, damages headers, reorders and repeats lines, puts in lines that are not JSON or not known."""
     archived = home / "archived_sessions"
     for path in sorted(home.rglob("rollout-*.jsonl")):
         text = path.read_bytes()
@@ -192,6 +207,9 @@ def damage(home, chance):
                     at = chance.randrange(1, len(lines))
                     lines.insert(at, lines[at])
                 path.write_bytes(b"".join(lines))
+            case 7 if b"history_base" not in text:
+                first, rest = text.split(b"\n", 1)
+                path.write_bytes(first[:200] + b"\n" + rest)
 
 
 def main(program, trees, seeds):

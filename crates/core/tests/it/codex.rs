@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
-use backstory_core::model::{Fate, Message, MessageKind, Session, Usage};
+use backstory_core::model::{Fate, Message, MessageKind, Session, SessionId, Usage};
 use backstory_core::projects::ProjectHints;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub(crate) fn totals(home: &Home) -> Totals {
             let Some(call) = &entry.facts.call else { continue };
             let model = entry.facts.model.as_deref().unwrap_or("unknown");
             let sum = out.entry(model.to_owned()).or_default();
-            sum.0 += 1;
+            sum.0 += u64::from(!call.is_extra);
             sum.1 += call.usage;
         }
     }
@@ -106,7 +106,7 @@ fn replies(messages: &[Message]) -> Vec<String> {
 fn tool_calls(messages: &[Message]) -> Vec<String> {
     let calls = messages.iter().flat_map(|message| &message.tool_calls);
     let named = calls.filter(|call| call.name.name != "web_search");
-    named.map(|call| call.id.clone()).collect()
+    named.map(|call| call.id.to_string()).collect()
 }
 
 /// Compares two lists regardless of order. Entries of `optional` may be missing or additional.
@@ -135,7 +135,7 @@ fn sessions_and_their_views_are_those_of_the_program() {
             wanted.map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         let found: Vec<String> =
-            home.sessions.iter().map(|session| session.session.id.clone()).collect();
+            home.sessions.iter().map(|session| session.session.id.to_string()).collect();
         let optional: Vec<String> =
             ids(true).into_iter().filter(|id| !ids(false).contains(id)).collect();
         out.extend(differ("sessions", found, ids(false), &optional));
@@ -372,7 +372,7 @@ fn forgetting_a_fork_keeps_the_thread_it_continues() {
     let setup = SyncOptions::plain(&hints);
     archive.forget(std::slice::from_ref(&fork), &setup, Timestamp::UNIX_EPOCH).unwrap();
     archive.sync(&found, &setup, &|_| {}).unwrap();
-    let left: Vec<String> = archive.sessions().unwrap().into_iter().map(|one| one.id).collect();
+    let left: Vec<SessionId> = archive.sessions().unwrap().into_iter().map(|one| one.id).collect();
     let expected = sessions.iter().map(|one| &one.id).filter(|id| **id != fork);
     assert_eq!(left, expected.cloned().collect::<Vec<_>>());
 }

@@ -7,9 +7,12 @@ use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::model::{Fate, MessageKind};
+use backstory_core::pricing::Table;
 use backstory_core::projects::ProjectHints;
-use backstory_core::query::Filter;
 use backstory_core::query::limits::limits;
+use backstory_core::query::prompts::prompts;
+use backstory_core::query::{Filter, Reports};
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::codex::{copy, told, totals};
@@ -23,7 +26,7 @@ fn tree(name: &str, to: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn sync(archive: &mut Archive, folder: &Path, is_capturing: bool) {
+pub(crate) fn sync(archive: &mut Archive, folder: &Path, is_capturing: bool) {
     archive
         .sync(&discover_at(folder), &SyncOptions::plain(&ProjectHints::default()), &|_| {})
         .unwrap();
@@ -103,6 +106,53 @@ fn what_a_migration_drops_stays_in_the_archive() {
 }
 
 #[test]
+fn a_fork_whose_origin_is_missing_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = tree("codex/0.166.0/life", folder.path());
+    let missing = |home: &Home| {
+        let prices = Table::embedded();
+        let verified =
+            Reports::new(&home.archive, &TimeZone::UTC, &prices).verify(&home.all).unwrap();
+        let check = verified.checks.into_iter().find(|check| check.name == "missing").unwrap();
+        assert!(check.ok, "the numbers are right all the same");
+        check.items
+    };
+    let mut archive = Archive::in_memory().unwrap();
+    let origin = files.iter().find(|path| !path.to_str().unwrap().contains('_')).unwrap();
+    let (bytes, id) = (fs::read(origin).unwrap(), origin.file_stem().unwrap().to_str().unwrap());
+    let id = id[id.len() - 36..].to_owned();
+    fs::remove_file(origin).unwrap();
+    sync(&mut archive, folder.path(), true);
+    let home = Home::new(archive, discover_at(folder.path()));
+    let found = missing(&home);
+    assert!(!found.is_empty() && found.iter().all(|item| item.ends_with(&id)), "{found:?}");
+    fs::write(origin, bytes).unwrap();
+    let mut archive = home.archive;
+    sync(&mut archive, folder.path(), true);
+    assert!(missing(&Home::new(archive, discover_at(folder.path()))).is_empty());
+    assert!(missing(&Home::at(folder.path())).is_empty());
+}
+
+#[test]
+fn what_the_first_versions_logged_is_listed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    tree("codex/0.1.2505291658/ancient", folder.path());
+    let log = folder.path().join("history.json");
+    let mut lines: Vec<Value> = serde_json::from_slice(&fs::read(&log).unwrap()).unwrap();
+    let logged = lines.len();
+    lines.push(json!({ "command": "only here", "timestamp": 1_794_765_400_000_i64 }));
+    lines.push(json!({ "command": "", "timestamp": -1 }));
+    lines.push(json!("odd"));
+    fs::write(&log, serde_json::to_vec_pretty(&lines).unwrap()).unwrap();
+    let home = Home::at(folder.path());
+    let typed = prompts(&home.archive, &home.all).unwrap();
+    let typed: Vec<_> =
+        typed.iter().map(|one| (one.text.as_str(), one.session.as_deref())).collect();
+    assert_eq!(typed.len(), logged + 1, "{typed:?}");
+    assert!(typed.contains(&("only here", None)), "{typed:?}");
+}
+
+#[test]
 fn compressing_and_unpacking_a_file_changes_nothing() {
     for name in ["codex/0.98.0/life", "codex/0.166.0/life"] {
         let folder = tempfile::tempdir().unwrap();
@@ -128,6 +178,37 @@ fn compressing_and_unpacking_a_file_changes_nothing() {
         sync(&mut home.archive, folder.path(), true);
         let home = Home::new(home.archive, discover_at(folder.path()));
         assert_eq!((totals(&home), told(&home)), (was_counted, was_told), "{name}");
+    }
+}
+
+#[test]
+fn a_compressed_file_that_is_cut_off_is_a_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = tree("codex/0.98.0/life", folder.path()).swap_remove(0);
+    let packed = zstd::encode_all(fs::read(&file).unwrap().as_slice(), 3).unwrap();
+    fs::remove_file(&file).unwrap();
+    let path = PathBuf::from(format!("{}.zst", file.display()));
+    let faults = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        let rows = Home::at(folder.path()).archive.files().unwrap();
+        let row = rows.into_iter().find(|row| row.source.path == path).unwrap();
+        row.about.faults.count()
+    };
+    assert_eq!(faults(&packed), 0);
+    assert!(faults(&packed[..packed.len() - 9]) > 0);
+}
+
+#[test]
+fn a_folder_with_nothing_but_a_log_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = json!({ "session_id": "a", "ts": 1_794_765_400, "text": "only here" });
+    let root = folder.path().join(".codex");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("history.jsonl"), line.to_string() + "\n").unwrap();
+    for path in [folder.path(), &root] {
+        let home = Home::at(path);
+        let typed = prompts(&home.archive, &home.all).unwrap();
+        assert_eq!(typed.len(), 1, "{}", path.display());
     }
 }
 

@@ -47,7 +47,7 @@ impl Stored {
     /// Continues the scan; `None` if the file must be read from its beginning.
     fn grown(&self, source: &Source, bytes: &[u8]) -> Option<Self> {
         let facts: SourceFacts = postcard::from_bytes(&self.facts).unwrap();
-        let scan = Codex.resume(source, &Content(bytes), facts, self.state.as_deref()?);
+        let scan = Codex.continue_scan(source, &Content(bytes), facts, self.state.as_deref()?);
         Some(Self::new(scan.unwrap()))
     }
 }

@@ -4,12 +4,13 @@
 //! the history of another one is of no use without it, so those are restored as well.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 
 use super::format::RolloutName;
-use super::{Codex, paths};
+use super::{Codex, names, paths};
 use crate::agent::lifecycle::{
     ArchivedSession, Content, FileRole, Lifecycle, PlannedFile, Refusal, RestorePlan,
     RestoreTarget, ResumeCommand,
@@ -75,16 +76,31 @@ impl Lifecycle for Codex {
                 files.push(PlannedFile { path, content: Content::Source(source.clone()), role });
             }
         }
+        // A folder of sessions that was configured on its own has no list of names.
+        let main = files.first().map_or(Path::new(""), |file| &file.path);
+        let has_list = paths::FOLDERS.iter().any(|name| main.starts_with(root.join(name)));
+        let name = archived.name.filter(|_| has_list);
+        let listed_as = name.and_then(|name| names::line(&root.join(paths::NAMES), session, name));
         let project = target.project.clone().or_else(|| session.project.path.clone());
         Ok(RestorePlan {
             folder: root.clone(),
             root: Some(root),
             project,
             files,
-            listed_as: None,
+            listed_as,
             left,
             keeps_times: true,
         })
+    }
+
+    fn register(&self, plan: &RestorePlan) -> Option<(PathBuf, io::Result<()>)> {
+        let list = self.registry(plan)?;
+        let done = names::append(&list, plan.listed_as.as_ref()?);
+        Some((list, done))
+    }
+
+    fn registry(&self, plan: &RestorePlan) -> Option<PathBuf> {
+        plan.listed_as.as_ref().map(|_| plan.folder.join(paths::NAMES))
     }
 
     fn resume(&self, id: &str, plan: &RestorePlan, env: &Env) -> Result<ResumeCommand, String> {

@@ -2,7 +2,9 @@
 
 mod format;
 mod lifecycle;
+mod names;
 mod paths;
+mod state;
 mod text;
 mod views;
 
@@ -10,15 +12,15 @@ use std::io;
 use std::path::Path;
 
 use super::{Agent, Detail, Lifecycle, Scan};
-use crate::assemble::SessionFacts;
+use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
-use crate::facts::{MessageFacts, SourceFacts};
-use crate::model::{AgentId, Message};
+use crate::facts::{CallKey, MessageFacts, SourceFacts};
+use crate::model::{AgentId, Message, MessageId, SessionId};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 2;
+const REVISION: u32 = 4;
 
 /// The reader of Codex CLI's sessions.
 #[derive(Debug, Clone, Copy)]
@@ -57,18 +59,30 @@ impl Agent for Codex {
         format::scan(source, bytes, detail)
     }
 
-    fn resume(
+    fn continue_scan(
         &self,
         source: &Source,
         bytes: &dyn Bytes,
         earlier: SourceFacts,
         state: &[u8],
     ) -> Option<Scan> {
-        format::resume(source, bytes, earlier, state)
+        format::continue_scan(source, bytes, earlier, state)
     }
 
-    fn mark_copies(&self, session: &mut SessionFacts) {
-        views::mark_copies(session);
+    fn extract(&self, source: &Source, earlier: &[u8]) -> io::Result<Vec<u8>> {
+        state::extract(&source.path, earlier)
+    }
+
+    fn call_id(&self, session: &SessionId, message: &MessageId, key: &CallKey) -> String {
+        views::call_id(session, message, key)
+    }
+
+    fn refine(&self, _group: &str, parts: &mut [Part<'_>]) {
+        views::refine(parts);
+    }
+
+    fn mark_copies(&self, sessions: &mut [SessionFacts]) {
+        sessions.iter_mut().for_each(views::mark_copies);
     }
 
     fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {

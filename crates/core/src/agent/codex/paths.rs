@@ -1,14 +1,16 @@
 //! Finds the files of Codex CLI, and classifies each by its path and content.
 
+use std::fs::{self, DirEntry};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::Codex;
 use super::format::{RolloutName, is_prompt_log, is_session};
+use super::{Codex, state};
 use crate::agent::Agent as _;
 use crate::agent::finder::{Entry, Finder};
 use crate::discover::{Discovery, SearchedPlace, SourceKind};
 use crate::env::Env;
+use crate::metadata;
 use crate::read::bytes::open_regular;
 use crate::read::packed::unpacked;
 
@@ -26,6 +28,9 @@ pub(super) const ARCHIVED: &str = "archived_sessions";
 
 /// The folders of a `.codex` folder that contain sessions.
 pub(super) const FOLDERS: [&str; 2] = [SESSIONS, ARCHIVED];
+
+/// The list of the names of threads in a `.codex` folder.
+pub(super) const NAMES: &str = "session_index.jsonl";
 
 /// Returns Codex CLI's folder for new sessions.
 pub(super) fn usual_root(env: &Env) -> Option<PathBuf> {
@@ -77,6 +82,9 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
     found
 }
 
+/// The prompt log.
+const HISTORY: &str = "history.jsonl";
+
 /// Collects the files of a `.codex` folder.
 fn root(path: &Path, found: &mut Discovery) {
     found.roots.push(path.to_owned());
@@ -87,15 +95,38 @@ fn root(path: &Path, found: &mut Discovery) {
         sessions(&mut finder, folder, DEPTH, false);
     }
     let others = [
-        ("history.jsonl", SourceKind::PromptLog),
+        (HISTORY, SourceKind::PromptLog),
         ("history.json", SourceKind::PromptLog),
-        ("session_index.jsonl", SourceKind::Titles),
+        (NAMES, SourceKind::Titles),
     ];
     for (name, kind) in others {
         let path = path.join(name);
         if path.symlink_metadata().is_ok_and(|about| about.is_file()) {
             finder.push(&path, kind, None, false);
         }
+    }
+    let files = fs::read_dir(path).into_iter().flatten().flatten();
+    let lists = files.filter_map(|file| Some((state_number(&file)?, file.path())));
+    if let Some((_, list)) = lists.max() {
+        finder.push(&list, SourceKind::State, None, false);
+        include_log(&mut finder, &list);
+    }
+}
+
+/// Returns the number in the name of a list of threads, `state_5.sqlite`. It grows with the versions.
+fn state_number(file: &DirEntry) -> Option<u32> {
+    let name = file.file_name();
+    let number = name.to_str()?.strip_prefix("state_")?.strip_suffix(".sqlite")?;
+    let is_regular = file.file_type().is_ok_and(|kind| kind.is_file());
+    number.parse().ok().filter(|_| is_regular)
+}
+
+/// Makes a list of threads as new as its write-ahead log.
+fn include_log(finder: &mut Finder<'_>, list: &Path) {
+    let found = finder.found.sources.last_mut().filter(|source| source.path == list);
+    if let (Some(source), Ok(log)) = (found, fs::metadata(state::log(list))) {
+        source.modified = source.modified.max(log.modified().ok());
+        source.changed = source.changed.max(metadata::changed(&log));
     }
 }
 
@@ -156,9 +187,10 @@ pub(super) fn recognizes(folder: &Path) -> bool {
     is_root(&folder.join(".codex")) || is_root(folder)
 }
 
-/// Returns whether a folder is a `.codex` folder: one with a folder that contains a session.
+/// Returns whether a folder is a `.codex` folder: one with a folder that contains a session, or with a prompt log.
 fn is_root(path: &Path) -> bool {
     FOLDERS.iter().any(|name| has_session(&path.join(name), DEPTH))
+        || head(&path.join(HISTORY)).is_some_and(|head| is_prompt_log(&head))
 }
 
 /// Returns whether a folder or one of its subfolders contains a session.

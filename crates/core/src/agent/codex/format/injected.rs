@@ -13,7 +13,7 @@ pub(crate) enum TextOrigin {
     Summary,
 }
 
-/// The prefixes of texts that the program inserts. A text with such a tag must also end with a tag.
+/// The tags of texts that the program inserts. Such a text must also end with the closing tag.
 const CONTEXT: [&str; 12] = [
     "<user_instructions>",
     "<environment_context>",
@@ -29,9 +29,11 @@ const CONTEXT: [&str; 12] = [
     "<permissions instructions>",
 ];
 
+/// The beginning and the end of inserted project instructions.
+const INSTRUCTIONS: (&str, &str) = ("# AGENTS.md instructions", "</INSTRUCTIONS>");
+
 /// The prefixes of inserted texts without tags.
-const NOTICES: [&str; 4] = [
-    "# AGENTS.md instructions",
+const NOTICES: [&str; 3] = [
     "Warning: apply_patch was requested via",
     "Warning: The maximum number of unified exec",
     "Warning: Your account was flagged",
@@ -51,7 +53,8 @@ pub(crate) fn classify<'t>(parts: impl IntoIterator<Item = &'t str>) -> TextOrig
         if text.starts_with("<user_shell_command>") {
             return TextOrigin::Shell;
         }
-        if NOTICES.iter().any(|notice| text.starts_with(notice)) || is_tagged(text) {
+        let is_notice = NOTICES.iter().any(|notice| text.starts_with(notice));
+        if is_notice || is_tagged(text) || is_instructions(text) {
             return TextOrigin::Context;
         }
         if SUMMARIES.iter().any(|summary| text.starts_with(summary)) {
@@ -63,13 +66,24 @@ pub(crate) fn classify<'t>(parts: impl IntoIterator<Item = &'t str>) -> TextOrig
 
 fn is_tagged(text: &str) -> bool {
     let opens = CONTEXT.iter().any(|tag| text.starts_with(tag));
-    opens && text.ends_with('>')
+    let tag = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).filter(|_| opens);
+    // The opening tag may have attributes.
+    let ends = |name: &str| {
+        let end = text.strip_suffix('>').and_then(|text| text.strip_suffix(name));
+        end.is_some_and(|text| text.ends_with("</"))
+    };
+    tag.is_some_and(|(tag, _)| ends(tag) || tag.split_whitespace().next().is_some_and(ends))
+}
+
+fn is_instructions(text: &str) -> bool {
+    let (beginning, end) = INSTRUCTIONS;
+    text.starts_with(beginning) && text.ends_with(end)
 }
 
 /// Returns the text that a person typed, without the list of open files that an editor prepends.
 pub(crate) fn typed(message: &str) -> &str {
     let mark = "## My request for Codex:";
-    message.rsplit_once(mark).map_or(message, |(_, typed)| typed).trim()
+    message.split_once(mark).map_or(message, |(_, typed)| typed).trim()
 }
 
 #[cfg(test)]
@@ -85,7 +99,15 @@ mod tests {
             TextOrigin::Context
         );
         assert_eq!(one("<skill> is a tag I want to write about"), TextOrigin::Typed);
-        assert_eq!(one("# AGENTS.md instructions for /x"), TextOrigin::Context);
+        assert_eq!(one("<skill>x</skill> in <b>bold</b>"), TextOrigin::Typed);
+        assert_eq!(one("<external_a b=\"c\">x</external_a>"), TextOrigin::Context);
+        assert_eq!(
+            one("<permissions instructions>x</permissions instructions>"),
+            TextOrigin::Context
+        );
+        let instructions = "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>";
+        assert_eq!(one(instructions), TextOrigin::Context);
+        assert_eq!(one("# AGENTS.md instructions are outdated"), TextOrigin::Typed);
         assert_eq!(
             one("<user_shell_command>\n<command>ls</command></user_shell_command>"),
             TextOrigin::Shell
@@ -100,6 +122,10 @@ mod tests {
     #[test]
     fn an_editor_marks_the_typed_words() {
         assert_eq!(typed("# Context\nopen: a.rs\n## My request for Codex:\nfix it\n"), "fix it");
+        assert_eq!(
+            typed("## My request for Codex:\nsay `## My request for Codex:`"),
+            "say `## My request for Codex:`"
+        );
         assert_eq!(typed(" plain "), "plain");
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::object::Object;
 use crate::facts::BranchPoint;
-use crate::model::SessionKind;
+use crate::model::{SessionId, SessionKind};
 
 /// The facts about a thread that its header records.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -20,9 +20,9 @@ pub(crate) struct Meta {
     /// Whether it is a main, subagent or background thread.
     pub(crate) kind: SessionKind,
     /// The id of the thread that started it, unless it is a main thread.
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<SessionId>,
     /// The id of the thread that it was forked from.
-    pub(crate) forked_from: Option<String>,
+    pub(crate) forked_from: Option<SessionId>,
     /// The point in another file whose history it continues.
     pub(crate) base: Option<BranchPoint>,
     /// The first position that is not copied from the parent.
@@ -46,8 +46,8 @@ impl Meta {
             at: body.time("timestamp"),
             cwd: body.owned("cwd"),
             kind,
-            parent: parent.filter(|_| kind != SessionKind::Main),
-            forked_from: body.owned("forked_from_id"),
+            parent: parent.filter(|_| kind != SessionKind::Main).map(SessionId::from),
+            forked_from: body.owned("forked_from_id").map(SessionId::from),
             base: base.map(|(file, end)| BranchPoint { file, end }),
             own_from: body.number("subagent_history_start_ordinal"),
             is_elsewhere: is_elsewhere(body, "model_provider"),

@@ -1,5 +1,7 @@
 //! Reads one line of a session file.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use super::object::Object;
@@ -14,6 +16,8 @@ pub(crate) struct Record<'a> {
     pub(crate) ordinal: Option<u64>,
     /// The kind of the line.
     pub(crate) kind: Kind,
+    /// The kind as the line names it.
+    pub(crate) name: Cow<'a, str>,
     /// The payload, or the whole line where there is no envelope.
     pub(crate) body: Object<'a>,
 }
@@ -44,21 +48,28 @@ impl<'a> Record<'a> {
         if !line.has("payload") {
             return Ok(Self::bare(line));
         }
-        let kind = match line.text("type").as_deref() {
-            Some("session_meta") => Kind::Meta,
-            Some("response_item") => Kind::Item,
-            Some("event_msg") => Kind::Event,
-            Some("turn_context") => Kind::TurnContext,
-            Some("compacted") => Kind::Compacted,
-            Some("token_usage_record") => Kind::Usage,
+        let name = line.text("type").unwrap_or_default();
+        let kind = match &*name {
+            "session_meta" => Kind::Meta,
+            "response_item" => Kind::Item,
+            "event_msg" => Kind::Event,
+            "turn_context" => Kind::TurnContext,
+            "compacted" => Kind::Compacted,
+            "token_usage_record" => Kind::Usage,
             _ => Kind::Other,
         };
         Ok(Self {
             at: line.time("timestamp"),
             ordinal: line.number("ordinal"),
             kind,
+            name,
             body: line.object("payload"),
         })
+    }
+
+    /// Makes a record of a part of a document.
+    pub(crate) fn of(kind: Kind, body: Object<'a>) -> Self {
+        Self { at: None, ordinal: None, kind, name: Cow::default(), body }
     }
 
     /// Classifies a line without an envelope.
@@ -72,11 +83,12 @@ impl<'a> Record<'a> {
         } else {
             Kind::Other
         };
-        Self { at: None, ordinal: None, kind, body: line }
+        let name = line.text("type").or_else(|| line.text("record_type")).unwrap_or_default();
+        Self { name, ..Self::of(kind, line) }
     }
 
     /// Returns the type within the payload.
-    pub(crate) fn inner(&self) -> std::borrow::Cow<'a, str> {
+    pub(crate) fn inner(&self) -> Cow<'a, str> {
         self.body.text("type").unwrap_or_default()
     }
 }

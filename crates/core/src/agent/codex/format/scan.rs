@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 
+use super::list;
 use super::name::RolloutName;
 use super::object::Object;
 use super::prompts;
@@ -17,12 +18,15 @@ use crate::fault::{FaultKind, Faults};
 use crate::read::bytes::{Bytes, ReadSeek, read_whole};
 use crate::read::json::Malformed;
 use crate::read::lines::{Line, Lines, Position};
-use crate::read::packed::{is_packed, unpacked};
+use crate::read::packed::{is_packed, unpack};
 use crate::read::scanner::Scanner;
 use crate::read::{decode, document, json};
 
 /// The number of bytes at the beginning of a file that determine its kind.
-const HEAD: usize = 64 * 1024;
+const HEAD: u64 = 64 * 1024;
+
+/// The number of bytes at the beginning of a file that are enough to recognize the usual kind.
+const LITTLE: u64 = 512;
 
 /// Scans a source from its beginning.
 pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Result<Scan> {
@@ -35,13 +39,22 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Re
             let titles = titles::read(bytes.open(source)?)?;
             Ok(Scan::whole(SourceFacts { titles, ..SourceFacts::of(Contents::Titles) }))
         }
+        SourceKind::State => {
+            let listed = list::read(bytes.open(source)?)?;
+            Ok(Scan::whole(SourceFacts { listed, ..SourceFacts::of(Contents::List) }))
+        }
         kind if kind.is_session() => {
             let mut input = bytes.open(source)?;
             let mut head = read_head(&mut input)?;
             let is_packed = is_packed(&head);
+            let mut is_cut = false;
             if is_packed {
                 input.seek(SeekFrom::Start(0))?;
-                input = unpacked(input)?;
+                let mut packed = Vec::new();
+                read_whole(input, &mut packed)?;
+                let unpacked = unpack(&packed)?;
+                is_cut = unpacked.is_cut;
+                input = Box::new(Cursor::new(unpacked.content));
                 head = read_head(&mut input)?;
             }
             let is_document = is_document(&head);
@@ -49,12 +62,17 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Re
             let mut reader = Reader {
                 thread: Thread::new(RolloutName::of(&source.path), detail),
                 faults: Faults::default(),
+                is_packed,
             };
             let mut resume = None;
             if is_document {
                 reader.document(input)?;
             } else {
                 resume = reader.lines(input, Position::default(), detail)?;
+            }
+            if is_cut {
+                let reason = "the compressed data is damaged or ends early".to_owned();
+                reader.faults.push(None, None, FaultKind::CutOff(Malformed { column: 0, reason }));
             }
             let resume = resume.filter(|_| !is_packed);
             Ok(reader.finish(&source.stem(), resume))
@@ -64,14 +82,14 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Re
 }
 
 /// Continues a file that has only grown since an earlier scan.
-pub(crate) fn resume(
+pub(crate) fn continue_scan(
     source: &Source,
     bytes: &dyn Bytes,
     mut earlier: SourceFacts,
     state: &[u8],
 ) -> Option<Scan> {
     let (thread, faults, position, provisional): State = postcard::from_bytes(state).ok()?;
-    let mut reader = Reader { thread, faults };
+    let mut reader = Reader { thread, faults, is_packed: false };
     let messages = earlier.parts.pop()?.messages;
     if !earlier.parts.is_empty() || !reader.thread.restore(messages, earlier.limits, provisional) {
         return None;
@@ -92,6 +110,8 @@ type State = (Thread, Faults, Position, Vec<(usize, MessageFacts)>);
 struct Reader {
     thread: Thread,
     faults: Faults,
+    /// Whether the file is compressed, so that nothing is ever appended to it.
+    is_packed: bool,
 }
 
 impl Reader {
@@ -139,6 +159,8 @@ impl Reader {
             self.thread.pass(quick.at(), quick.ordinal(), line.number, quick.is_output());
             if quick.is_count() {
                 self.thread.count(quick.count());
+            } else if quick.is_context() {
+                self.thread.context(quick.model());
             }
             return true;
         }
@@ -150,11 +172,11 @@ impl Reader {
                 self.fault(line.number, FaultKind::Malformed(Malformed { column: 0, reason }));
             }
             Ok(record) => {
-                self.account(record.kind);
+                self.account(&record);
                 self.thread.add(&record, line.number, Base { text: &text, offset });
                 return true;
             }
-            Err(_) if !line.terminated => {
+            Err(_) if !line.terminated && !self.is_packed => {
                 self.faults.ignored += 1;
                 self.faults.push(Some(line.number), None, FaultKind::Torn);
             }
@@ -179,26 +201,23 @@ impl Reader {
         };
         let mut number = 1;
         if let Some(session) = field("session") {
-            let record =
-                Record { at: None, ordinal: None, kind: Kind::Meta, body: Object::of(session) };
-            self.thread.add(&record, number, base);
+            self.thread.add(&Record::of(Kind::Meta, Object::of(session)), number, base);
         }
         let items = field("items").map(|items| json::elements(items.get()));
         let cut = found.cut.as_ref().map(|cut| cut.elements.clone());
         for item in items.or(cut).unwrap_or_default() {
             number += 1;
-            let record =
-                Record { at: None, ordinal: None, kind: Kind::Item, body: Object::of(item) };
-            self.account(record.kind);
+            let record = Record::of(Kind::Item, Object::of(item));
+            self.account(&record);
             let offset = base.offset.map(|offset| offset + place(&text, item.get()));
             self.thread.add(&record, number, Base { text: item.get(), offset });
         }
         Ok(())
     }
 
-    fn account(&mut self, kind: Kind) {
-        match kind {
-            Kind::Other => self.faults.ignored += 1,
+    fn account(&mut self, record: &Record<'_>) {
+        match record.kind {
+            Kind::Other => self.faults.ignore(&record.name),
             _ => self.faults.used += 1,
         }
     }
@@ -209,7 +228,7 @@ impl Reader {
     }
 
     fn finish(self, stem: &str, resume: Option<Resume>) -> Scan {
-        let Self { mut thread, faults } = self;
+        let Self { mut thread, faults, .. } = self;
         if thread.is_empty() {
             let what = if faults.is_clean() {
                 Contents::Nothing("an empty file".into())
@@ -227,11 +246,19 @@ impl Reader {
     }
 }
 
-/// Reads the beginning of a file.
+/// Reads the beginning of a file: no more than necessary, because the rest is read into another buffer.
 fn read_head(input: &mut dyn ReadSeek) -> io::Result<Vec<u8>> {
-    let mut head = Vec::with_capacity(HEAD);
-    input.take(HEAD as u64).read_to_end(&mut head)?;
+    let mut head = Vec::new();
+    (&mut *input).take(LITTLE).read_to_end(&mut head)?;
+    if !is_log(&head) && !is_packed(&head) {
+        input.take(HEAD - LITTLE).read_to_end(&mut head)?;
+    }
     Ok(head)
+}
+
+/// Returns whether a file begins with a line as all versions since 0.32 write them.
+fn is_log(head: &[u8]) -> bool {
+    head.starts_with(b"{\"timestamp\":")
 }
 
 /// Returns the offset of `part`, which is a slice of `text`.
@@ -242,6 +269,9 @@ fn place(text: &str, part: &str) -> u64 {
 /// Returns whether a file with this beginning is a document of the first versions.
 fn is_document(head: &[u8]) -> bool {
     let mut is_one = false;
+    if is_log(head) {
+        return false;
+    }
     let _ = Scanner::of_bytes(head).fields(|scanner, key| {
         is_one |= *key == *b"session";
         scanner.pass()
@@ -272,4 +302,23 @@ pub(crate) fn is_prompt_log(head: &[u8]) -> bool {
     let first = head.split(|byte| *byte == b'\n').next().map(decode).unwrap_or_default();
     let line = Object::read(&first).unwrap_or_default();
     line.has("session_id") && line.has("ts") && line.has("text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_not_a_document_whatever_fields_its_lines_have() {
+        let line =
+            r#"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"a"}"#;
+        for more in ["", r#","session":{}"#] {
+            let head = format!("{line}{more}}}\n");
+            assert!(is_session(head.as_bytes()) && !is_document(head.as_bytes()), "{head}");
+        }
+        for head in [r#"{"session":{"id":"a"},"items":["#, r#" {"a":1,"session":{}}"#] {
+            assert!(is_document(head.as_bytes()), "{head}");
+        }
+        assert!(!is_document(br#"{"id":"a","timestamp":"2025-08-01T00:00:00Z"}"#));
+    }
 }

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Usage;
-use crate::read::json::Raw;
+use crate::read::json::{Raw, natural};
 use crate::read::scanner::{Invalid, Scanner};
 
 /// The recorded numbers. Input includes tokens read from or written to the cache; output includes reasoning.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Tokens {
     input: u64,
     cached: u64,
@@ -38,7 +38,7 @@ impl Tokens {
                 b"total_tokens" => &mut tokens.total,
                 _ => return scanner.pass(),
             };
-            *field = scanner.value()?.get().parse().unwrap_or(0);
+            *field = natural(scanner.bytes()?).unwrap_or(0);
             Ok(())
         })?;
         Ok(tokens)
@@ -93,6 +93,20 @@ impl Tokens {
             let _ = write!(key, "{number}");
         }
     }
+
+    /// Reads the numbers that [`push_key`](Self::push_key) wrote.
+    pub(crate) fn from_key(key: &str) -> Option<Self> {
+        let mut numbers = key.split(',').map(|number| number.parse().ok());
+        let mut next = || numbers.next().flatten();
+        Some(Self {
+            input: next()?,
+            cached: next()?,
+            cache_write: next()?,
+            output: next()?,
+            reasoning: next()?,
+            total: next()?,
+        })
+    }
 }
 
 /// The total of all calls so far, and the numbers of the last one.
@@ -114,7 +128,7 @@ pub(crate) fn count(scanner: &mut Scanner<'_>) -> Result<Option<Count>, Invalid>
         };
         *field = match scanner.peek() {
             Some(b'{') => Some(Tokens::pass(scanner)?),
-            _ => (scanner.value()?.get() != "null").then(Tokens::default),
+            _ => (scanner.bytes()? != b"null").then(Tokens::default),
         };
         Ok(())
     })?;

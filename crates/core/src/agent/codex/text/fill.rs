@@ -2,7 +2,7 @@
 
 use crate::agent::codex::format::{Kind, Object, Record};
 use crate::facts::MessageFacts;
-use crate::model::{Attachment, Message, MessageKind, Thought, ToolCall, ToolStatus};
+use crate::model::{Attachment, Message, MessageKind, SessionId, Thought, ToolCall, ToolStatus};
 use crate::read::json::Raw;
 use crate::tools::tool_name;
 
@@ -29,7 +29,7 @@ pub(crate) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
             call.at = tool.at;
             call.lines_added = tool.lines.map(|(added, _)| added);
             call.lines_removed = tool.lines.map(|(_, removed)| removed);
-            call.agent_session = tool.agent_id.as_deref().map(str::to_owned);
+            call.agent_session = tool.agent_id.as_deref().map(SessionId::from);
         }
     }
 }
@@ -103,12 +103,12 @@ fn call(item: &Object<'_>) -> ToolCall {
 }
 
 fn empty_call(id: String, name: &str) -> ToolCall {
-    ToolCall { recorded: true, ..ToolCall::new(id, tool_name(name, None)) }
+    ToolCall { recorded: true, ..ToolCall::new(id.into(), tool_name(name, None)) }
 }
 
 fn answered(message: &mut Message, item: &Object<'_>) {
     let id = item.text("call_id").unwrap_or_default();
-    let Some(call) = message.tool_calls.iter_mut().find(|call| call.id == id) else { return };
+    let Some(call) = message.tool_calls.iter_mut().find(|call| call.id == *id) else { return };
     let Some(output) = item.get("output").or_else(|| item.get("tools")) else { return };
     let Outcome { status, exit_code } = Outcome::read(output);
     call.exit_code = exit_code.or(call.exit_code);
@@ -147,7 +147,7 @@ fn announced<'t>(message: &mut Message, text: impl FnOnce() -> Option<std::borro
 /// Adds the facts of an event about a tool.
 fn did(message: &mut Message, event: &Object<'_>) {
     let Some(activity) = Activity::read(event) else { return };
-    if let Some(call) = message.tool_calls.iter_mut().find(|call| call.id == activity.id) {
+    if let Some(call) = message.tool_calls.iter_mut().find(|call| call.id == *activity.id) {
         call.exit_code = activity.exit_code.or(call.exit_code);
         return;
     }

@@ -50,7 +50,9 @@ impl Outcome {
 /// Returns the beginning of an output.
 fn beginning(output: Raw<'_>) -> String {
     if let Some(chars) = json::chars(output) {
-        return chars.take(BEGINNING).collect();
+        let mut head = String::with_capacity(BEGINNING);
+        head.extend(chars.take(BEGINNING));
+        return head;
     }
     let first = parts(output).into_iter().next().unwrap_or_default();
     first.chars().take(BEGINNING).collect()

@@ -21,10 +21,13 @@ pub(crate) struct Request {
 /// Reads the item of a call.
 pub(crate) fn requested(item: &Object<'_>) -> Request {
     let kind = item.text("type").unwrap_or_default();
-    let name = name(item, &kind);
+    let mut name = name(item, &kind);
     let is_script = kind == "custom_tool_call" && name == "exec";
-    let input = item.text("input").filter(|_| name == "apply_patch");
-    let lines = input.map(|input| patch::lines(&input));
+    let patch = if is_script { None } else { patch(item, &name) };
+    if patch.is_some() {
+        PATCH.clone_into(&mut name);
+    }
+    let lines = patch.map(|patch| patch::lines(&patch));
     // A search by the vendor has no separate output.
     let is_done = !item.has("call_id") && item.text("status").as_deref() == Some("completed");
     Request {
@@ -39,6 +42,27 @@ pub(crate) fn requested(item: &Object<'_>) -> Request {
         },
         is_script,
     }
+}
+
+/// The tool that applies a patch.
+const PATCH: &str = "apply_patch";
+
+/// Returns the patch that a call of a tool applies: a tool of its own, or a command that does nothing else.
+fn patch(item: &Object<'_>, name: &str) -> Option<String> {
+    if name == PATCH
+        && let Some(input) = item.owned("input")
+    {
+        return Some(input);
+    }
+    let arguments = item.text("arguments");
+    let written = arguments.as_deref().or_else(|| Some(item.get("action")?.get()));
+    let object: Value = serde_json::from_str(written.filter(|text| patch::is_in(text))?).ok()?;
+    if name == PATCH {
+        return object.get("input").and_then(Value::as_str).map(str::to_owned);
+    }
+    let command = object.get("command").or_else(|| object.get("cmd"))?;
+    let line = command_line(command).or_else(|| command.as_str().map(str::to_owned))?;
+    patch::in_command(&line).map(str::to_owned)
 }
 
 /// Returns the id of a call.
@@ -61,6 +85,12 @@ fn name(item: &Object<'_>, kind: &str) -> String {
 
 /// Returns the arguments of a call as an object. A command that is a list of words becomes one line.
 pub(super) fn arguments(item: &Object<'_>) -> Option<Box<RawValue>> {
+    let kind = item.text("type").unwrap_or_default();
+    if kind != "custom_tool_call"
+        && let Some(patch) = patch(item, &name(item, &kind))
+    {
+        return written(serde_json::json!({ "input": patch }));
+    }
     let text = item.text("arguments").map(std::borrow::Cow::into_owned);
     let object = match (text, item.text("input"), item.get("action").or(item.get("arguments"))) {
         (Some(text), ..) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
@@ -92,4 +122,40 @@ fn command_line(command: &Value) -> Option<String> {
         [_, "-lc" | "-c", script] => (*script).to_owned(),
         words => words.join(" "),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_is_read_however_it_is_applied() {
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-a\n+b\n+c\n*** End Patch";
+        let shell = |command: Value| serde_json::json!({ "command": command }).to_string();
+        let here = format!("apply_patch <<'EOF'\n{patch}\nEOF\n");
+        let calls = [
+            serde_json::json!({ "type": "custom_tool_call", "name": "apply_patch", "input": patch }),
+            serde_json::json!({ "type": "function_call", "name": "apply_patch",
+                "arguments": serde_json::json!({ "input": patch }).to_string() }),
+            serde_json::json!({ "type": "function_call", "name": "shell",
+                "arguments": shell(serde_json::json!(["bash", "-lc", here])) }),
+            serde_json::json!({ "type": "function_call", "name": "shell",
+                "arguments": shell(serde_json::json!(["apply_patch", patch])) }),
+            serde_json::json!({ "type": "function_call", "name": "shell_command",
+                "arguments": shell(serde_json::json!(here)) }),
+        ];
+        for call in calls {
+            let text = call.to_string();
+            let item = Object::read(&text).unwrap();
+            let facts = requested(&item).facts;
+            assert_eq!((&*facts.name, facts.lines), ("apply_patch", Some((2, 1))), "{call}");
+            let arguments: Value = serde_json::from_str(arguments(&item).unwrap().get()).unwrap();
+            assert_eq!(arguments["paths"], serde_json::json!(["a.rs"]), "{call}");
+        }
+        let text = serde_json::json!({ "type": "function_call", "name": "shell",
+            "arguments": shell(serde_json::json!(["cat", patch])) });
+        let text = text.to_string();
+        let facts = requested(&Object::read(&text).unwrap()).facts;
+        assert_eq!((&*facts.name, facts.lines), ("shell", None));
+    }
 }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::lost::Lost;
 use crate::agent::codex::format::{Count, Tokens};
 
 /// The running total of a file.
@@ -18,25 +19,34 @@ pub(crate) struct Counts {
     pub(crate) restarts: u32,
 }
 
+/// The calls that a count reveals.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Revealed {
+    /// The calls before the last one whose lines are missing.
+    pub(crate) lost: Option<Lost>,
+    /// The last call.
+    pub(crate) call: Option<Tokens>,
+}
+
 impl Counts {
-    /// Adds a count and returns the usage of the call that it reveals, if any.
-    pub(crate) fn step(&mut self, count: Option<Count>) -> Option<Tokens> {
+    /// Adds a count and returns the calls that it reveals.
+    pub(crate) fn step(&mut self, count: Option<Count>) -> Revealed {
         let Some((total, last)) = count else {
             self.total = None;
-            return None;
+            return Revealed::default();
         };
         let before = self.total.replace(total);
         if self.known.replace(total).is_some_and(|known| !total.covers(&known)) {
             self.restarts += 1;
         }
         if before == Some(total) {
-            return None;
+            return Revealed::default();
         }
-        // If the total grew by more than the last call, lines are missing and the growth is right.
-        let growth = before.and_then(|before| total.growth(&before));
-        let growth = growth.filter(|growth| !last.is_call() || growth.covers(&last));
-        let step = growth.unwrap_or(last);
-        step.is_call().then_some(step)
+        let call = Some(last).filter(Tokens::is_call);
+        // If the total grew by more than the last call, lines are missing.
+        let until = call.map_or(Some(total), |call| total.growth(&call));
+        let lost = before.zip(until).and_then(|(before, until)| Lost::between(before, until));
+        Revealed { lost, call }
     }
 
     /// Returns whether no total has been seen.
@@ -65,15 +75,22 @@ mod tests {
             let last = tokens(last.0, last.1);
             counts.step(total.map(|(input, output)| (tokens(input, output), last)))
         };
-        assert_eq!(step(None, (0, 0)), None);
-        assert_eq!(step(Some((10, 1)), (10, 1)), Some(tokens(10, 1)));
-        assert_eq!(step(Some((10, 1)), (10, 1)), None, "a repeat");
-        assert_eq!(step(Some((30, 3)), (20, 2)), Some(tokens(20, 2)));
-        assert_eq!(step(Some((30, 3)), (0, 0)), None, "an estimate");
-        assert_eq!(step(Some((90, 9)), (40, 4)), Some(tokens(60, 6)), "lines are gone");
-        assert_eq!(step(Some((0, 0)), (0, 0)), None, "the context was full");
-        assert_eq!(step(Some((5, 1)), (5, 1)), Some(tokens(5, 1)));
-        assert_eq!(step(None, (0, 0)), None);
-        assert_eq!(step(Some((7, 2)), (7, 2)), Some(tokens(7, 2)), "a resume");
+        let none = Revealed::default;
+        let call = |input, output| Revealed { lost: None, call: Some(tokens(input, output)) };
+        assert_eq!(step(None, (0, 0)), none());
+        assert_eq!(step(Some((10, 1)), (10, 1)), call(10, 1));
+        assert_eq!(step(Some((10, 1)), (10, 1)), none(), "a repeat");
+        assert_eq!(step(Some((30, 3)), (20, 2)), call(20, 2));
+        assert_eq!(step(Some((30, 3)), (0, 0)), none(), "an estimate");
+        let lost = Lost::between(tokens(30, 3), tokens(50, 5));
+        let gone = Revealed { lost, ..call(40, 4) };
+        assert_eq!(step(Some((90, 9)), (40, 4)), gone, "lines are gone");
+        let lost = Lost::between(tokens(90, 9), tokens(95, 10));
+        let gone = Revealed { lost, call: None };
+        assert_eq!(step(Some((95, 10)), (0, 0)), gone, "all lines are gone");
+        assert_eq!(step(Some((0, 0)), (0, 0)), none(), "the context was full");
+        assert_eq!(step(Some((5, 1)), (5, 1)), call(5, 1));
+        assert_eq!(step(None, (0, 0)), none());
+        assert_eq!(step(Some((7, 2)), (7, 2)), call(7, 2), "a resume");
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::facts::{MessageFacts, ToolFacts};
-use crate::model::{Fate, MessageKind, ToolStatus};
+use crate::model::{Fate, MessageId, MessageKind, ToolStatus};
 
 /// A message that is being assembled while its thread is read.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub(crate) struct Draft {
     pub(crate) is_loaded: bool,
     /// Whether an item contains its text, rather than only an event.
     pub(crate) is_sure: bool,
+    /// Whether it first appears in the list of a compaction.
+    pub(crate) is_restated: bool,
     /// Whether any item belongs to it.
     pub(crate) has_item: bool,
     /// Whether a tool that it called has answered.
@@ -45,6 +47,8 @@ pub(crate) enum Origin {
     Record,
     /// A token count, with the id of its turn if it has one.
     Count(Option<Box<str>>),
+    /// A token count before the first turn and the first record of the file: an older version wrote it.
+    EarlyCount,
 }
 
 impl Draft {
@@ -60,6 +64,7 @@ impl Draft {
             starts_turn: false,
             is_loaded: false,
             is_sure: false,
+            is_restated: false,
             has_item: false,
             is_answered: false,
             is_counted_first: false,
@@ -104,7 +109,7 @@ impl Draft {
 
 /// Returns facts that are to be replaced by stored ones.
 fn unknown() -> MessageFacts {
-    MessageFacts::new(String::new(), MessageKind::Info, None)
+    MessageFacts::new(MessageId::default(), MessageKind::Info, None)
 }
 
 /// Returns a hash of a text that identifies a message.

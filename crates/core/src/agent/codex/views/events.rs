@@ -1,7 +1,7 @@
 //! Reads events: messages and tools as the program showed them, and the course of turns.
 
 use super::draft::{look, mark};
-use super::thread::{Thread, Turn, time_in_id};
+use super::thread::{Review, Thread, Turn, time_in_id};
 use crate::agent::codex::format::{Object, Record, limits, typed};
 use crate::agent::codex::text::Activity;
 use crate::facts::Base;
@@ -37,8 +37,8 @@ impl Thread {
             }
             "thread_settings_applied" => self.settings(&event.object("thread_settings")),
             "thread_rolled_back" => self.roll_back(event.number("num_turns").unwrap_or(0)),
-            "entered_review_mode" => self.in_review = true,
-            "exited_review_mode" => self.in_review = false,
+            "entered_review_mode" => self.review = Some(Review::default()),
+            "exited_review_mode" => self.review = None,
             "thread_name_updated" => self.title = event.owned("thread_name").or(self.title.take()),
             _ => self.activity(event, base),
         }
@@ -59,15 +59,19 @@ impl Thread {
         match item.text("type").as_deref() {
             Some("UserMessage") => self.typed(&item.texts("content").join("\n"), base),
             Some("AgentMessage") => self.announce(&item.texts("content").join("\n"), base),
-            Some("EnteredReviewMode") => self.in_review = true,
-            Some("ExitedReviewMode") => self.in_review = false,
+            Some("EnteredReviewMode") => self.review = Some(Review::default()),
+            Some("ExitedReviewMode") => self.review = None,
             _ => self.activity(item, base),
         }
     }
 
     /// Adds a prompt. During a review such an event only repeats the reviewer's task.
     fn typed(&mut self, message: &str, base: Base<'_>) {
-        if self.in_review || message.trim().is_empty() {
+        if message.trim().is_empty() {
+            return;
+        }
+        if let Some(review) = &mut self.review {
+            review.task = look(message);
             return;
         }
         let at = self.unconfirmed(message).unwrap_or_else(|| {
@@ -115,7 +119,7 @@ impl Thread {
         }
         if let Some(at) = self.announced(message) {
             // The items of a reviewer's messages are in another file.
-            self.drafts[at].is_sure |= self.in_review;
+            self.drafts[at].is_sure |= self.review.is_some();
             self.place(at, base, base.text);
         }
     }
@@ -138,6 +142,7 @@ impl Thread {
         self.flush();
         self.reply = None;
         self.turn_start = self.drafts.len();
+        self.has_turns = true;
         self.turn = id.map(|id| Turn { began: time_in_id(&id), id: id.into() });
     }
 

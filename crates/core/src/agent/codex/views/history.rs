@@ -64,7 +64,7 @@ impl Thread {
                     self.place(at, base, raw.get());
                     let draft = &mut self.drafts[at];
                     draft.says(&text);
-                    (draft.is_sure, draft.has_item) = (true, true);
+                    (draft.is_sure, draft.has_item, draft.is_restated) = (true, true, true);
                     draft.starts_turn = item.text("role").as_deref() == Some("user")
                         && draft.facts.kind != MessageKind::Injected;
                     self.claim(at);

@@ -1,5 +1,6 @@
 //! Identifies messages, most of which have no id.
 
+use crate::model::MessageId;
 use rustc_hash::FxHashMap;
 
 /// The ids of a file's messages. They are made of the time and the content of a message, so they remain the same
@@ -9,10 +10,10 @@ pub(crate) struct Ids(FxHashMap<u64, u32>);
 
 impl Ids {
     /// Returns the id of the next message with a mark. The first one with that mark has no number.
-    pub(crate) fn next(&mut self, prefix: &str, mark: u64) -> String {
+    pub(crate) fn next(&mut self, prefix: &str, mark: u64) -> MessageId {
         match self.add(mark) {
-            0 => format!("{prefix}-{mark:016x}"),
-            others => format!("{prefix}-{mark:016x}.{others}"),
+            0 => format!("{prefix}-{mark:016x}").into(),
+            others => format!("{prefix}-{mark:016x}.{others}").into(),
         }
     }
 

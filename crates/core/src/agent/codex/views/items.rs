@@ -2,7 +2,7 @@
 
 use super::draft::{look, mark};
 use super::thread::Thread;
-use crate::agent::codex::format::{Object, TextOrigin, classify};
+use crate::agent::codex::format::{Object, TextOrigin, classify, typed};
 use crate::agent::codex::text::{Outcome, requested, started_agent};
 use crate::facts::{Base, ToolFacts};
 use crate::model::MessageKind;
@@ -88,10 +88,9 @@ impl Thread {
             self.load(at);
             return;
         }
+        let is_typed = !self.has_envelopes || (said == TextOrigin::Typed && self.end_review(&text));
         let kind = match said {
-            TextOrigin::Typed if !self.has_envelopes && !text.trim().is_empty() => {
-                MessageKind::Prompt
-            }
+            TextOrigin::Typed if is_typed && !text.trim().is_empty() => MessageKind::Prompt,
             TextOrigin::Typed | TextOrigin::Context => MessageKind::Injected,
             TextOrigin::Shell => MessageKind::Shell,
             TextOrigin::Summary => MessageKind::CompressSummary,
@@ -105,8 +104,14 @@ impl Thread {
         draft.is_sure = true;
         draft.starts_turn = matches!(said, TextOrigin::Typed | TextOrigin::Summary);
         if kind == MessageKind::Prompt {
-            draft.facts.typed = Some(text.trim().to_owned());
+            draft.facts.typed = Some(typed(&text).to_owned());
         }
+    }
+
+    /// Ends a review that was cut off: the prompts of a reviewer have no items here. Returns whether an event
+    /// announced the text as typed.
+    fn end_review(&mut self, text: &str) -> bool {
+        self.review.take().is_some_and(|review| review.task.is_some() && review.task == look(text))
     }
 
     /// Returns the prompt that an event announced and no item has confirmed yet.

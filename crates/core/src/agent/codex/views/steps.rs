@@ -6,11 +6,35 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::counts::Revealed;
 use super::draft::{Draft, Origin, mark};
+use super::lost::{LOST, bill};
 use super::thread::{Thread, Turn, time_in_id};
 use crate::agent::codex::format::{Count, Object, Tokens};
-use crate::facts::{CallFacts, CallKey};
-use crate::model::MessageKind;
+use crate::facts::{CallFacts, CallKey, FirstTotal};
+use crate::model::{MessageId, MessageKind, SessionId};
+
+/// The beginnings of keys: of a recorded response, and of a count within a turn or, without one, a history.
+const RESPONSE: &str = "response:";
+const TURN: &str = "turn:";
+const TOTAL: &str = "total:";
+
+/// Returns what identifies a call: the id of its response, or else its thread, turn and token count.
+pub(crate) fn call_id(session: &SessionId, message: &MessageId, key: &CallKey) -> String {
+    let CallKey::Id(key) = key else { return format!("{session}:{message}") };
+    if let Some(response) = key.strip_prefix(RESPONSE) {
+        return response.to_owned();
+    }
+    let count = [TURN, TOTAL, LOST].iter().find_map(|prefix| key.strip_prefix(prefix));
+    format!("{session}:{}", count.unwrap_or(message))
+}
+
+/// Returns the total after a call, if its key contains it.
+pub(super) fn total_in(key: &CallKey) -> Option<Tokens> {
+    let CallKey::Id(key) = key else { return None };
+    let count = key.strip_prefix(TURN).or_else(|| key.strip_prefix(TOTAL))?;
+    Tokens::from_key(count.rsplit_once(':')?.1)
+}
 
 /// A model call.
 #[derive(Debug, Serialize, Deserialize)]
@@ -29,6 +53,7 @@ pub(super) struct Step {
 impl Thread {
     /// Adds a record of one response.
     pub(super) fn usage(&mut self, body: &Object<'_>) {
+        self.has_turns = true;
         let turn = body.text("turn_id").unwrap_or_default();
         self.recorded.insert(turn.as_ref().into());
         let Some(response) = body.text("response_id") else { return };
@@ -42,7 +67,7 @@ impl Thread {
         call.is_inherited = is_inherited;
         self.made(Step {
             call,
-            key: format!("response:{response}"),
+            key: format!("{RESPONSE}{response}"),
             model: self.model.clone(),
             at: began.or_else(|| self.time(is_inherited)),
             written: self.written(),
@@ -52,40 +77,83 @@ impl Thread {
 
     /// Adds a token count; `None` if it has no total.
     pub(crate) fn count(&mut self, count: Option<Count>) {
-        // Until the first output of the model, a file that continues another one only repeats its total.
-        let is_repeat = self.has_base() && self.counts.is_unknown() && !self.is_heard;
-        let is_repeat = is_repeat && count.is_some_and(|(total, last)| total != last);
-        let step = self.counts.step(count);
-        let (Some(tokens), Some((total, last))) = (step.filter(|_| !is_repeat), count) else {
-            return;
-        };
-        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
-        if turn.as_ref().is_some_and(|turn| self.recorded.contains(turn)) {
+        let is_first = self.has_base() && self.counts.is_unknown();
+        let Revealed { lost, call } = self.counts.step(count);
+        let Some((total, last)) = count else { return };
+        let hash = self.note_total(&total);
+        if self.turn.as_ref().is_some_and(|turn| self.recorded.contains(&turn.id)) {
             return;
         }
-        let mut key = match &self.turn {
-            Some(Turn { id, began: Some(_) }) => format!("turn:{id}:"),
-            _ => format!("total:{}:{}:", self.root(), self.counts.restarts),
+        if let Some(lost) = lost {
+            let mut key = format!("{LOST}{}:{}:", self.root(), self.counts.restarts);
+            lost.push_key(&mut key);
+            let mut bill = bill(&lost.usage(), &last.usage(), self.model.as_ref());
+            // How many calls were lost is not known. What one count reveals counts as one call.
+            bill.is_extra = call.is_some();
+            self.made_alone(self.counted(bill, key));
+        }
+        let Some(tokens) = call else { return };
+        // Until the first output of the model, a file that continues another one usually repeats its total.
+        let seems_repeated = is_first && !self.is_heard && total != last;
+        if seems_repeated && !self.has_lineage() {
+            return;
+        }
+        let mut numbers = String::new();
+        total.push_key(&mut numbers);
+        let (key, other_keys) = match &self.turn {
+            Some(Turn { id, began: Some(_) }) => (format!("{TURN}{id}:{numbers}"), Vec::new()),
+            _ => self.total_keys(&numbers),
         };
-        total.push_key(&mut key);
+        if is_first {
+            let key = key.as_str().into();
+            self.first_total = Some(FirstTotal { hash, key, seems_repeated });
+        }
+        let call = CallFacts::new(tokens.usage()).with_other_keys(other_keys);
+        let step = self.counted(call, key);
+        if seems_repeated { self.made_alone(step) } else { self.made(step) }
+    }
+
+    /// Returns the key of a call without a turn, and those that it has in the threads that the file copies. What it
+    /// copies has the key of the oldest of them, which all copies share.
+    fn total_keys(&self, total: &str) -> (String, Vec<Box<str>>) {
+        let key = |thread: &str| format!("{TOTAL}{thread}:{}:{total}", self.counts.restarts);
+        let own = if self.is_inherited() { self.root() } else { self.id() };
+        let others = self.copied_threads().filter(|thread| *thread != own);
+        (key(own), others.map(|thread| key(thread).into()).collect())
+    }
+
+    /// Returns a call that a token count reveals.
+    fn counted(&self, call: CallFacts, key: String) -> Step {
+        let turn = self.turn.as_ref().map(|turn| turn.id.clone());
         let is_inherited = self.is_inherited();
-        let mut call = CallFacts::new(tokens.usage()).with_service(self.service);
+        let mut call = call.with_service(self.service);
         call.is_inherited = is_inherited;
-        let step = Step {
+        Step {
             call,
             key,
             model: self.model.clone(),
             at: self.time(is_inherited),
             written: self.written(),
-            origin: Origin::Count(turn),
-        };
-        if last.is_call() {
-            return self.made(step);
+            origin: if self.has_turns { Origin::Count(turn) } else { Origin::EarlyCount },
         }
-        // Only the total still shows the call; its reply is gone.
+    }
+
+    /// Adds a call without a reply.
+    fn made_alone(&mut self, step: Step) {
         self.flush();
         self.pending = Some(step);
         self.flush();
+    }
+
+    /// Stores a running total for the files that continue this one, and returns its hash.
+    fn note_total(&mut self, total: &Tokens) -> u64 {
+        let mut key = String::new();
+        total.push_key(&mut key);
+        let hash = mark(&key);
+        if self.has_lineage() && self.totals.last().is_none_or(|(_, last)| *last != hash) {
+            self.totals.push((self.position(), hash));
+        }
+        hash
     }
 
     /// Attaches a call to its reply. If the reply is still to come, the call is kept pending.
@@ -133,7 +201,8 @@ impl Thread {
 }
 
 /// Returns whether the call of a message is taken from a token count although the calls of its turn are in
-/// `recorded`. In a file with any such turn, a count outside of all turns is not a call either.
+/// `recorded`. In a file with any such turn, a count outside of all turns is not a call either, unless it
+/// precedes them all.
 pub(super) fn is_recorded(recorded: &BTreeSet<Box<str>>, draft: &Draft) -> bool {
     let Some(Origin::Count(turn)) = &draft.origin else { return false };
     !recorded.is_empty() && turn.as_ref().is_none_or(|turn| recorded.contains(turn))

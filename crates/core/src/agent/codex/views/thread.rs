@@ -6,20 +6,21 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::calls::ToolCalls;
 use super::counts::Counts;
 use super::draft::Draft;
 use super::ids::Ids;
 use super::steps::Step;
+use super::tool_calls::ToolCalls;
 use crate::agent::Detail;
 use crate::agent::codex::format::{
     Kind, Meta, Object, Record, RolloutName, is_elsewhere, is_output,
 };
 use crate::facts::{
-    Base, CallKey, Form, LimitFacts, Lineage, ListChange, MessageFacts, PartFacts, SessionRef,
+    Base, CallKey, FirstTotal, Form, LimitFacts, Lineage, ListChange, MessageFacts, PartFacts,
+    SessionRef,
 };
 use crate::id::is_uuid;
-use crate::model::{Fate, MessageKind, Service, ServiceClass, ToolStatus};
+use crate::model::{Fate, MessageId, MessageKind, Service, ServiceClass, ToolStatus};
 
 /// The pause that ends a copy: the lines that a fork copies are written at once.
 const PAUSE: SignedDuration = SignedDuration::from_millis(250);
@@ -55,6 +56,8 @@ pub(crate) struct Thread {
     pub(super) pending: Option<Step>,
     /// The current turn.
     pub(super) turn: Option<Turn>,
+    /// Whether a turn has started, or a call was recorded individually.
+    pub(super) has_turns: bool,
     /// The first message of the turn.
     pub(super) turn_start: usize,
     /// The model of the current turn.
@@ -63,6 +66,10 @@ pub(crate) struct Thread {
     pub(super) service: Service,
     /// The running total of the token counts.
     pub(super) counts: Counts,
+    /// The running totals by position, as hashes.
+    pub(super) totals: Vec<(u64, u64)>,
+    /// The first total of a file that continues another one.
+    pub(super) first_total: Option<FirstTotal>,
     /// The turns whose calls are recorded individually.
     pub(super) recorded: BTreeSet<Box<str>>,
     /// The hashes of the ids of all recorded responses.
@@ -74,8 +81,8 @@ pub(crate) struct Thread {
     pub(super) calls: ToolCalls,
     /// The message with the last script, whose commands are recorded as events.
     pub(super) script: Option<usize>,
-    /// Whether a review is in progress.
-    pub(super) in_review: bool,
+    /// The review in progress.
+    pub(super) review: Option<Review>,
     /// The name of the thread.
     pub(super) title: Option<String>,
     /// The working directory that the context names, for files without one in their header.
@@ -106,6 +113,13 @@ pub(super) struct Turn {
     /// The time at which it began, if its id contains it.
     #[serde(with = "crate::time::stored")]
     pub(super) began: Option<Timestamp>,
+}
+
+/// A review, whose messages are in another file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Review {
+    /// A hash of the last text that an event called typed.
+    pub(super) task: Option<u64>,
 }
 
 /// The line that is being read.
@@ -141,7 +155,7 @@ impl Thread {
         match record.kind {
             Kind::Item if self.only_calls => {
                 let role = record.body.text("role").unwrap_or_default();
-                self.is_heard |= is_output(&record.inner(), &role);
+                self.is_heard |= is_output(record.inner().as_bytes(), role.as_bytes());
             }
             Kind::Event if self.only_calls => match &*record.inner() {
                 "token_count" => self.count(record.body.count()),
@@ -155,7 +169,7 @@ impl Thread {
             Kind::Meta => self.header(Meta::read(&record.body)),
             Kind::Item => self.item(&record.body, base),
             Kind::Event => self.event(record, base),
-            Kind::TurnContext => self.context(&record.body),
+            Kind::TurnContext => self.context(record.body.text("model").as_deref()),
             Kind::Compacted => self.compact(&record.body, base),
             Kind::Usage => self.usage(&record.body),
             Kind::Other => {}
@@ -192,25 +206,33 @@ impl Thread {
         self.only_calls
     }
 
+    /// Adds a header: the file's own, or that of a thread that it copies.
     fn header(&mut self, meta: Meta) {
-        if self.meta.is_none() {
-            self.service.is_elsewhere = meta.is_elsewhere;
-            self.meta = Some(meta);
-            return;
-        }
-        let own = self.id().to_owned();
-        if let Some(id) = meta.id.filter(|id| *id != own) {
-            self.ancestors.push(Ancestor { id, at: meta.at });
+        let named = self.name.as_ref().map(|name| name.thread.as_str());
+        let own = named.or_else(|| self.meta.as_ref()?.id.as_deref());
+        // The first line is the header of the file itself, whatever its name. It may be damaged.
+        let is_first = self.meta.is_none() && self.here.line <= 1;
+        match &meta.id {
+            Some(id) if !is_first && own.is_some_and(|own| own != id) => {
+                self.ancestors.push(Ancestor { id: id.clone(), at: meta.at });
+                self.context_cwd = self.context_cwd.take().or(meta.cwd);
+            }
+            _ if self.meta.is_none() => {
+                self.service.is_elsewhere = meta.is_elsewhere;
+                self.meta = Some(meta);
+            }
+            _ => {}
         }
     }
 
-    fn context(&mut self, body: &Object<'_>) {
+    /// Begins a turn, or the part of one, with the given model.
+    pub(crate) fn context(&mut self, model: Option<&str>) {
         self.flush();
         self.reply = None;
-        if let Some(model) = body.text("model").filter(|model| !model.is_empty())
-            && self.model.as_deref() != Some(&*model)
+        if let Some(model) = model.filter(|model| !model.is_empty())
+            && self.model.as_deref() != Some(model)
         {
-            self.model = Some(model.as_ref().into());
+            self.model = Some(model.into());
         }
     }
 
@@ -225,7 +247,7 @@ impl Thread {
     }
 
     /// Returns the id of the thread.
-    fn id(&self) -> &str {
+    pub(super) fn id(&self) -> &str {
         let named = self.name.as_ref().map(|name| name.thread.as_str());
         let meta = self.meta.as_ref().and_then(|meta| meta.id.as_deref());
         named.or(meta).unwrap_or_default()
@@ -238,9 +260,14 @@ impl Thread {
 
     /// Returns the oldest thread that the lines come from, which all copies of a call share.
     pub(super) fn root(&self) -> &str {
-        let forked = self.meta.as_ref().and_then(|meta| meta.forked_from.as_deref());
-        let oldest = self.ancestors.last().map(|one| one.id.as_str());
-        oldest.or(forked.filter(|_| self.is_copying())).unwrap_or_else(|| self.id())
+        self.copied_threads().last().unwrap_or_else(|| self.id())
+    }
+
+    /// Returns the threads that the file copies, the nearest first.
+    pub(super) fn copied_threads(&self) -> impl Iterator<Item = &str> {
+        let meta = self.meta.as_ref().filter(|_| self.ancestors.is_empty() && self.is_copying());
+        let forked = meta.and_then(|meta| meta.forked_from.as_deref());
+        self.ancestors.iter().map(|one| one.id.as_str()).chain(forked)
     }
 
     /// Returns whether the file begins with lines of another thread.
@@ -344,6 +371,11 @@ impl Thread {
         self.changes.push(Change::Cut(self.here.position, gone.len()));
     }
 
+    /// Returns the position of the current line in the history.
+    pub(super) fn position(&self) -> u64 {
+        self.here.position
+    }
+
     /// Returns the number of the current line.
     pub(super) fn line(&self) -> u64 {
         self.here.line
@@ -356,7 +388,8 @@ impl Thread {
 
     /// Returns whether the file has neither a header nor a message or call.
     pub(crate) fn is_empty(&self) -> bool {
-        self.meta.is_none() && self.drafts.is_empty() && self.pending.is_none()
+        let has_header = self.meta.is_some() || !self.ancestors.is_empty();
+        !has_header && self.drafts.is_empty() && self.pending.is_none()
     }
 
     /// Returns the facts of the session. A session without an id is named `otherwise`.
@@ -364,8 +397,8 @@ impl Thread {
         self.flush();
         self.drop_recorded();
         self.settle();
-        let id = Some(self.id()).filter(|id| !id.is_empty()).unwrap_or(otherwise).to_owned();
-        let ids: Vec<String> = self.drafts.iter().map(|draft| draft.facts.id.clone()).collect();
+        let id = Some(self.id()).filter(|id| !id.is_empty()).unwrap_or(otherwise).into();
+        let ids: Vec<MessageId> = self.drafts.iter().map(|draft| draft.facts.id.clone()).collect();
         let lineage = self.lineage(&ids);
         let meta = self.meta.unwrap_or_default();
         PartFacts {
@@ -406,8 +439,13 @@ impl Thread {
         }
     }
 
+    /// Returns whether other files can refer to this one.
+    pub(super) fn has_lineage(&self) -> bool {
+        self.is_paginated && self.name.is_some()
+    }
+
     /// Returns the place of the file among those that share a history; `None` if no file can refer to it.
-    fn lineage(&self, ids: &[String]) -> Option<Box<Lineage>> {
+    fn lineage(&self, ids: &[MessageId]) -> Option<Box<Lineage>> {
         let name = self.name.as_ref()?;
         let base = self.meta.as_ref().and_then(|meta| meta.base.clone());
         let change = |change: &Change| match change {
@@ -420,12 +458,17 @@ impl Thread {
             },
             Change::Cut(position, count) => ListChange::Cut { position: *position, count: *count },
         };
-        self.is_paginated.then(|| {
+        let restated = self.drafts.iter().zip(ids).filter(|(draft, _)| draft.is_restated);
+        self.has_lineage().then(|| {
             Box::new(Lineage {
                 id: name.rollout.clone(),
                 base,
                 positions: self.drafts.iter().map(|draft| draft.position).collect(),
                 changes: self.changes.iter().map(change).collect(),
+                texts: self.drafts.iter().map(|draft| draft.look.unwrap_or(0)).collect(),
+                restated: restated.map(|(_, id)| id.clone()).collect(),
+                totals: self.totals.clone(),
+                first_total: self.first_total.clone(),
             })
         })
     }
