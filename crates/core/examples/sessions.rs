@@ -19,7 +19,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let with_messages = std::env::args().nth(2).is_some();
     let found = Agents::default().discover_at(Path::new(&home));
     let archive = Archive::of(&found)?;
-    let all = Collection::new(&archive, found)?;
+    let mut all = Collection::new(&archive, found)?;
+    for session in &mut all.sessions {
+        archive.add_prompts(session)?;
+    }
     let prices = Table::embedded();
     let costs = Reports::new(&archive, &TimeZone::UTC, &prices).session_costs()?;
     for session in &all.sessions {

@@ -1,4 +1,4 @@
-//! Extracts what a person typed in a session, and the commands and failures of its tools.
+//! Extracts what a person typed in a session, and the commands, files and failures of its tools.
 //!
 //! Most of it is only in the text of messages, which is read once per session; the archive stores
 //! the result for reports.
@@ -14,17 +14,21 @@ use serde_json::value::RawValue;
 use crate::assemble::{MessageEntry, SessionFacts};
 use crate::content::Reader;
 use crate::facts::ToolFacts;
-use crate::model::{MessageKind, ToolCall, ToolStatus};
+use crate::model::{MessageId, MessageKind, ToolCall, ToolCallId, ToolStatus};
 use crate::shell::{self, SimpleCommand};
 use crate::tools::tool_name;
 
-/// The typed texts, commands and failures of a session, in the order of its messages.
+/// The typed texts, commands, files and failures of a session, in the order of its messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
     /// Everything that a person typed.
     pub prompts: Vec<TypedText>,
-    /// The simple commands that shell tools ran.
+    /// The command lines that shell tools ran.
+    pub lines: Vec<CommandLine>,
+    /// The simple commands of these lines.
     pub runs: Vec<Run>,
+    /// The files that file tools used.
+    pub files: Vec<FileAccess>,
     /// The tool calls that failed.
     pub failures: Vec<FailedCall>,
 }
@@ -33,12 +37,44 @@ pub struct Activity {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypedText {
     /// The id of its message.
-    pub message: String,
+    pub message: MessageId,
     /// The time of the message.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
     /// The text without space around it; never empty.
     pub text: String,
+}
+
+/// One call of a shell tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLine {
+    /// The time of the call.
+    #[serde(with = "crate::time::stored")]
+    pub at: Option<Timestamp>,
+    /// The whole command line.
+    pub text: String,
+    /// Its outcome; a command with an exit code other than 0 has failed.
+    pub status: ToolStatus,
+    /// The exit code, if it is recorded.
+    pub exit_code: Option<i32>,
+}
+
+/// One use of a file by a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileAccess {
+    /// The time of the call.
+    #[serde(with = "crate::time::stored")]
+    pub at: Option<Timestamp>,
+    /// The path as the call names it.
+    pub path: String,
+    /// The tool's common name: `Read`, `Edit`, …
+    pub tool: String,
+    /// Whether the tool changes files.
+    pub is_change: bool,
+    /// Whether the call failed.
+    pub has_failed: bool,
+    /// The lines that the whole call added and removed.
+    pub lines: Option<(u64, u64)>,
 }
 
 /// One run of a program.
@@ -81,53 +117,71 @@ impl Activity {
         Self { prompts: typed(session, &HashMap::new()), ..Self::default() }
     }
 
-    /// Adds the commands and failures of tool calls, each once, however often it was recorded.
+    /// Adds the commands, files and failures of tool calls.
     fn tool_calls(&mut self, session: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
-        let is_wanted = |tool: &ToolFacts| has_failed(tool) || is_shell(&tool.name);
-        let has_one =
-            |entry: &&MessageEntry| entry.owned && entry.facts.tools.iter().any(is_wanted);
-        let wanted: Vec<&MessageEntry> = session.listed().filter(has_one).collect();
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        // The results of failed calls may be in other messages.
-        let is_result = |entry: &MessageEntry| entry.facts.kind == MessageKind::ToolResult;
-        let any_failed = wanted.iter().any(|entry| entry.facts.tools.iter().any(has_failed));
-        let is_apart = session.is_history || (any_failed && session.listed().any(is_result));
-        let messages = if is_apart {
-            reader.excerpt(session, &wanted)?
-        } else {
-            reader.messages(session, &wanted, &|_| None)?
-        };
-        let (mut run, mut failed) = (HashSet::new(), HashSet::new());
-        for (entry, message) in wanted.iter().zip(&messages) {
-            // The facts describe the same list, unless the file has changed in the meantime.
-            for (n, (call, tool)) in message.tool_calls.iter().zip(&entry.facts.tools).enumerate() {
-                let key = match call.id.as_str() {
-                    "" => format!("{}#{n}", message.id),
-                    id => id.to_owned(),
-                };
-                let at = call.at.or(message.at);
-                if is_shell(&tool.name) && run.insert(key.clone()) {
-                    self.run(call, at);
-                }
-                if has_failed(tool) && failed.insert(key) {
-                    let tool = call.name.name.clone();
-                    self.failures.push(FailedCall { at, tool, error: first_line(call) });
-                }
+        let is_wanted =
+            |tool: &ToolFacts| has_failed(tool) || is_shell(&tool.name) || is_file_tool(&tool.name);
+        each_tool_call(session, reader, is_wanted, |call, tool, at| {
+            if is_shell(&tool.name) {
+                self.command_line(call, at);
             }
-        }
-        Ok(())
+            self.files.extend(file_accesses(call, at));
+            if has_failed(tool) {
+                let tool = call.name.name.clone();
+                self.failures.push(FailedCall { at, tool, error: first_line(call) });
+            }
+        })
     }
 
-    fn run(&mut self, call: &ToolCall, at: Option<Timestamp>) {
+    fn command_line(&mut self, call: &ToolCall, at: Option<Timestamp>) {
         let failed = call.has_failed();
         let run = |command| {
             let SimpleCommand { program, text } = command;
             Run { at, failed, program, text }
         };
         self.runs.extend(simple_commands(call).into_iter().map(run));
+        let status = call.status.with_exit_code(call.exit_code);
+        let line = |text| CommandLine { at, text, status, exit_code: call.exit_code };
+        self.lines.extend(command_text(call).map(line));
     }
+}
+
+/// Reads the tool calls of a session that are wanted and passes each to `sink` with its facts and its time,
+/// once, however often it was recorded.
+pub(crate) fn each_tool_call(
+    session: &SessionFacts,
+    reader: Reader<'_>,
+    is_wanted: impl Fn(&ToolFacts) -> bool,
+    mut sink: impl FnMut(&ToolCall, &ToolFacts, Option<Timestamp>),
+) -> io::Result<()> {
+    let has_one = |entry: &&MessageEntry| entry.owned && entry.facts.tools.iter().any(&is_wanted);
+    let wanted: Vec<&MessageEntry> = session.listed().filter(has_one).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    // The results may be in other messages.
+    let is_result = |entry: &MessageEntry| entry.facts.kind == MessageKind::ToolResult;
+    let is_apart = session.is_history || session.listed().any(is_result);
+    let messages = if is_apart {
+        reader.excerpt(session, &wanted)?
+    } else {
+        reader.messages(session, &wanted, &|_| None)?
+    };
+    let mut seen: HashSet<ToolCallId> = HashSet::new();
+    for (entry, message) in wanted.iter().zip(&messages) {
+        // The facts describe the same list, unless the file has changed in the meantime.
+        for (n, (call, tool)) in message.tool_calls.iter().zip(&entry.facts.tools).enumerate() {
+            let key = if call.id.is_empty() {
+                format!("{}#{n}", message.id).into()
+            } else {
+                call.id.clone()
+            };
+            if is_wanted(tool) && seen.insert(key) {
+                sink(call, tool, call.at.or(message.at));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn has_failed(tool: &ToolFacts) -> bool {
@@ -135,12 +189,14 @@ fn has_failed(tool: &ToolFacts) -> bool {
 }
 
 /// Returns everything that was typed, with the commands of shell escapes by message.
-fn typed(session: &SessionFacts, escapes: &HashMap<String, String>) -> Vec<TypedText> {
+fn typed(session: &SessionFacts, escapes: &HashMap<MessageId, String>) -> Vec<TypedText> {
     let text = |entry: &MessageEntry| {
         let facts = &entry.facts;
         let text = match facts.kind {
             MessageKind::Prompt | MessageKind::Slash => facts.typed.as_deref(),
-            MessageKind::Shell => escapes.get(&facts.id).map(String::as_str),
+            MessageKind::Shell => {
+                facts.typed.as_deref().or(escapes.get(&facts.id).map(String::as_str))
+            }
             _ => None,
         };
         let text = text.map(str::trim).filter(|text| !text.is_empty())?;
@@ -149,12 +205,14 @@ fn typed(session: &SessionFacts, escapes: &HashMap<String, String>) -> Vec<Typed
     session.listed().filter(|entry| !entry.facts.is_inherited).filter_map(text).collect()
 }
 
-/// Returns the commands typed with `!`, by message; only the text of the message contains them.
+/// Returns the commands typed with `!`, by message, where only the text of the message contains them.
 fn shell_escapes(
     session: &SessionFacts,
     reader: Reader<'_>,
-) -> io::Result<HashMap<String, String>> {
-    let is_escape = |entry: &&MessageEntry| entry.facts.kind == MessageKind::Shell;
+) -> io::Result<HashMap<MessageId, String>> {
+    let is_escape = |entry: &&MessageEntry| {
+        entry.facts.kind == MessageKind::Shell && entry.facts.typed.is_none()
+    };
     let wanted: Vec<&MessageEntry> = session.listed().filter(is_escape).collect();
     if wanted.is_empty() {
         return Ok(HashMap::new());
@@ -203,12 +261,61 @@ pub(crate) fn command_text(call: &ToolCall) -> Option<String> {
 }
 
 fn argument(args: &RawValue) -> Option<String> {
-    let mut value: Value = serde_json::from_str(args.get()).ok()?;
-    if let Value::String(text) = &value {
-        value = serde_json::from_str(text).ok()?;
-    }
-    let text = value.get("command").or_else(|| value.get("cmd"))?;
+    let args = object(args)?;
+    let text = args.get("command").or_else(|| args.get("cmd"))?;
     text.as_str().map(str::to_owned)
+}
+
+/// Returns the arguments of a call, which may be a string that encodes them.
+fn object(args: &RawValue) -> Option<Value> {
+    let value: Value = serde_json::from_str(args.get()).ok()?;
+    match &value {
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => Some(value),
+    }
+}
+
+/// The arguments that name a file.
+const PATHS: [&str; 6] =
+    ["file_path", "absolute_path", "path", "target_file", "notebook_path", "paths"];
+
+/// Returns whether a tool reads or changes files.
+pub(crate) fn is_file_tool(name: &str) -> bool {
+    let canonical = tool_name(name, None).canonical;
+    matches!(canonical, "file_read" | "file_write" | "file_edit" | "file_delete")
+}
+
+/// Returns the uses of files by a call; none if it does not use files or was only requested.
+pub(crate) fn file_accesses(call: &ToolCall, at: Option<Timestamp>) -> Vec<FileAccess> {
+    if !is_file_tool(&call.name.name) || call.status == ToolStatus::Cancelled {
+        return Vec::new();
+    }
+    let access = |path| FileAccess {
+        at,
+        path,
+        tool: call.name.label.clone(),
+        is_change: call.name.canonical != "file_read",
+        has_failed: call.has_failed(),
+        lines: call.lines_added.zip(call.lines_removed),
+    };
+    paths(call).into_iter().map(access).collect()
+}
+
+/// Returns the paths that a call names.
+fn paths(call: &ToolCall) -> Vec<String> {
+    let args = call.args.as_deref().and_then(object).unwrap_or_default();
+    let named = |name: &&str| match args.get(name)? {
+        Value::String(path) => Some(vec![path.clone()]),
+        Value::Array(paths) => {
+            Some(paths.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        }
+        _ => None,
+    };
+    let mut found: Vec<String> = PATHS.iter().find_map(named).unwrap_or_default();
+    found.retain(|path| !path.is_empty());
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 #[cfg(test)]

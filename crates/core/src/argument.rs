@@ -198,7 +198,7 @@ mod tests {
             let call = ToolCall {
                 args: RawValue::from_string(args.to_owned()).ok(),
                 output: Some(output.to_owned()),
-                ..ToolCall::new(String::new(), tool_name(name, None))
+                ..ToolCall::new("".into(), tool_name(name, None))
             };
             assert_eq!(argument(&call).as_deref(), Some(want), "{name}");
         }

@@ -1,14 +1,15 @@
 //! Collects all sessions of an archive and the files found on disk, and resolves names to sessions.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::archive::{Archive, ArchiveError};
 use crate::discover::Discovery;
-use crate::id::is_uuid;
-use crate::model::{Message, Session, SessionKind, ToolCall};
+use crate::model::{Message, Session, SessionId, SessionKind, ToolCall};
+use crate::read::json;
 
-/// The most milliseconds between the end of a call and the end of the agent it ran.
+/// The maximum number of milliseconds between the end of a call and the end of the agent it ran.
 const NEAR: i64 = 5000;
 
 /// All sessions of an archive.
@@ -16,10 +17,11 @@ const NEAR: i64 = 5000;
 pub struct Collection {
     /// The files found on disk.
     pub found: Discovery,
-    /// Sorted by id.
+    /// Sorted by id. Of their prompts, they have only the beginning of the first one;
+    /// [`Archive::add_prompts`] adds the rest.
     pub sessions: Vec<Session>,
     /// The session ids of agents by agent id, which is the stem of a subagent's file.
-    agents: HashMap<String, String>,
+    agents: HashMap<String, SessionId>,
     /// The places of sessions by kind, each list in the order of ids.
     kinds: HashMap<SessionKind, Vec<usize>>,
     /// The path of the project that `latest` prefers.
@@ -38,26 +40,35 @@ pub enum LookupError {
         /// The name that was asked for.
         wanted: String,
         /// The ids of the sessions that match.
-        candidates: Vec<String>,
+        candidates: Vec<SessionId>,
     },
 }
 
 impl Collection {
     /// Loads all sessions of an archive.
     pub fn new(archive: &Archive, found: Discovery) -> Result<Self, ArchiveError> {
-        let sessions = archive.sessions()?;
+        Ok(Self::of(archive.session_list()?, found))
+    }
+
+    /// Loads only the newest sessions of the default list, for a screen that must appear at once.
+    pub fn newest(archive: &Archive, count: usize) -> Result<Self, ArchiveError> {
+        let mut sessions = archive.newest_sessions(count)?;
+        sessions.sort_by_cached_key(|session| session.id.clone());
+        Ok(Self::of(sessions, Discovery::default()))
+    }
+
+    /// Returns a collection without sessions, for callers that only need the files.
+    pub fn only(found: Discovery) -> Self {
+        Self::of(Vec::new(), found)
+    }
+
+    fn of(sessions: Vec<Session>, found: Discovery) -> Self {
         let agents = agents(&sessions);
         let mut kinds: HashMap<SessionKind, Vec<usize>> = HashMap::new();
         for (at, session) in sessions.iter().enumerate() {
             kinds.entry(session.kind).or_default().push(at);
         }
-        Ok(Self { found, sessions, agents, kinds, here: None })
-    }
-
-    /// Returns a collection without sessions, for callers that only need the files.
-    pub fn only(found: Discovery) -> Self {
-        let (agents, kinds) = (HashMap::new(), HashMap::new());
-        Self { found, sessions: Vec::new(), agents, kinds, here: None }
+        Self { found, sessions, agents, kinds, here: None }
     }
 
     /// Makes `latest` prefer the project that a folder belongs to.
@@ -79,7 +90,8 @@ impl Collection {
         paths.filter(|path| folder.starts_with(path)).max_by_key(|path| path.len())
     }
 
-    /// Returns the sessions of the default list, the newest first; `latest` and `@N` count in it.
+    /// Returns the sessions of the default list, the newest first; `latest` and `@N` count in it. Agents, background sessions
+    /// and saved chats are not in it, so sums need all of `sessions`.
     pub fn listed(&self) -> Vec<&Session> {
         let mut out: Vec<&Session> =
             self.sessions.iter().filter(|session| session.is_listed()).collect();
@@ -142,7 +154,7 @@ impl Collection {
     /// meaningless.
     pub fn short(&self, session: &Session) -> String {
         let id = session.id.as_str();
-        if !is_uuid(id) {
+        if !session.id.is_uuid() {
             return id.to_owned();
         }
         let places = self.kinds.get(&session.kind).map_or(&[][..], Vec::as_slice);
@@ -163,7 +175,8 @@ impl Collection {
         self.sessions.iter().filter(fits).collect()
     }
 
-    /// Assigns subagents of a session that no call names to calls that ended at the same time.
+    /// Assigns subagents of a session that no call names to calls: to the one that gave the same task, else to one
+    /// that ended at the same time.
     pub fn tie_agents(&self, session: &Session, messages: &mut [Message]) {
         for child in self.loose_agents(session, messages) {
             let calls = messages.iter_mut().flat_map(|message| &mut message.tool_calls);
@@ -177,17 +190,20 @@ impl Collection {
         let mut calls: Vec<&mut ToolCall> = calls
             .filter(|call| call.name.label == "Agent" && call.agent_session.is_none())
             .collect();
-        let mut near: Vec<(i64, usize, usize)> = Vec::new();
+        let mut near: Vec<(bool, i64, usize, usize)> = Vec::new();
         for (n, call) in calls.iter().enumerate() {
+            let task = task(call);
             for (m, agent) in loose.iter().enumerate() {
-                let (Some(call), Some(agent)) = (call.at, agent.updated) else { continue };
-                let apart = (call.as_millisecond() - agent.as_millisecond()).abs();
-                near.extend((apart <= NEAR).then_some((apart, n, m)));
+                let is_other = !task.as_deref().is_some_and(|task| agent.begins_with(task));
+                let apart = call.at.zip(agent.updated).map_or(i64::MAX, |(call, agent)| {
+                    (call.as_millisecond() - agent.as_millisecond()).abs()
+                });
+                near.extend((!is_other || apart <= NEAR).then_some((is_other, apart, n, m)));
             }
         }
         near.sort_unstable();
         let mut tied: HashSet<usize> = HashSet::new();
-        for (_, call, agent) in near {
+        for (.., call, agent) in near {
             let call = &mut calls[call].agent_session;
             if call.is_none() && tied.insert(agent) {
                 *call = Some(loose[agent].id.clone());
@@ -207,10 +223,33 @@ impl Collection {
         })
     }
 
+    /// Returns the main session that a session belongs to, directly or through other agents.
+    pub fn main_of<'a>(&'a self, session: &'a Session) -> &'a str {
+        let mut main = session;
+        // Stored parents could form a cycle.
+        for _ in 0..self.sessions.len() {
+            let Some(parent) = main.parent.as_deref() else { break };
+            let Some(next) = self.get(parent) else { return parent };
+            main = next;
+        }
+        &main.id
+    }
+
     /// Returns the session of the agent that a tool call names.
-    pub fn agent_session(&self, agent_id: &str) -> Option<String> {
+    pub fn agent_session(&self, agent_id: &str) -> Option<SessionId> {
         self.agents.get(agent_id).cloned()
     }
+}
+
+/// Returns the task that a call gave to an agent.
+fn task(call: &ToolCall) -> Option<String> {
+    let mut task = None;
+    let _ = json::each_field(call.args.as_deref()?.get(), |key, value| {
+        if &*key == b"prompt" {
+            task = json::string(value).map(Cow::into_owned);
+        }
+    });
+    task
 }
 
 /// Returns whether one of its files has this name, with or without its ending.
@@ -233,18 +272,19 @@ fn one_of<'a>(found: &[&'a Session], wanted: &str) -> Result<Option<&'a Session>
 }
 
 /// Sorts the newest first; sessions without any time last, and equal times by id.
+#[doc(hidden)]
 pub fn newest_first(sessions: &mut [&Session]) {
     sessions.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| a.id.cmp(&b.id)));
 }
 
-fn agents(sessions: &[Session]) -> HashMap<String, String> {
+fn agents(sessions: &[Session]) -> HashMap<String, SessionId> {
     let mut out = HashMap::new();
     for session in sessions.iter().filter(|s| s.kind == SessionKind::Subagent) {
         for part in &session.parts {
             let stem = part.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             out.insert(stem, session.id.clone());
         }
-        out.insert(session.id.clone(), session.id.clone());
+        out.insert(session.id.to_string(), session.id.clone());
     }
     out
 }

@@ -81,7 +81,7 @@ mod tests {
         ToolCall {
             args: raw(args),
             result_display: shown.and_then(raw),
-            ..ToolCall::new(String::new(), tool_name(name, None))
+            ..ToolCall::new("".into(), tool_name(name, None))
         }
     }
 

@@ -129,11 +129,13 @@ pub enum SourceKind {
     Note,
     /// The names of sessions.
     Titles,
+    /// A file that the agent rewrites and that has more than sessions. Only an extract of it is archived.
+    State,
 }
 
 impl SourceKind {
     /// All kinds.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Conversation,
         Self::Subagent,
         Self::Background,
@@ -146,6 +148,7 @@ impl SourceKind {
         Self::Task,
         Self::Note,
         Self::Titles,
+        Self::State,
     ];
 
     /// Returns whether the file contains a conversation of its own.
@@ -158,8 +161,18 @@ impl SourceKind {
         self.is_session()
             || matches!(
                 self,
-                Self::SavedChat | Self::Snapshot | Self::PromptLog | Self::Note | Self::Titles
+                Self::SavedChat
+                    | Self::Snapshot
+                    | Self::PromptLog
+                    | Self::Note
+                    | Self::Titles
+                    | Self::State
             )
+    }
+
+    /// Returns whether only an extract of the file is read and archived. Its own bytes never are.
+    pub fn is_extract(self) -> bool {
+        self == Self::State
     }
 
     /// Returns whether it contains text of people and models.
@@ -182,6 +195,7 @@ impl SourceKind {
             Self::Task => "task",
             Self::Note => "note",
             Self::Titles => "titles",
+            Self::State => "state",
         }
     }
 
@@ -200,6 +214,7 @@ impl SourceKind {
             Self::Task => "task",
             Self::Note => "note",
             Self::Titles => "list of names",
+            Self::State => "state file",
         }
     }
 }

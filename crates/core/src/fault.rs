@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::read::json::Malformed;
@@ -27,15 +28,15 @@ pub enum FaultKind {
     Torn,
     /// Valid JSON of an unknown kind, with a description.
     Unknown(String),
-    /// A message with a content for which Gemini CLI's loader throws, so that it drops the message.
+    /// A message whose content the agent's own loader fails on, so that it drops the message.
     LoaderDrops,
-    /// An element of a list of messages without an id, which the loader skips.
+    /// An element of a list of messages without an id, which the agent's loader skips.
     NoId,
-    /// A line that is not valid JSON, but could be read after a repair. Gemini CLI skips it.
+    /// A line that is not valid JSON, but could be read after a repair. The agent's loader skips it.
     Repaired(Repair),
     /// The document ends early or is damaged; the part before that is used.
     CutOff(Malformed),
-    /// Gemini CLI's loader rejects the whole file; it is read anyway.
+    /// The agent's loader rejects the whole file; it is read anyway.
     Refused(Cow<'static, str>),
     /// The file could not be read.
     Unreadable(String),
@@ -86,7 +87,15 @@ impl fmt::Display for FaultKind {
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at column {}", self.reason, self.column)
+        // The words of the JSON parser for a text that is cut off.
+        match self.reason.strip_prefix("EOF while parsing ") {
+            Some(inside) => write!(f, "it ends inside {inside}")?,
+            None => f.write_str(&self.reason)?,
+        }
+        match self.column {
+            0 => Ok(()),
+            column => write!(f, " at column {column}"),
+        }
     }
 }
 
@@ -105,6 +114,9 @@ impl fmt::Display for Repair {
 /// first ones are enough to recognize it.
 const DETAILS: usize = 1000;
 
+/// The number of kinds of ignored records per file that are counted separately. Agents have about fifty.
+const KINDS: usize = 200;
+
 /// The faults of one file, and counts of its records: used + ignored + unusable = all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
@@ -112,8 +124,10 @@ pub struct Faults {
     pub details: Vec<Fault>,
     /// Records that were used.
     pub used: u64,
-    /// Records of a known kind that are not needed, and an incomplete last line.
+    /// Records of kinds that are not needed, and an incomplete last line.
     pub ignored: u64,
+    /// The number of ignored records of each kind, as the agent calls it.
+    pub ignored_kinds: BTreeMap<Box<str>, u64>,
     /// Records that could not be used.
     pub unusable: u64,
 }
@@ -123,6 +137,16 @@ impl Faults {
     pub fn push(&mut self, line: Option<u64>, record: Option<String>, what: FaultKind) {
         if self.details.len() < DETAILS {
             self.details.push(Fault { line, record, what });
+        }
+    }
+
+    /// Counts a record of a kind that is not needed.
+    pub(crate) fn ignore(&mut self, kind: &str) {
+        self.ignored += 1;
+        if let Some(number) = self.ignored_kinds.get_mut(kind) {
+            *number += 1;
+        } else if self.ignored_kinds.len() < KINDS {
+            self.ignored_kinds.insert(kind.into(), 1);
         }
     }
 

@@ -29,7 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Costs are in [`Reports`].
+//! Costs are in [`Reports`]. Times are those of the crate `jiff`, which callers need too.
 //!
 //! # Searching
 //!
@@ -80,8 +80,8 @@
 //!
 //! # How it is made
 //!
-//! An [`Agent`] scans a [`Source`](discover::Source) into [`facts`]: plain data without text. The archive
-//! stores facts and [`assemble`]s sessions from them; [`content`] reads text again from where the scan
+//! An [`Agent`] scans a [`Source`](discover::Source) into `facts`: plain data without text. The archive
+//! stores facts and assembles sessions from them; [`content`] reads text again from where the scan
 //! found it. Another agent is a new implementation of [`Agent`], listed in [`Agents`].
 //!
 //! The library never prints, and reads neither the environment nor the clock: they come in as values
@@ -102,12 +102,14 @@ pub mod assemble;
 pub mod clean;
 pub mod collection;
 pub mod content;
+#[doc(hidden)]
 pub mod diff;
 pub mod discover;
 #[doc(hidden)]
 pub mod doctor;
 pub mod env;
 pub mod export;
+#[doc(hidden)]
 pub mod facts;
 pub mod fault;
 #[doc(hidden)]
@@ -135,6 +137,7 @@ pub mod shell;
 pub mod time;
 #[doc(hidden)]
 pub mod tools;
+#[doc(hidden)]
 pub mod transcript;
 
 pub use agent::{Agent, Agents};

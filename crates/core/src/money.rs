@@ -411,9 +411,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn text_and_back(pico in 0..=i128::MAX) {
+        fn text_and_back(pico in 0..10_i128.pow(38)) {
             // Amounts of more than 38 digits are rejected when parsed.
-            prop_assume!(pico < 10_i128.pow(38));
             prop_assert_eq!(Usd(pico).to_string().parse(), Ok(Usd(pico)));
         }
 

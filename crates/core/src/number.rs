@@ -38,13 +38,16 @@ pub fn percent(part: u64, whole: u64) -> String {
         _ if whole == 0 => "–".to_owned(),
         0 => "0 %".to_owned(),
         hundredfold if hundredfold < u128::from(whole) => "<1 %".to_owned(),
-        // Rounded, but less than everything is never 100 %.
-        hundredfold => {
-            let rounded = (hundredfold + u128::from(whole) / 2) / u128::from(whole);
-            let most = if part < whole { 99 } else { rounded };
-            format!("{} %", rounded.min(most))
-        }
+        _ => format!("{} %", rounded_percent(part, whole)),
     }
+}
+
+/// Returns the rounded percentage of a part; less than everything is never 100.
+pub fn rounded_percent(part: u64, whole: u64) -> u64 {
+    let (part, whole) = (u128::from(part), u128::from(whole.max(1)));
+    let rounded = (part * 100 + whole / 2) / whole;
+    let most = if part < whole { 99 } else { rounded };
+    u64::try_from(rounded.min(most)).unwrap_or(u64::MAX)
 }
 
 /// Formats `12.3 MB`; a kilobyte has 1,000 bytes.
@@ -133,6 +136,15 @@ pub fn json_time(time: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentages_are_rounded_but_less_than_everything_is_not_all() {
+        let texts =
+            [(0, 0), (0, 9), (1, 1000), (1, 8), (999, 1000), (5, 5)].map(|(a, b)| percent(a, b));
+        assert_eq!(texts, ["–", "0 %", "<1 %", "13 %", "99 %", "100 %"]);
+        let numbers = [(0, 0), (1, 1000), (999, 1000), (5, 5)].map(|(a, b)| rounded_percent(a, b));
+        assert_eq!(numbers, [0, 0, 99, 100]);
+    }
 
     #[test]
     fn grouped() {

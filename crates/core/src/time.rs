@@ -8,6 +8,7 @@ use jiff::{Span, Timestamp, ToSpan, Zoned};
 use serde::{Serialize, Serializer};
 
 /// The accepted forms of a time, for error messages.
+#[doc(hidden)]
 pub const FORMS: &str = "a date (2026-08-01), a month (2026-08), a time (2026-08-01T14:30), an age (30m, 12h, 7d, 2w, 3mo, 1y, \
      \"3 days\"), a weekday (monday), today, yesterday, or this or last week, month or year";
 
@@ -22,6 +23,7 @@ impl Serialize for Time {
 }
 
 /// Returns the earlier of two times, or the known one.
+#[doc(hidden)]
 pub fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     one.min(other).or(one).or(other)
 }
@@ -63,7 +65,7 @@ pub(crate) mod stored {
     use jiff::Timestamp;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    #[expect(clippy::ref_option, reason = "serde gives it so")]
+    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
     pub(crate) fn serialize<S: Serializer>(
         at: &Option<Timestamp>,
         serializer: S,
@@ -81,7 +83,12 @@ pub(crate) mod stored {
 
 /// Parses an ISO time. Nearly all have the form that JavaScript writes, and there are millions.
 pub(crate) fn iso(text: &str) -> Option<Timestamp> {
-    javascript(text.as_bytes()).or_else(|| text.parse().ok())
+    iso_bytes(text.as_bytes())
+}
+
+/// Parses an ISO time that need not be text.
+pub(crate) fn iso_bytes(text: &[u8]) -> Option<Timestamp> {
+    javascript(text).or_else(|| str::from_utf8(text).ok()?.parse().ok())
 }
 
 /// Parses exactly `2026-03-01T10:04:00.123Z`.
@@ -110,11 +117,13 @@ fn javascript(text: &[u8]) -> Option<Timestamp> {
     TimeZone::UTC.to_timestamp(at.ok()?).ok()
 }
 
-/// Returns the period that a word names, in the zone of `now`, or `None` if it names none.
+/// Parses an expression such as `last week`, `7d` or `2026-08` and returns the start and the end of its period, in
+/// the zone of `now`. [`FORMS`] lists the forms; a moment starts and ends at once.
 ///
 /// A caller uses the start of the period as a beginning and its end as an end: `--until 2026-08-01`
 /// includes that whole day.
-pub fn stretch(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
+#[doc(hidden)]
+pub fn parse_period(word: &str, now: &Zoned) -> Option<(Timestamp, Timestamp)> {
     let zone = now.time_zone();
     let today = now.date();
     let monday =
@@ -214,7 +223,8 @@ mod tests {
     #[test]
     fn words_for_times() {
         let now: Zoned = "2026-08-14T18:30:00+02:00[Europe/Berlin]".parse().unwrap();
-        let got = |word: &str| stretch(word, &now).map(|(a, b)| (a.to_string(), b.to_string()));
+        let got =
+            |word: &str| parse_period(word, &now).map(|(a, b)| (a.to_string(), b.to_string()));
         let want = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
         assert_eq!(got("today"), want("2026-08-13T22:00:00Z", "2026-08-14T22:00:00Z"));
         assert_eq!(got("2026-08-01"), want("2026-07-31T22:00:00Z", "2026-08-01T22:00:00Z"));
@@ -248,7 +258,7 @@ mod tests {
     #[test]
     fn a_day_across_daylight_saving_has_its_own_length() {
         let now: Zoned = "2026-03-30T12:00:00+02:00[Europe/Berlin]".parse().unwrap();
-        let (from, to) = stretch("2026-03-29", &now).unwrap();
+        let (from, to) = parse_period("2026-03-29", &now).unwrap();
         assert_eq!(to.duration_since(from).as_hours(), 23);
     }
 

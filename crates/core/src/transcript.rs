@@ -41,7 +41,7 @@ pub struct Block<'a> {
     /// The message it comes from.
     pub message: &'a Message,
     /// Its content.
-    pub what: BlockKind<'a>,
+    pub body: BlockKind<'a>,
 }
 
 /// The content of a block.
@@ -75,7 +75,7 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
     let mut out = Vec::new();
     let wants = |only: Only| options.only.is_empty() || options.only.contains(&only);
     for message in messages {
-        let mut push = |what| out.push(Block { message, what });
+        let mut push = |body| out.push(Block { message, body });
         match message.kind {
             MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell
                 if wants(Only::Prompt) =>

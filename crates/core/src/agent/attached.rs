@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Agent;
 use crate::discover::{Source, SourceKind};
 use crate::facts::SourceSummary;
-use crate::model::Session;
+use crate::model::{Session, SessionId};
 use crate::projects::is_hash_folder;
 
 /// Returns the files that belong to a session besides its own: those of its subagents and their
@@ -43,8 +43,8 @@ pub fn attached<'a>(
             by_parent.entry(parent).or_default().push(session);
         }
     }
-    let mut ids = vec![id.to_owned()];
-    let mut known: HashSet<String> = HashSet::from([id.to_owned()]);
+    let mut ids = vec![SessionId::from(id)];
+    let mut known: HashSet<SessionId> = ids.iter().cloned().collect();
     let mut seen: HashSet<*const Source> = HashSet::new();
     let mut out: Vec<&Source> = Vec::new();
     let mut next = 0;
@@ -56,7 +56,7 @@ pub fn attached<'a>(
         let of_children = parts.filter_map(|part| by_path.get(part.file.as_path())).flatten();
         let of_id: Vec<&Source> = by_path_of_id.chain(of_children.copied()).collect();
         let subagents = of_id.iter().filter(|source| source.kind == SourceKind::Subagent);
-        let stems = subagents.map(|source| source.stem());
+        let stems = subagents.map(|source| SessionId::from(source.stem()));
         for id in stems.chain(children.map(|child| child.id.clone())) {
             if known.insert(id.clone()) {
                 ids.push(id);

@@ -12,6 +12,7 @@ use crate::discover::{Source, SourceKind};
 use crate::env::Env;
 use crate::facts::{Contents, SessionFile, SourceSummary};
 use crate::file::resolve;
+use crate::model::SessionId;
 use crate::projects::Projects;
 
 /// The lifecycle of an agent's files. Only the methods that every agent needs are required.
@@ -47,8 +48,8 @@ pub trait Lifecycle: Sync {
         target: &RestoreTarget<'_>,
     ) -> Result<RestorePlan, Refusal>;
 
-    /// Adds the project to the agent's own list if the plan requires it. Returns the path of that
-    /// list.
+    /// Adds the project or the session to the agent's own list if the plan requires it. Returns the path of
+    /// that list.
     fn register(&self, _plan: &RestorePlan) -> Option<(PathBuf, io::Result<()>)> {
         None
     }
@@ -210,9 +211,11 @@ pub enum Freshening {
 pub struct ArchivedSession<'a> {
     /// The session.
     pub facts: &'a SessionFacts,
+    /// The name that the agent had for it.
+    pub name: Option<&'a str>,
     /// All known files, whatever their state.
     pub files: &'a [(&'a Source, &'a SourceSummary)],
-    /// The files that belong to the session besides its own ([`attached`](super::attached)).
+    /// The files that belong to the session besides its own (`attached`).
     pub attached: &'a [&'a Source],
 }
 
@@ -272,7 +275,8 @@ pub struct RestorePlan {
     pub project: Option<String>,
     /// Markers that identify the folder's project, then the session itself, then attached files.
     pub files: Vec<PlannedFile>,
-    /// The name under which to add the project to the agent's list, if it must be added.
+    /// The entry to add to the agent's own list, if it must be added: the name of the project, or the line of the
+    /// session.
     pub listed_as: Option<String>,
     /// The files that are not written.
     pub left: Vec<LeftFile>,
@@ -312,7 +316,7 @@ pub enum FileRole {
     Attachment(SourceKind),
     /// The marker that identifies the folder's project.
     Marker,
-    /// The agent's list of projects.
+    /// The agent's list of projects or of sessions.
     Registry,
 }
 
@@ -376,10 +380,15 @@ pub enum Refusal {
     LogOnly,
     /// The session is a subagent's, which is restored with its parent.
     #[error("it is a subagent's, which comes back with its parent `{0}`")]
-    Subagent(String),
+    Subagent(SessionId),
     /// The session contains nothing to resume.
     #[error("the agent finds nothing to resume in it, and would delete it again")]
     Empty,
+    /// The session is in the file of another one, from which the agent loads later messages.
+    #[error(
+        "it is in the file of session `{0}`, and the agent loads only what came last in that file"
+    )]
+    InFileOf(SessionId),
     /// The file is not in a folder of a project.
     #[error("its file is not in the folder of a project")]
     NoFolder {

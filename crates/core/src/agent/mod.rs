@@ -1,8 +1,10 @@
 //! Reads the sessions of coding agents, with one folder per agent.
 //!
-//! An agent finds its files, scans them into [`facts`](crate::facts), and later reads the text of
-//! messages from the positions that the scan recorded. Everything else works on facts: nothing
-//! outside this module names an agent.
+//! An agent finds its files, scans them into `facts`, and later reads the text of
+//! messages from the positions that the scan recorded. Everything else works on facts and reaches an
+//! agent through [`Agents`]: no other module uses the code of a particular one. Two lists outside have
+//! names from all agents: their tools in `tools`, and the files that they leave in
+//! projects in `projects::locate`.
 
 mod attached;
 #[doc(hidden)]
@@ -26,6 +28,7 @@ use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 
+#[doc(hidden)]
 pub use attached::attached;
 pub use lifecycle::Lifecycle;
 pub use native::NativeFormat;
@@ -34,8 +37,8 @@ pub use registry::Agents;
 use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
-use crate::facts::{MessageFacts, PartFacts, SourceFacts};
-use crate::model::{AgentId, Message};
+use crate::facts::{CallKey, MessageFacts, PartFacts, SourceFacts};
+use crate::model::{AgentId, Message, MessageId, SessionId};
 use crate::projects::{Projects, SessionHints};
 use crate::read::bytes::Bytes;
 
@@ -78,7 +81,7 @@ pub trait Agent: Sync + Debug {
 
     /// Scans a source that has only grown from the end of an earlier scan. Returns `None` if it
     /// must be read from its beginning.
-    fn resume(
+    fn continue_scan(
         &self,
         _source: &Source,
         _bytes: &dyn Bytes,
@@ -86,6 +89,14 @@ pub trait Agent: Sync + Debug {
         _state: &[u8],
     ) -> Option<Scan> {
         None
+    }
+
+    /// Extracts what is archived of a file that also has other content ([`SourceKind::State`]). Returns the
+    /// lines that the earlier extract lacks; [`scan`](Self::scan) gets them all.
+    ///
+    /// [`SourceKind::State`]: crate::discover::SourceKind::State
+    fn extract(&self, _source: &Source, _earlier: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(Vec::new())
     }
 
     /// Adds the content of one record to a message. Called for each of its records, in order.
@@ -112,8 +123,15 @@ pub trait Agent: Sync + Debug {
     /// with what the other parts reveal.
     fn refine(&self, _group: &str, _parts: &mut [Part<'_>]) {}
 
-    /// Marks what a session only repeats, once it is settled which calls other sessions made.
-    fn mark_copies(&self, _session: &mut SessionFacts) {}
+    /// Marks what its sessions only repeat, once it is settled which of them made each call. The sessions that
+    /// share calls are given together.
+    fn mark_copies(&self, _sessions: &mut [SessionFacts]) {}
+
+    /// Returns what identifies a call among all calls of the agent, for programs that deduplicate them: by default
+    /// its session and its message.
+    fn call_id(&self, session: &SessionId, message: &MessageId, _key: &CallKey) -> String {
+        format!("{session}:{message}")
+    }
 
     /// Returns whether the worktrees of a repository are one project.
     fn joins_worktrees(&self) -> bool {

@@ -48,7 +48,8 @@ impl Agents {
     }
 
     /// Finds the files of all agents at or below a path that the user named. A file belongs to the first
-    /// agent that takes it, and so does all that is in a folder of that agent.
+    /// agent that takes it, and so does all that is in a folder of that agent. A path that does not exist has no
+    /// files; [`Discovery::looked`] says so.
     pub fn discover_at(self, path: &Path) -> Discovery {
         let mut all = Discovery::default();
         let is_known = self.iter().any(|agent| agent.recognizes(path));
@@ -112,9 +113,10 @@ impl Rules for Agents {
         }
     }
 
-    fn mark_copies(&self, session: &mut SessionFacts) {
-        if let Some(agent) = self.get(&session.session.agent) {
-            agent.mark_copies(session);
+    fn mark_copies(&self, sessions: &mut [SessionFacts]) {
+        let agent = sessions.first().and_then(|first| self.get(&first.session.agent));
+        if let Some(agent) = agent {
+            agent.mark_copies(sessions);
         }
     }
 }

@@ -1,112 +1,129 @@
 //! Stores the activity of sessions. It is read from their text when a report first needs it, and
 //! again after the session has changed.
 
-use std::collections::HashMap;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-use super::{Archive, ArchiveError, codec};
-use crate::activity::{Activity, FailedCall, Run, TypedText};
+use super::activity_parts::{self, ActivityPart, READ};
+use super::{Archive, ArchiveError};
+use crate::activity::Activity;
 use crate::assemble::SessionFacts;
+use crate::model::SessionId;
 
 /// The number of sessions that are read before the result is written.
 const BATCH: usize = 256;
 
-/// The most bytes of text that the activity of one session may have.
-const MOST_BYTES: usize = 1 << 30;
-
-/// A part of the activity of a session. Each has a column of its own, because a report needs only one.
-pub(crate) trait ActivityPart: DeserializeOwned {
-    /// The name of the column.
-    const COLUMN: &str;
-
-    /// Returns the part of an activity.
-    fn of(activity: Activity) -> Self;
+/// The stored activity of sessions.
+pub(crate) struct Activities<'a> {
+    archive: &'a Archive,
+    /// The numbers of all sessions.
+    numbers: FxHashMap<SessionId, i64>,
+    /// The activity of sessions for which none is stored.
+    unstored: FxHashMap<SessionId, Activity>,
 }
 
-impl ActivityPart for Vec<TypedText> {
-    const COLUMN: &str = "prompts";
+impl Activities<'_> {
+    /// Returns a part of the activity of each session, in the order of `ids`.
+    pub(crate) fn parts<T: ActivityPart>(
+        &self,
+        ids: &[SessionId],
+    ) -> Result<impl Iterator<Item = T>, ArchiveError> {
+        let places = ids.iter().enumerate().filter_map(|(n, id)| Some((*self.numbers.get(id)?, n)));
+        let places: FxHashMap<i64, usize> = places.collect();
+        let mut parts: Vec<T> = Vec::new();
+        parts.resize_with(ids.len(), T::default);
+        let sql = "SELECT session, body FROM activity WHERE part = ?1";
+        let mut find = self.archive.db.prepare_cached(sql)?;
+        let mut rows = find.query([T::NAME])?;
+        while let Some(row) = rows.next()? {
+            let Some(place) = places.get(&row.get(0)?) else { continue };
+            let body = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            parts[*place] = match activity_parts::decode(body, "") {
+                Ok(part) => part,
+                Err(_) => self.read_again(&ids[*place])?,
+            };
+        }
+        for (part, id) in parts.iter_mut().zip(ids) {
+            if let Some(activity) = self.unstored.get(id) {
+                *part = T::of(activity);
+            }
+        }
+        Ok(parts.into_iter())
+    }
 
-    fn of(activity: Activity) -> Self {
-        activity.prompts
+    /// Returns a part of the activity of a session.
+    pub(crate) fn part<T: ActivityPart>(&self, id: &SessionId) -> Result<T, ArchiveError> {
+        if let Some(activity) = self.unstored.get(id) {
+            return Ok(T::of(activity));
+        }
+        let sql = "SELECT body FROM activity WHERE part = ?1 AND session = ?2";
+        let mut find = self.archive.db.prepare_cached(sql)?;
+        let found = find.query_row(params![T::NAME, self.numbers.get(id)], |row| {
+            Ok(activity_parts::decode(row.get_ref(0)?.as_blob()?, id))
+        });
+        match found.optional()? {
+            Some(Ok(part)) => Ok(part),
+            None => Ok(T::default()),
+            Some(Err(_)) => self.read_again(id),
+        }
+    }
+
+    /// Reads a part of the activity of a session from its text, because what is stored cannot be decoded.
+    fn read_again<T: ActivityPart>(&self, id: &SessionId) -> Result<T, ArchiveError> {
+        let mut part = T::default();
+        self.archive.each_assembled(std::slice::from_ref(id), |session| {
+            let activity = self.archive.activity_of(&session);
+            part = T::of(&activity.unwrap_or_else(|partial| partial));
+            Ok(())
+        })?;
+        Ok(part)
     }
 }
 
-impl ActivityPart for Vec<Run> {
-    const COLUMN: &str = "runs";
-
-    fn of(activity: Activity) -> Self {
-        activity.runs
+/// Removes the activity of a session.
+pub(super) fn remove(db: &Connection, session: i64) -> rusqlite::Result<()> {
+    let mut remove = db.prepare_cached("DELETE FROM activity WHERE part = ?1 AND session = ?2")?;
+    for part in activity_parts::NAMES {
+        remove.execute(params![part, session])?;
     }
-}
-
-impl ActivityPart for Vec<FailedCall> {
-    const COLUMN: &str = "failures";
-
-    fn of(activity: Activity) -> Self {
-        activity.failures
-    }
+    Ok(())
 }
 
 impl Archive {
-    /// Passes a part of the activity of sessions to `each`, in the order of `ids`. Texts that cannot
-    /// be read are left out and counted in [`Self::unread`].
-    pub(crate) fn each_activity<T: ActivityPart>(
-        &self,
-        ids: &[String],
-        mut each: impl FnMut(&str, T),
-    ) -> Result<(), ArchiveError> {
-        let mut unstored = self.read_activity(ids)?;
-        let mut find = self.db.prepare(&format!(
-            "SELECT {} FROM activity JOIN sessions ON number = session WHERE id = ?1",
-            T::COLUMN
-        ))?;
-        for id in ids {
-            if let Some(activity) = unstored.remove(id) {
-                each(id, T::of(activity));
-                continue;
-            }
-            let stored = find.query_row([id], |row| {
-                let body = row.get_ref(0)?.as_blob()?;
-                Ok((!body.is_empty()).then(|| unpack(body, id)))
-            });
-            match stored.optional()?.flatten() {
-                Some(Ok(part)) => each(id, part),
-                Some(Err(_)) => self.each_assembled(std::slice::from_ref(id), |session| {
-                    each(id, T::of(self.activity(&session).unwrap_or_else(|partial| partial)));
-                    Ok(())
-                })?,
-                None => {}
-            }
-        }
-        Ok(())
+    /// Returns the activity of sessions, after reading and storing that of the sessions for which none is stored.
+    /// Texts that cannot be read are left out and counted in [`Self::unread`].
+    pub(crate) fn activities(&self, ids: &[SessionId]) -> Result<Activities<'_>, ArchiveError> {
+        let mut find = self.db.prepare("SELECT id, number FROM sessions")?;
+        let numbers = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let numbers = numbers.collect::<Result<FxHashMap<SessionId, i64>, _>>()?;
+        let mut find = self.db.prepare("SELECT session FROM activity WHERE part = ?1")?;
+        let stored = find.query_map([READ], |row| row.get(0))?;
+        let stored = stored.collect::<Result<FxHashSet<i64>, _>>()?;
+        let is_missing = |id: &&SessionId| numbers.get(*id).is_some_and(|n| !stored.contains(n));
+        let missing: Vec<SessionId> = ids.iter().filter(is_missing).cloned().collect();
+        let unstored = self.read_activity(&missing, &numbers)?;
+        Ok(Activities { archive: self, numbers, unstored })
     }
 
-    /// Reads and stores the activity of the sessions for which none is stored. Returns what could
-    /// not be stored.
-    fn read_activity(&self, ids: &[String]) -> Result<HashMap<String, Activity>, ArchiveError> {
-        let mut unstored = HashMap::new();
-        let mut find = self.db.prepare(
-            "SELECT id, number FROM sessions WHERE number NOT IN (SELECT session FROM activity)",
-        )?;
-        let numbers = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let numbers = numbers.collect::<Result<HashMap<String, i64>, _>>()?;
-        let missing: Vec<String> =
-            ids.iter().filter(|id| numbers.contains_key(*id)).cloned().collect();
-        for batch in missing.chunks(BATCH) {
+    /// Reads and stores the activity of sessions. Returns what could not be stored.
+    fn read_activity(
+        &self,
+        ids: &[SessionId],
+        numbers: &FxHashMap<SessionId, i64>,
+    ) -> Result<FxHashMap<SessionId, Activity>, ArchiveError> {
+        let mut unstored = FxHashMap::default();
+        for batch in ids.chunks(BATCH) {
             let before = self.data_version()?;
             let mut read = Vec::new();
             self.each_assembled(batch, |session| {
                 let id = session.session.id.clone();
-                match self.activity(&session) {
+                match self.activity_of(&session) {
                     Ok(activity) => read.push((id, activity)),
                     Err(partial) => _ = unstored.insert(id, partial),
                 }
                 Ok(())
             })?;
-            if !self.store_activity(&read, &numbers, before)? {
+            if !self.store_activity(&read, numbers, before)? {
                 unstored.extend(read);
             }
         }
@@ -115,7 +132,7 @@ impl Archive {
 
     /// Reads the activity of a session. If its text cannot be read, the error is what is known
     /// without it.
-    fn activity(&self, session: &SessionFacts) -> Result<Activity, Activity> {
+    fn activity_of(&self, session: &SessionFacts) -> Result<Activity, Activity> {
         Activity::read(session, self.reader()).map_err(|_| {
             self.pass_over();
             Activity::without_text(session)
@@ -126,8 +143,8 @@ impl Archive {
     /// has changed it since `before`: the sessions may have changed too.
     fn store_activity(
         &self,
-        read: &[(String, Activity)],
-        numbers: &HashMap<String, i64>,
+        read: &[(SessionId, Activity)],
+        numbers: &FxHashMap<SessionId, i64>,
         before: i64,
     ) -> Result<bool, ArchiveError> {
         if self.read_only {
@@ -141,17 +158,11 @@ impl Archive {
         if self.data_version()? != before {
             return Ok(false);
         }
-        let mut insert = self.db.prepare(
-            "INSERT OR REPLACE INTO activity (session, failures, runs, prompts) VALUES (?1, ?2, ?3, ?4)",
-        )?;
-        for (id, Activity { prompts, runs, failures }) in read {
-            let number = numbers.get(id);
-            insert.execute(params![
-                number,
-                pack(failures, id)?,
-                pack(runs, id)?,
-                pack(prompts, id)?
-            ])?;
+        let mut insert = self.db.prepare("INSERT OR REPLACE INTO activity VALUES (?1, ?2, ?3)")?;
+        for (id, activity) in read {
+            for (part, body) in activity_parts::encode(activity, id)? {
+                insert.execute(params![part, numbers.get(id), body])?;
+            }
         }
         transaction.commit()?;
         Ok(true)
@@ -162,16 +173,4 @@ impl Archive {
     pub fn data_version(&self) -> Result<i64, ArchiveError> {
         Ok(self.db.query_row("PRAGMA data_version", [], |row| row.get(0))?)
     }
-}
-
-/// Encodes a list. An empty one has no bytes.
-fn pack(list: &[impl Serialize], id: &str) -> Result<Vec<u8>, ArchiveError> {
-    if list.is_empty() {
-        return Ok(Vec::new());
-    }
-    codec::compress(&codec::encode(&list, id)?, id)
-}
-
-fn unpack<T: DeserializeOwned>(body: &[u8], id: &str) -> Result<T, ArchiveError> {
-    codec::decompress(body, MOST_BYTES, id).and_then(|body| codec::decode(&body, id))
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
-use super::{ArchiveError, sources};
+use super::{ArchiveError, listed, sources};
 use crate::agent::Agents;
 use crate::assemble::{ScannedSource, SessionFacts, assemble, keys};
 use crate::path_text::to_text;
@@ -64,14 +64,15 @@ impl Affected {
     }
 
     pub(super) fn assemble(
-        self,
+        mut self,
         db: &Connection,
         agents: Agents,
         projects: &mut Projects,
-    ) -> Vec<SessionFacts> {
+    ) -> rusqlite::Result<Vec<SessionFacts>> {
         let names = Names::default();
         let named = |folder: &Path, short: &str| names.find(db, folder, short);
-        assemble(self.sources.into_values().collect(), &agents, projects, &named)
+        listed::mark(db, &self.groups, self.sources.values_mut())?;
+        Ok(assemble(self.sources.into_values().collect(), &agents, projects, &named))
     }
 }
 

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use rusqlite::params;
 
 use super::{Archive, ArchiveError};
+use crate::model::SessionId;
 
 impl Archive {
     /// Names a session; `None` clears the name.
@@ -55,18 +56,18 @@ impl Archive {
         Ok(self.db.execute(sql, params![session, tag, now.as_millisecond()])? > 0)
     }
 
-    pub(super) fn names(&self) -> Result<HashMap<String, String>, ArchiveError> {
+    pub(super) fn names(&self) -> Result<HashMap<SessionId, String>, ArchiveError> {
         let mut find = self.db.prepare("SELECT session, name FROM names WHERE name != ''")?;
         let rows = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    pub(super) fn tags(&self) -> Result<HashMap<String, Vec<String>>, ArchiveError> {
+    pub(super) fn tags(&self) -> Result<HashMap<SessionId, Vec<String>>, ArchiveError> {
         let sql = "SELECT session, tag FROM tags WHERE removed IS NULL ORDER BY tag";
         let mut find = self.db.prepare(sql)?;
-        let mut out: HashMap<String, Vec<String>> = HashMap::new();
+        let mut out: HashMap<SessionId, Vec<String>> = HashMap::new();
         for row in find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))? {
-            let (session, tag): (String, String) = row?;
+            let (session, tag): (SessionId, String) = row?;
             out.entry(session).or_default().push(tag);
         }
         Ok(out)

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assemble::MessageEntry;
 use crate::facts::MessageFacts;
-use crate::model::{Call, MessageKind, Service, Session, ToolUse};
+use crate::model::{Call, MessageId, MessageKind, Service, Session, ToolCallId, ToolUse};
 
 /// The length to which a stored prompt is cut, in characters.
 const PROMPT: usize = 500;
@@ -17,7 +17,7 @@ pub struct SessionCalls {
     /// The models that calls name.
     pub models: Vec<String>,
     /// Prompts that led to calls: the message id and the beginning of the typed text.
-    pub prompts: Vec<(String, String)>,
+    pub prompts: Vec<(MessageId, String)>,
     /// The model calls, each once.
     pub calls: Vec<Call>,
     /// The tool calls, each once.
@@ -57,7 +57,7 @@ impl SessionCalls {
             service: facts.service,
             at_least: placed.at_least || facts.at_least,
             current: placed.current.is_some(),
-            is_extra: false,
+            is_extra: facts.is_extra,
         };
         let extra = facts.lines().iter().map(|line| Call {
             model: line.model.as_deref().map(|model| self.model(model)),
@@ -118,11 +118,11 @@ impl SessionCalls {
 struct Reading {
     /// The last prompt.
     prompt: Option<Prompt>,
-    tools: HashMap<Box<str>, usize>,
+    tools: HashMap<ToolCallId, usize>,
 }
 
 struct Prompt {
-    id: String,
+    id: MessageId,
     typed: String,
     /// Its place in the list of prompts.
     listed: Option<u32>,

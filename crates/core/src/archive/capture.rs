@@ -25,8 +25,14 @@ use crate::read::bytes::{Bytes, Disk, ReadSeek, open_regular};
 /// The number of bytes compressed before they are written, which bounds memory use.
 const BATCH: u64 = 32 << 20;
 
+/// The condition that a source exists and can be captured, but is not yet captured completely.
 pub(super) const UNCAPTURED: &str =
-    "state = 'live' AND kept AND captured < size AND digest IS NOT NULL";
+    "state = 'live' AND kept AND captured < size AND digest IS NOT NULL
+     AND NOT (state = 'live' AND captured - lost >= size)";
+
+/// The condition that a source no longer exists or is not captured completely. There is an index of these few
+/// sources, which SQLite uses if a query contains exactly this condition.
+pub(super) const UNUSUAL: &str = "NOT (state = 'live' AND captured - lost >= size)";
 
 /// Counts of captured and remaining files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -211,6 +217,7 @@ fn take(file: &Open) -> io::Result<Option<Vec<Piece>>> {
     while start < file.digest.length {
         let length = PIECE.min(file.digest.length - start);
         bytes.clear();
+        bytes.reserve_exact(usize::try_from(length).unwrap_or(0));
         (&mut input).take(length).read_to_end(&mut bytes)?;
         if !file.digest.matches(start, &bytes) {
             return Ok(None);
@@ -343,7 +350,8 @@ impl Bytes for Archive {
     /// otherwise. Paths of other machines are meaningless on this one.
     fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
         let Some(archived) = &source.archived else { return Disk.open(source) };
-        let is_here = self.is_here(&archived.machine) && !source.is_replaced();
+        let is_here =
+            self.is_here(&archived.machine) && !source.is_replaced() && !source.kind.is_extract();
         let row = self.stored_look(archived.number).map_err(io::Error::other)?;
         if is_here && let Ok(file) = open_regular(&source.path) {
             let is_same =

@@ -6,8 +6,7 @@
 use std::cell::RefCell;
 use std::io;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe;
 
@@ -18,8 +17,11 @@ pub(super) fn encode(value: &impl Serialize, what: &str) -> Result<Vec<u8>, Arch
     postcard::to_stdvec(value).map_err(|_| ArchiveError::Stored(what.to_owned()))
 }
 
-/// Decodes a value; `what` names its owner in the error.
-pub(super) fn decode<T: DeserializeOwned>(blob: &[u8], what: &str) -> Result<T, ArchiveError> {
+/// Decodes a value that the blob begins with, and that may borrow from it; `what` names its owner in the error.
+pub(super) fn decode<'a, T: Deserialize<'a>>(
+    blob: &'a [u8],
+    what: &str,
+) -> Result<T, ArchiveError> {
     postcard::from_bytes(blob).map_err(|_| ArchiveError::Stored(what.to_owned()))
 }
 

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::reading;
 use super::sync::SyncOptions;
 use super::sync::learn_folders;
-use super::{Archive, ArchiveError, FaultCount, ledger};
+use super::{Archive, ArchiveError, FaultCount, session_rows};
 use crate::agent::Detail;
 use crate::assemble::{ScannedSource, assemble, memberships, partition};
 use crate::discover::{Discovery, Source};
@@ -52,7 +52,7 @@ impl Archive {
         let db = self.db.transaction()?;
         for lot in partition(scanned, &mut projects, &named) {
             for assembled in assemble(lot, &agents, &mut projects, &named) {
-                ledger::insert_sums(&db, assembled, &machine)?;
+                session_rows::insert_sums(&db, assembled, &machine)?;
             }
         }
         db.commit()?;

@@ -29,6 +29,13 @@ pub(super) struct Digest {
 }
 
 impl Digest {
+    /// Returns the digest of some content.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mut hasher = Hasher::default();
+        hasher.update(bytes);
+        hasher.digest()
+    }
+
     /// Returns the hashes as they are stored; the length has a column of its own.
     pub(super) fn to_blob(&self) -> Vec<u8> {
         self.pieces.iter().flat_map(|hash| hash.to_le_bytes()).collect()
@@ -260,13 +267,8 @@ mod tests {
                 recorder.read_at(at, &mut vec![0; count]).unwrap();
             }
             let recorded = recorder.finish().unwrap();
-            let digest_of = |bytes: &[u8]| {
-                let mut hasher = Hasher::default();
-                hasher.update(bytes);
-                hasher.digest()
-            };
-            prop_assert_eq!(&recorded.digest, &digest_of(&content));
-            let beginning = content.get(..usize::try_from(mark).unwrap()).map(digest_of);
+            prop_assert_eq!(&recorded.digest, &Digest::of(&content));
+            let beginning = content.get(..usize::try_from(mark).unwrap()).map(Digest::of);
             prop_assert_eq!(recorded.at_mark, beginning);
             let blob = recorded.digest.to_blob();
             prop_assert_eq!(Digest::from_blob(length as u64, &blob), Some(recorded.digest));

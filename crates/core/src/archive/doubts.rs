@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::calls::SessionCalls;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::SessionFacts;
+use crate::model::MessageId;
 
 /// Reasons to doubt the numbers of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,11 +19,13 @@ pub(crate) struct Doubts {
     /// The number of calls that another session made.
     pub(crate) imported: u64,
     /// The ids of messages that were removed for an unknown reason.
-    pub(crate) unexplained: Vec<String>,
+    pub(crate) unexplained: Vec<MessageId>,
     /// The tokens of calls that the agent would no longer load.
     pub(crate) outside: u64,
     /// Its first file, if the sums are lower bounds.
     pub(crate) lower_bound: Option<String>,
+    /// The id of a file whose history it continues and that is missing.
+    pub(crate) missing: Option<String>,
 }
 
 /// A token count that cannot be right.
@@ -32,7 +35,7 @@ pub struct TokenProblem {
     #[serde(with = "crate::path_text")]
     pub file: PathBuf,
     /// The id of its message.
-    pub message: String,
+    pub message: MessageId,
     /// A description of the problem.
     pub what: String,
 }
@@ -50,6 +53,7 @@ impl Doubts {
             unexplained: unexplained.map(|entry| entry.facts.id.clone()).collect(),
             outside: 0,
             lower_bound: None,
+            missing: session.missing.clone(),
         }
     }
 

@@ -10,8 +10,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::forget::{forget_source, forgotten};
 use super::ingest::{Ingest, SEARCHED, UNSETTLED};
-use super::{Archive, ArchiveError, codec, ledger, sources};
+use super::{Archive, ArchiveError, codec, notes, session_rows, sources};
 use crate::assemble::from_prompts;
+use crate::facts::SESSIONLESS;
+use crate::model::SessionId;
 use crate::path_text::from_text;
 use crate::project::{Project, Proof};
 use crate::projects::{Mentions, Projects, is_hash};
@@ -42,15 +44,15 @@ impl Ingest<'_> {
                 .collect();
             let touched = self.touch_projects(&db, &resolved_now, &changed)?;
             self.rebuild_groups(&db, touched, HashMap::new())?;
-            ledger::set_note(&db, "resolved", &codec::encode(&resolved_now, "projects")?)?;
+            notes::set(&db, "resolved", &codec::encode(&resolved_now, "projects")?)?;
             let learned = codec::encode(self.projects.learned(), "projects")?;
-            ledger::set_note(&db, "projects", &learned)?;
+            notes::set(&db, "projects", &learned)?;
         }
         if let Some(searched) = self.searched.take() {
-            ledger::set_note(&db, SEARCHED, &searched)?;
+            notes::set(&db, SEARCHED, &searched)?;
         }
         self.log_only(&db)?;
-        ledger::remove_note(&db, UNSETTLED)?;
+        notes::remove(&db, UNSETTLED)?;
         db.commit()?;
         Ok(())
     }
@@ -90,13 +92,13 @@ impl Ingest<'_> {
             let _ = text.seek(SeekFrom::Start(from)).and_then(|_| mentions.read(text));
         }
         let found = mentions.found();
-        self.projects.prove(&found);
+        self.projects.record_found(&found);
         let now = codec::encode(&unknown, "projects")?;
         if !found.is_empty() {
             // The note is only true once the paths that were found are stored.
             self.searched = Some(now);
         } else if archive.note(SEARCHED)?.as_ref() != Some(&now) {
-            ledger::set_note(&archive.db, SEARCHED, &now)?;
+            notes::set(&archive.db, SEARCHED, &now)?;
         }
         Ok(!found.is_empty())
     }
@@ -148,17 +150,17 @@ impl Ingest<'_> {
             db.prepare("SELECT DISTINCT group_key FROM sessions WHERE group_key LIKE 'log:%'")?;
         let known = known.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
         for group in known {
-            ledger::remove(db, &group)?;
+            session_rows::remove(db, &group)?;
         }
         let forgotten = forgotten(db)?;
         let mut find = db.prepare(
             "SELECT DISTINCT session FROM prompt_lines WHERE session NOT IN (SELECT group_key FROM members)",
         )?;
-        let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
-        for id in ids.iter().filter(|id| !forgotten.contains(*id)) {
+        let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<SessionId>, _>>()?;
+        for id in ids.iter().filter(|id| !forgotten.contains(*id) && *id != SESSIONLESS) {
             let (typed, files) = sources::typed(db, id)?;
             if let Some(session) = from_prompts(id, typed, files, &mut self.projects) {
-                ledger::insert(db, session)?;
+                session_rows::insert(db, session)?;
             }
         }
         Ok(())
@@ -173,7 +175,7 @@ pub(super) type Resolved = BTreeMap<Place, Project>;
 
 /// Returns the projects of places as of the last time their sessions were assembled.
 pub(super) fn resolved(db: &Connection) -> Result<Resolved, ArchiveError> {
-    let stored = ledger::note(db, "resolved")?;
+    let stored = notes::get(db, "resolved")?;
     stored.map_or_else(|| Ok(Resolved::new()), |stored| codec::decode(&stored, "projects"))
 }
 

@@ -1,4 +1,5 @@
-//! Removes sessions for good, and keeps them from coming back.
+//! Removes sessions for good, and lists them; `ingest` skips sources with listed sessions, so that they do not
+//! come back.
 //!
 //! The rows are deleted in one transaction, together with a note that the file must be cleaned.
 //! Then the text is overwritten and the file vacuumed; if that is interrupted, the next run that
@@ -15,8 +16,9 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::ingest::Ingest;
 use super::sync::SyncOptions;
-use super::{Archive, ArchiveError, Foreign, affected, beside, ledger};
+use super::{Archive, ArchiveError, Foreign, affected, beside, notes};
 use crate::discover::{Source, SourceKind, SourceState};
+use crate::model::SessionId;
 use crate::path_text::from_text;
 
 /// The key of the note that deleted text may still be in the file.
@@ -45,7 +47,7 @@ impl Archive {
     /// several sessions is removed as a whole, so `ids` must name its other sessions as well.
     pub fn forget(
         &mut self,
-        ids: &[String],
+        ids: &[SessionId],
         options: &SyncOptions<'_>,
         now: Timestamp,
     ) -> Result<Forgotten, ArchiveError> {
@@ -74,7 +76,7 @@ impl Archive {
     /// Removes the rows of sessions; [`Self::clean`] must follow.
     pub(super) fn forget_rows(
         &mut self,
-        ids: &[String],
+        ids: &[SessionId],
         options: &SyncOptions<'_>,
         now: Timestamp,
     ) -> Result<Forgotten, ArchiveError> {
@@ -106,7 +108,8 @@ impl Archive {
             // does a list of names.
             let mut logs = db.prepare(
                 "SELECT source FROM prompt_lines WHERE session = ?1
-                 UNION SELECT source FROM titles WHERE session = ?1",
+                 UNION SELECT source FROM titles WHERE session = ?1
+                 UNION SELECT source FROM listed WHERE session = ?1",
             )?;
             for log in logs.query_map([id], |row| row.get::<_, i64>(0))? {
                 done.bytes += forget_capture(&db, log?)?;
@@ -114,6 +117,7 @@ impl Archive {
             for sql in [
                 "DELETE FROM prompt_lines WHERE session = ?1",
                 "DELETE FROM titles WHERE session = ?1",
+                "DELETE FROM listed WHERE session = ?1",
                 "DELETE FROM names WHERE session = ?1",
                 "DELETE FROM tags WHERE session = ?1",
             ] {
@@ -126,14 +130,14 @@ impl Archive {
             forget_source(&db, *number)?;
         }
         ingest.rebuild_after_removal(&db, touched)?;
-        ledger::set_note(&db, UNCLEAN, &[])?;
+        notes::set(&db, UNCLEAN, &[])?;
         db.commit()?;
         ingest.finish(self)?;
         Ok(done)
     }
 
     /// Returns the files of sessions: their own, and those attached to them.
-    fn sources_of(&self, ids: &[String]) -> Result<Vec<Source>, ArchiveError> {
+    fn sources_of(&self, ids: &[SessionId]) -> Result<Vec<Source>, ArchiveError> {
         let mut out: Vec<Source> = Vec::new();
         self.each_assembled(ids, |assembled| {
             // A prompt log has lines of other sessions too.
@@ -141,7 +145,7 @@ impl Archive {
             out.extend(own.cloned());
             Ok(())
         })?;
-        let wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        let wanted: HashSet<&str> = ids.iter().map(SessionId::as_str).collect();
         let files = self.files()?;
         let attached = files.into_iter().map(|file| file.source).filter(|source| {
             let agent = self.agents.get(&source.agent);
@@ -154,7 +158,7 @@ impl Archive {
         Ok(out)
     }
 
-    fn live_prompt_logs(&self, ids: &[String]) -> Result<BTreeSet<PathBuf>, ArchiveError> {
+    fn live_prompt_logs(&self, ids: &[SessionId]) -> Result<BTreeSet<PathBuf>, ArchiveError> {
         let mut find = self.db.prepare(
             "SELECT DISTINCT path FROM prompt_lines JOIN sources ON sources.number = source
              WHERE session = ?1 AND state = 'live' AND machine IS ?2",
@@ -178,7 +182,7 @@ impl Archive {
         self.db.execute_batch("PRAGMA secure_delete = ON")?;
         self.purge_index()?;
         if self.path.is_none() {
-            ledger::remove_note(&self.db, UNCLEAN)?;
+            notes::remove(&self.db, UNCLEAN)?;
             return Ok(());
         }
         self.db.execute_batch("VACUUM")?;
@@ -189,7 +193,7 @@ impl Archive {
             }
             thread::sleep(Duration::from_millis(50));
         }
-        ledger::remove_note(&self.db, UNCLEAN)?;
+        notes::remove(&self.db, UNCLEAN)?;
         self.empty_log()?;
         Ok(())
     }
@@ -215,7 +219,7 @@ impl Archive {
     }
 
     /// Allows sessions to come back; the next sync reads what still exists of them.
-    pub fn unforget(&mut self, ids: &[String]) -> Result<u64, ArchiveError> {
+    pub fn unforget(&mut self, ids: &[SessionId]) -> Result<u64, ArchiveError> {
         let _lock = self.write_lock()?;
         let db = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut lifted = 0;
@@ -230,7 +234,7 @@ impl Archive {
     }
 
     /// Returns the ids of the sessions that must not come back.
-    pub fn forgotten(&self) -> Result<BTreeSet<String>, ArchiveError> {
+    pub fn forgotten(&self) -> Result<BTreeSet<SessionId>, ArchiveError> {
         Ok(forgotten(&self.db)?.into_iter().collect())
     }
 }
@@ -262,21 +266,21 @@ fn forget_capture(db: &Connection, source: i64) -> rusqlite::Result<u64> {
     Ok(bytes.cast_unsigned())
 }
 
-/// Makes the next sync read the sources that were left out. Lines of prompt logs that are gone stay
-/// removed.
+/// Makes the next sync read the sources that were left out. Lines of prompt logs and state files that are gone
+/// stay removed.
 pub(super) fn look_again(db: &Connection) -> rusqlite::Result<()> {
-    let log = SourceKind::PromptLog.key();
-    db.execute("DELETE FROM sources WHERE NOT kept AND kind != ?1", [log])?;
+    let lists = [SourceKind::PromptLog.key(), SourceKind::State.key()];
+    db.execute("DELETE FROM sources WHERE NOT kept AND kind NOT IN (?1, ?2)", lists)?;
     db.execute(
         "UPDATE sources SET kept = 1, modified = NULL, changed = NULL, inode = NULL, digest = NULL
-         WHERE NOT kept AND kind = ?1",
-        [log],
+         WHERE NOT kept AND kind IN (?1, ?2)",
+        lists,
     )?;
     Ok(())
 }
 
 /// Returns the ids of sessions that must not come back.
-pub(super) fn forgotten(db: &Connection) -> rusqlite::Result<HashSet<String>> {
+pub(super) fn forgotten(db: &Connection) -> rusqlite::Result<HashSet<SessionId>> {
     let mut find = db.prepare_cached("SELECT session FROM forgotten")?;
     find.query_map([], |row| row.get(0))?.collect()
 }
@@ -305,6 +309,7 @@ fn remove_derived(db: &Connection, number: i64) -> rusqlite::Result<()> {
         "DELETE FROM call_sources WHERE source = ?1",
         "DELETE FROM prompt_lines WHERE source = ?1",
         "DELETE FROM titles WHERE source = ?1",
+        "DELETE FROM listed WHERE source = ?1",
         "DELETE FROM limits WHERE source = ?1",
         "DELETE FROM captures WHERE source = ?1",
     ] {

@@ -19,14 +19,15 @@ use super::digest::Recorder;
 use super::fingerprint::Fingerprint;
 use super::ingest::{Incoming, Ingest, Origin};
 use super::machine::{self, MachineId};
-use super::open::{Pages, compare_version, open_unchanged};
+use super::open::{Pages, open_unchanged};
 use super::reading::{self, Reading};
 use super::salvage::{self, Captured, Pieces, SalvagedBytes};
 use super::sources;
 use super::sync::{Machine, SyncOptions};
-use super::{Archive, ArchiveError, ledger};
+use super::{Archive, ArchiveError, notes, parcel};
 use crate::agent::{Agents, Detail};
 use crate::discover::{Source, SourceState};
+use crate::model::SessionId;
 
 /// Counts of imported data, and lists of data that was not imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,8 +73,8 @@ const MOST_BYTES: i64 = 1 << 40;
 const MOST_TEXT: usize = 1 << 16;
 
 impl Foreign {
-    /// Opens an archive of this version for merging. Its schema must be exactly ours, because
-    /// views, triggers and other tables could do anything.
+    /// Opens an archive of this version, or a parcel, for merging. Its schema must be exactly ours,
+    /// because views, triggers and other tables could do anything.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         if !path.is_file() {
             return Err(foreign(path, "it is not a regular file"));
@@ -85,11 +86,11 @@ impl Foreign {
                 find.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
             };
         let theirs = schema(&other.db).map_err(|error| foreign(path, &error.to_string()))?;
-        compare_version(&other.db, path)?;
-        if theirs != schema(&Archive::in_memory()?.db)? {
+        let ours = parcel::model(&other.db, path)?;
+        if theirs != schema(&ours)? {
             return Err(foreign(path, "it has other tables"));
         }
-        Ok(other)
+        Ok(Self { has_digests: true, ..other })
     }
 
     /// Opens an archive of any version and in any state.
@@ -244,7 +245,7 @@ impl Archive {
         let known = self.forgotten()?;
         let done = self.import(other, options, progress)?;
         self.drop_contained_versions()?;
-        let forgotten: Vec<String> = self.forgotten()?.difference(&known).cloned().collect();
+        let forgotten: Vec<SessionId> = self.forgotten()?.difference(&known).cloned().collect();
         if !forgotten.is_empty() {
             self.forget_rows(&forgotten, options, now)?;
             self.clean()?;
@@ -262,7 +263,7 @@ impl Archive {
         self.import_annotations(other, &mut done)?;
         let mut machines = Machines::new(self, other, options)?;
         let mut projects = self.projects(options.candidates)?;
-        if let Ok(Some(learned)) = ledger::note(&other.db, "projects") {
+        if let Ok(Some(learned)) = notes::get(&other.db, "projects") {
             // Project paths learned by the other archive are useful but not required.
             if let Ok(learned) = codec::decode(&learned, "projects") {
                 projects.recall(learned);

@@ -16,11 +16,12 @@ use super::reading::Reading;
 use super::slot::{Slot, slot};
 use super::sources::{self, New};
 use super::sync::SyncOptions;
-use super::{ArchiveError, codec, ledger, limits};
+use super::{ArchiveError, codec, limits, listed, notes, session_rows};
 use crate::agent::{Agent, Agents};
 use crate::assemble::{Membership, ScannedSource, SessionFacts, keys, memberships};
 use crate::discover::{Archived, SourceState};
 use crate::facts::{Contents, Form, PartFacts, PromptLine, TitleLine};
+use crate::model::SessionId;
 use crate::path_text::to_text;
 use crate::project::Proof;
 use crate::projects::{Projects, worktree_root};
@@ -74,7 +75,7 @@ pub(super) struct Ingest<'a> {
     pub(super) projects: Projects,
     pub(super) names: Names,
     /// The sessions that must not come back, as they were when the batch began.
-    forgotten: HashSet<String>,
+    forgotten: HashSet<SessionId>,
     /// Whether sessions known only from a prompt log may have changed.
     pub(super) logs_changed: bool,
     /// Sources with new text, each with the offset at which it begins.
@@ -111,7 +112,7 @@ impl<'a> Ingest<'a> {
                 .flat_map(|one| one.reading.scanned.facts.parts.iter().map(move |part| (one, part)))
         };
         for path in parts().flat_map(|(_, part)| &part.directories) {
-            self.projects.propose(path, Proof::Directories);
+            self.projects.record_path(path, Proof::Directories);
         }
         for (one, part) in parts() {
             self.learn_worktree(one, part);
@@ -157,9 +158,9 @@ impl<'a> Ingest<'a> {
     ) -> Result<(), ArchiveError> {
         self.forgotten = forgotten(db)?;
         // The note is not true until this text has been searched as well.
-        if let Some(searched) = ledger::note(db, SEARCHED)? {
+        if let Some(searched) = notes::get(db, SEARCHED)? {
             self.searched = Some(searched);
-            ledger::remove_note(db, SEARCHED)?;
+            notes::remove(db, SEARCHED)?;
         }
         let mut touched: BTreeSet<String> = BTreeSet::new();
         let mut fresh: HashMap<i64, ScannedSource> = HashMap::new();
@@ -182,9 +183,9 @@ impl<'a> Ingest<'a> {
         }
         self.rebuild_groups(db, touched, fresh)?;
         let learned = codec::encode(self.projects.learned(), "projects")?;
-        ledger::set_note(db, "projects", &learned)?;
+        notes::set(db, "projects", &learned)?;
         if self.logs_changed {
-            ledger::set_note(db, UNSETTLED, &[])?;
+            notes::set(db, UNSETTLED, &[])?;
         }
         // A later batch may resolve these differently; the sessions are then rebuilt.
         let mut resolved = resolved(db)?;
@@ -192,7 +193,7 @@ impl<'a> Ingest<'a> {
         for (key, project) in resolve(&places(db)?, &mut self.projects) {
             resolved.entry(key).or_insert(project);
         }
-        ledger::set_note(db, "resolved", &codec::encode(&resolved, "projects")?)?;
+        notes::set(db, "resolved", &codec::encode(&resolved, "projects")?)?;
         Ok(())
     }
 
@@ -210,7 +211,7 @@ impl<'a> Ingest<'a> {
             Slot::New(state) => (None, state),
         };
         let Incoming { machine, fingerprint, digest, reading, new_from, .. } = incoming;
-        let Reading { mut scanned, resume, known_keys } = reading;
+        let Reading { mut scanned, resume, known_keys, extract } = reading;
         if let Some(number) = number {
             touched.extend(affected::groups(db, number)?);
         }
@@ -221,8 +222,10 @@ impl<'a> Ingest<'a> {
         let excluded = self.is_excluded(&scanned, &members);
         let kept = !excluded && !self.holds_forgotten(&scanned, &members);
         let facts = &scanned.facts;
-        let is_read =
-            !matches!(facts.contents, Contents::Attachment | Contents::Prompts | Contents::Titles);
+        let is_read = !matches!(
+            facts.contents,
+            Contents::Attachment | Contents::Prompts | Contents::Titles | Contents::List
+        );
         let offset = resume.as_ref().map(|resume| resume.offset);
         let packed =
             if kept && is_read { Some(sources::pack(db, facts, resume, source)?) } else { None };
@@ -249,6 +252,13 @@ impl<'a> Ingest<'a> {
         }
         if facts.contents == Contents::Titles || facts.is_conversation() {
             put_titles(db, number, if excluded { &[] } else { &facts.titles }, &self.forgotten)?;
+        }
+        if facts.contents == Contents::List {
+            let listed = if excluded { &[][..] } else { &facts.listed };
+            touched.extend(listed::put(db, number, listed, &self.forgotten)?);
+        }
+        if let Some(extract) = extract.filter(|_| kept) {
+            listed::capture(db, number, &extract)?;
         }
         limits::put(db, number, if kept { &facts.limits } else { &[] })?;
         db.prepare_cached("DELETE FROM members WHERE source = ?1")?.execute([number])?;
@@ -287,20 +297,21 @@ impl<'a> Ingest<'a> {
         match &facts.contents {
             Contents::Prompts => facts.prompts.iter().any(|line| forgotten.contains(&line.session)),
             Contents::Titles
-                if facts.titles.iter().any(|line| forgotten.contains(&line.session)) =>
+                if facts.titles.iter().any(|line| forgotten.contains(line.session.as_str())) =>
             {
                 true
             }
+            Contents::List => facts.listed.iter().any(|line| forgotten.contains(&line.session)),
             Contents::Attachment | Contents::Titles => {
                 let agent = self.agents.get(&source.agent);
                 let owner = agent.and_then(|agent| agent.owner(source));
                 owner.is_some_and(|owner| forgotten.contains(owner))
             }
             _ => members.iter().zip(&facts.parts).any(|(member, part)| {
-                let as_child = |parent: &String| format!("{parent}/{}", member.group);
+                let as_child = |parent: &SessionId| format!("{parent}/{}", member.group);
                 let is_child = part.parent.as_ref().map(as_child);
-                forgotten.contains(&member.group)
-                    || is_child.is_some_and(|id| forgotten.contains(&id))
+                forgotten.contains(member.group.as_str())
+                    || is_child.is_some_and(|id| forgotten.contains(id.as_str()))
             }),
         }
     }
@@ -370,7 +381,7 @@ impl<'a> Ingest<'a> {
         loop {
             let affected = Affected::from(db, self.agents, touched, &mut fresh)?;
             let groups = affected.groups.clone();
-            let assembled = affected.assemble(db, self.agents, &mut self.projects);
+            let assembled = affected.assemble(db, self.agents, &mut self.projects)?;
             let unwanted = assembled.iter().filter(|a| forgotten.contains(&a.session.id));
             let unwanted: BTreeSet<i64> = unwanted
                 .flat_map(SessionFacts::own_files)
@@ -378,10 +389,10 @@ impl<'a> Ingest<'a> {
                 .collect();
             if unwanted.is_empty() {
                 for group in &groups {
-                    ledger::remove(db, group)?;
+                    session_rows::remove(db, group)?;
                 }
                 for assembled in assembled {
-                    ledger::insert(db, assembled)?;
+                    session_rows::insert(db, assembled)?;
                 }
                 return Ok(());
             }
@@ -427,7 +438,7 @@ fn put_typed(
     db: &Connection,
     source: i64,
     typed: &[PromptLine],
-    forgotten: &HashSet<String>,
+    forgotten: &HashSet<SessionId>,
 ) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM prompt_lines WHERE source = ?1")?.execute([source])?;
     let mut insert =
@@ -450,11 +461,11 @@ fn put_titles(
     db: &Connection,
     source: i64,
     titles: &[TitleLine],
-    forgotten: &HashSet<String>,
+    forgotten: &HashSet<SessionId>,
 ) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM titles WHERE source = ?1")?.execute([source])?;
     let mut insert = db.prepare_cached("INSERT INTO titles VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    for line in titles.iter().filter(|line| !forgotten.contains(&line.session)) {
+    for line in titles.iter().filter(|line| !forgotten.contains(line.session.as_str())) {
         let at = line.at.map(jiff::Timestamp::as_millisecond);
         insert.execute(params![source, line.session, at, line.title, line.spawned_by])?;
     }

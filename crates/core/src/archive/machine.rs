@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::beside::Beside;
 use super::open::cannot;
-use super::{Archive, ArchiveError, ledger};
+use super::{Archive, ArchiveError, notes};
 use crate::discover::Source;
 
 /// The key of the note that names the machine an archive was made on.
@@ -129,7 +129,7 @@ impl Archive {
         if let Some(path) = self.path.as_ref().filter(|_| !self.is_private) {
             id = write(path, &id).map_err(|error| cannot(path, &error))?;
         }
-        ledger::set_note(&self.db, OWNER, id.as_bytes())?;
+        notes::set(&self.db, OWNER, id.as_bytes())?;
         self.machine = Some(id.clone());
         Ok(id)
     }

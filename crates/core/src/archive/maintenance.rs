@@ -13,7 +13,8 @@ use super::capture::UNCAPTURED;
 use super::digest::Digest;
 use super::open::{cannot, open_file};
 use super::salvage::{Pieces, row_ids};
-use super::{Archive, ArchiveError, sources};
+use super::{Archive, ArchiveError, SessionCalls, codec, sources};
+use crate::model::{Session, State};
 use crate::path_text::{from_text, to_text};
 use crate::time::Period;
 
@@ -50,6 +51,19 @@ pub struct Info {
     pub machines: Vec<String>,
 }
 
+/// The contents of an archive in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Files that exist and may be kept.
+    pub files: u64,
+    /// Files among them that are captured completely.
+    pub captured_files: u64,
+    /// The number of sessions.
+    pub sessions: u64,
+    /// Sessions whose files are gone.
+    pub gone: u64,
+}
+
 /// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
@@ -72,13 +86,12 @@ impl Archive {
         };
         let pages = number("PRAGMA page_count")?;
         let page = number("PRAGMA page_size")?;
-        let files = number("SELECT count(*) FROM sources WHERE state = 'live' AND kept")?;
-        let open = number(&format!("SELECT count(*) FROM sources WHERE {UNCAPTURED}"))?;
         let capture_bytes = number("SELECT sum(length(data)) FROM captures")?;
         let text_bytes = number("SELECT sum(length(block)) FROM words_data")?
             + number("SELECT sum(length(sz)) FROM words_docsize")?;
         let bytes = pages * page;
-        let sessions = self.sessions()?;
+        let sessions = self.session_list()?;
+        let Kept { files, captured_files, sessions: session_count, gone } = self.kept(&sessions)?;
         let labels = self.machine_labels()?;
         let mut machines = self.db.prepare("SELECT DISTINCT machine FROM sources")?;
         let machines = machines.query_map([], |row| row.get(0))?;
@@ -94,12 +107,27 @@ impl Archive {
             captured_bytes: number("SELECT sum(captured) FROM sources")?,
             sources: number("SELECT count(*) FROM sources")?,
             files,
-            captured_files: files.saturating_sub(open),
-            sessions: sessions.len() as u64,
-            gone: sessions.iter().filter(|s| s.state == crate::model::State::Gone).count() as u64,
+            captured_files,
+            sessions: session_count,
+            gone,
             oldest: sessions.iter().filter_map(|session| session.started).min(),
             forgotten: number("SELECT count(*) FROM forgotten")?,
             machines: machines.into_iter().collect(),
+        })
+    }
+
+    /// Counts what the archive keeps; `sessions` are all of its sessions.
+    pub fn kept(&self, sessions: &[Session]) -> Result<Kept, ArchiveError> {
+        let count = |condition: &str| -> rusqlite::Result<u64> {
+            let sql = format!("SELECT count(*) FROM sources WHERE {condition}");
+            self.db.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
+        };
+        let files = count("state = 'live' AND kept")?;
+        Ok(Kept {
+            files,
+            captured_files: files.saturating_sub(count(UNCAPTURED)?),
+            sessions: sessions.len() as u64,
+            gone: sessions.iter().filter(|session| session.state == State::Gone).count() as u64,
         })
     }
 
@@ -192,7 +220,9 @@ impl Archive {
         self.sessions()?;
         self.each_tool_sum(&Period::default(), |_, _| {})?;
         self.each_doubt(|_, _| {})?;
-        self.each_details(&Period::default(), |_, _| {})
+        self.each_details(&Period::default(), |_, body| {
+            codec::decode::<SessionCalls>(body, "a session").map(drop)
+        })
     }
 
     fn check_keys(&self, out: &mut Checked) -> Result<(), ArchiveError> {
@@ -210,8 +240,16 @@ impl Archive {
                 "SELECT count(*) FROM rollup WHERE session NOT IN (SELECT number FROM sessions)",
             ),
             (
+                "sums of prompts of no session",
+                "SELECT count(*) FROM prompt_sums WHERE session NOT IN (SELECT number FROM sessions)",
+            ),
+            (
                 "summaries of no session",
                 "SELECT count(*) FROM summaries WHERE session NOT IN (SELECT number FROM sessions)",
+            ),
+            (
+                "prompts of no session",
+                "SELECT count(*) FROM prompts WHERE session NOT IN (SELECT number FROM sessions)",
             ),
             (
                 "activity of no session",

@@ -5,10 +5,11 @@
 //! order, twice, or on another machine gives the same rows.
 
 mod activity;
+mod activity_parts;
+mod activity_texts;
 mod affected;
 mod annotations;
 mod beside;
-mod blocks;
 mod call_rows;
 mod calls;
 mod capture;
@@ -16,20 +17,29 @@ mod codec;
 mod count_only;
 mod digest;
 mod doubts;
+mod extent;
+mod file_sums;
 mod fingerprint;
 mod finish;
 mod forget;
+mod identity;
+mod ids;
 mod import;
 mod ingest;
-mod ledger;
 mod limits;
+mod listed;
 mod lock;
 mod machine;
 mod maintenance;
+mod notes;
 mod open;
+mod parcel;
+mod program_sums;
+mod prompt_sums;
 mod reading;
 mod rebuild;
 mod salvage;
+mod session_rows;
 mod sessions;
 mod slot;
 mod sources;
@@ -42,28 +52,37 @@ mod tool_sums;
 mod unrecorded;
 mod versions;
 mod wal;
+mod windows;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-pub use blocks::WINDOW;
-pub(crate) use blocks::Windows;
+pub(crate) use activity::Activities;
+pub(crate) use activity_parts::{LineHead, TypedHead, text_hash};
+pub(crate) use activity_texts::{ExampleReader, LineReader, TypedReader};
 pub(crate) use call_rows::{CallRow, SessionKey, SessionKeys};
 #[doc(hidden)]
 pub use calls::SessionCalls;
 pub use capture::Captured;
 pub(crate) use doubts::Doubts;
 pub use doubts::TokenProblem;
+pub(crate) use file_sums::FileSum;
 pub use forget::Forgotten;
+#[doc(hidden)]
+pub use identity::{IdentifiedCalls, Identity, Scope};
 pub use import::{Foreign, Imported};
 pub use limits::Limit;
 pub use machine::MachineId;
 #[doc(hidden)]
 pub use machine::named as machine_named;
-pub use maintenance::{Checked, Info};
+pub use maintenance::{Checked, Info, Kept};
+#[doc(hidden)]
+pub use parcel::{Shareable, ShareableFile};
+pub(crate) use program_sums::{ProgramSum, add_up};
 pub use rebuild::{Rebuild, Rebuilt};
 #[doc(hidden)]
 pub use sessions::{ExistingFile, FolderSessions, Sizes};
@@ -72,13 +91,21 @@ pub use sessions::{FaultCount, FileRow};
 pub use sums::rollup_answers;
 pub use sync::{Exclude, Machine, SyncOptions, SyncStats};
 pub use text_index::IndexStats;
-pub use text_search::{Hit, Match, Order, TextRow};
+#[doc(hidden)]
+pub use text_search::{Hit, TextRow};
+pub use text_search::{Match, Order};
 pub use tool_sums::ToolCounts;
+#[doc(hidden)]
+pub use windows::WINDOW;
+pub(crate) use windows::Windows;
 
 use crate::agent::Agents;
 use crate::content::Reader;
 use crate::discover::Discovery;
 use crate::projects::ProjectHints;
+
+/// The state of an archive: it changes with every write, by this process or another one.
+type State = (i64, u64);
 
 /// An open archive.
 pub struct Archive {
@@ -98,6 +125,8 @@ pub struct Archive {
     copy: Option<TempDir>,
     /// The number of texts that query results had to leave out.
     unread: Cell<u64>,
+    /// The sessions that calls refer to, and the state of the archive in which they were read.
+    keys: RefCell<Option<(State, Arc<SessionKeys>)>>,
     pub(crate) agents: Agents,
 }
 

@@ -1,6 +1,6 @@
 //! Creates and opens the archive's file, and checks its version.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::beside::{Beside, with_ending};
 use super::lock::{Lock, Mode};
-use super::{Archive, ArchiveError, ledger, machine, wal};
+use super::{Archive, ArchiveError, machine, notes, wal};
 use crate::agent::Agents;
 use crate::metadata;
 
@@ -26,7 +26,7 @@ const USER: [&str; 2] = [include_str!("schema/user.sql"), include_str!("schema/u
 const DERIVED: &str = include_str!("schema/derived.sql");
 
 /// Changes with the derived tables.
-const VERSION: u32 = 8;
+const VERSION: u32 = 11;
 
 /// The longest time to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -156,6 +156,7 @@ impl Archive {
             reading: None,
             copy: None,
             unread: Cell::new(0),
+            keys: RefCell::new(None),
             agents: Agents::default(),
         }
     }
@@ -235,7 +236,7 @@ pub(super) fn compare_version(db: &Connection, path: &Path) -> Result<(), Archiv
     if usize::try_from(number("PRAGMA user_version")?).is_ok_and(|steps| steps > USER.len()) {
         return Err(ArchiveError::Newer(path.to_owned()));
     }
-    let theirs = ledger::note(db, "version")?.unwrap_or_default();
+    let theirs = notes::get(db, "version")?.unwrap_or_default();
     if theirs == current_version().as_bytes() {
         return Ok(());
     }
@@ -255,7 +256,7 @@ fn create(db: &Connection) -> Result<(), ArchiveError> {
         db.execute_batch(step)?;
     }
     db.execute_batch(DERIVED)?;
-    ledger::set_note(&db, "version", current_version().as_bytes())?;
+    notes::set(&db, "version", current_version().as_bytes())?;
     db.execute_batch(&format!("PRAGMA user_version = {};", USER.len()))?;
     Ok(db.commit()?)
 }

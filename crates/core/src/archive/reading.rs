@@ -17,6 +17,8 @@ pub(super) struct Reading {
     pub(super) resume: Option<Resume>,
     /// For a source that was continued: the keys of the messages that were known before.
     pub(super) known_keys: FxHashSet<i64>,
+    /// The extract that was read instead of the file.
+    pub(super) extract: Option<Vec<u8>>,
 }
 
 impl Reading {
@@ -28,7 +30,7 @@ impl Reading {
         });
         let Scan { facts, resume } = scan;
         let known_keys = FxHashSet::default();
-        Self { scanned: ScannedSource { source, facts }, resume, known_keys }
+        Self { scanned: ScannedSource { source, facts }, resume, known_keys, extract: None }
     }
 
     /// Creates the reading of a source that cannot be read, which is a fault like any other.
@@ -69,6 +71,6 @@ pub(super) fn read_on(
     let agent = agents.get(&source.agent)?;
     let earlier = ScannedSource { source: source.clone(), facts: earlier };
     let known_keys = keys(&earlier).into_iter().collect();
-    let scan = agent.resume(source, bytes, earlier.facts, state)?;
+    let scan = agent.continue_scan(source, bytes, earlier.facts, state)?;
     Some(Reading { known_keys, ..Reading::new(source.clone(), Ok(scan)) })
 }

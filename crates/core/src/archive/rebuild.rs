@@ -15,7 +15,7 @@ use super::capture::Piece;
 use super::lock::{Lock, Mode};
 use super::open::cannot;
 use super::sync::SyncOptions;
-use super::{Archive, ArchiveError, Foreign, Imported, machine, salvage};
+use super::{Archive, ArchiveError, Foreign, Imported, machine, parcel, salvage};
 
 /// An archive that is being rebuilt. No other process can write to it until this is dropped.
 pub struct Rebuild {
@@ -73,6 +73,9 @@ impl Rebuild {
         }
         if let Some(old) = &old {
             check_superset(&archive, old, &out.imported.numbers, path)?;
+            if is_healthy && out.imported.is_perfect() {
+                parcel::keep_exchanged(&old.db, &archive.db)?;
+            }
         }
         if let Some(machine) = &archive.machine {
             machine::write(path, machine).map_err(failed)?;

@@ -103,7 +103,7 @@ fn last_part(
     None
 }
 
-/// The most bytes that may be missing between pieces; beyond that, only the beginning of a file is
+/// The maximum number of bytes that may be missing between pieces; beyond that, only the beginning of a file is
 /// kept.
 const MOST_LOST: u64 = 64 << 20;
 

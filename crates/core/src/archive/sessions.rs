@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use rusqlite::OptionalExtension;
+use rusqlite::{OptionalExtension, Params};
 
 use super::affected::Affected;
-use super::capture::UNCAPTURED;
+use super::capture::{UNCAPTURED, UNUSUAL};
 use super::fingerprint;
 use super::sources;
 use super::{Archive, ArchiveError, codec};
 use crate::assemble::{ScannedSource, SessionFacts, from_prompts};
 use crate::discover::{Source, SourceKind};
 use crate::facts::{Contents, SourceSummary};
-use crate::model::{AgentId, Session, State};
+use crate::model::{AgentId, Session, SessionId, SessionKind, State, ToolCallId};
 use crate::projects::{ProjectHints, Projects};
 
 /// A source and its stored summary.
@@ -70,25 +70,79 @@ impl FaultCount {
 impl Archive {
     /// Returns all sessions, sorted by id.
     pub fn sessions(&self) -> Result<Vec<Session>, ArchiveError> {
+        let sessions = self.read_sessions(
+            "SELECT id, group_key, machine, body, prompts.first, prompts.last FROM sessions
+             LEFT JOIN prompts ON session = number ORDER BY number",
+            [],
+        )?;
+        self.compare(sessions)
+    }
+
+    /// Returns all sessions, sorted by id, as lists need them: of their prompts, they have only the beginning
+    /// of the first one, as one line.
+    pub fn session_list(&self) -> Result<Vec<Session>, ArchiveError> {
+        // Ordered by id, SQLite would look up each row separately.
+        let sql = "SELECT id, group_key, machine, body FROM sessions ORDER BY number";
+        self.compare(self.read_sessions(sql, [])?)
+    }
+
+    /// Returns the newest sessions of the default list, as [`Self::session_list`] does, but without what depends
+    /// on other sessions: the number of subagents, and tokens that no file records.
+    pub fn newest_sessions(&self, count: usize) -> Result<Vec<Session>, ArchiveError> {
+        self.read_sessions(
+            "SELECT id, group_key, machine, body FROM sessions WHERE listed ORDER BY updated DESC, id LIMIT ?1",
+            [i64::try_from(count).unwrap_or(i64::MAX)],
+        )
+    }
+
+    /// Sorts all sessions by id, and adds what depends on others.
+    fn compare(&self, mut sessions: Vec<Session>) -> Result<Vec<Session>, ArchiveError> {
+        let mut unrecorded = self.unrecorded()?;
+        for session in &mut sessions {
+            session.unrecorded = unrecorded.remove(&session.id).map(|surplus| surplus.usage);
+        }
+        sessions.sort_by_cached_key(|session| session.id.clone());
+        find_parents(&mut sessions);
+        count_subagents(&mut sessions);
+        Ok(sessions)
+    }
+
+    /// Adds the first and the last prompt to a session of a list.
+    pub fn add_prompts(&self, session: &mut Session) -> Result<(), ArchiveError> {
+        let mut find = self.db.prepare_cached(
+            "SELECT prompts.first, prompts.last FROM prompts JOIN sessions ON session = number WHERE id = ?1",
+        )?;
+        let found = find.query_row([&session.id], |row| Ok((row.get(0)?, row.get(1)?)));
+        if let Some(prompts) = found.optional()? {
+            (session.first_prompt, session.last_prompt) = prompts;
+        }
+        Ok(())
+    }
+
+    /// Reads sessions with a query that returns the id, the group, the machine and the body of each, and its
+    /// prompts if they are needed.
+    fn read_sessions(&self, sql: &str, values: impl Params) -> Result<Vec<Session>, ArchiveError> {
         let states = self.unusual_groups()?;
         let labels = self.machine_labels()?;
         let mut names = self.names()?;
         let mut tags = self.tags()?;
-        // Ordered by id, SQLite would look up each row separately.
         let mut titles = self.titles()?;
-        let mut unrecorded = self.unrecorded()?;
-        let mut statement =
-            self.db.prepare("SELECT id, group_key, machine, body FROM sessions ORDER BY number")?;
-        let mut rows = statement.query([])?;
+        let mut listed_names = self.listed_names()?;
+        let mut statement = self.db.prepare(sql)?;
+        let has_prompts = statement.column_count() > 4;
+        let mut rows = statement.query(values)?;
         let mut out: Vec<Session> = Vec::new();
         while let Some(row) = rows.next()? {
-            let id: String = row.get(0)?;
+            let id: SessionId = row.get(0)?;
             let body = row.get_ref(3)?.as_blob().map_err(rusqlite::Error::from)?;
             let mut session: Session = codec::decode(body, &id)?;
             let machine = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
             let label = labels.get(machine).map_or(machine, String::as_str);
             label.clone_into(&mut session.machine);
             session.subagents = 0;
+            if has_prompts {
+                (session.first_prompt, session.last_prompt) = (row.get(4)?, row.get(5)?);
+            }
             let group = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
             if !group.starts_with(LOG_GROUP) {
                 let state = states.get(group).unwrap_or(&USUAL);
@@ -100,28 +154,26 @@ impl Archive {
             if let Some(before) = out.last().filter(|before| before.project == session.project) {
                 session.project = before.project.clone();
             }
-            if let Some((title, spawned_by)) = titles.remove(&id) {
+            if let Some((title, spawned_by)) = titles.remove(id.as_str()) {
                 session.summary = Some(title).filter(|title| !title.is_empty()).or(session.summary);
                 session.spawned_by = spawned_by.or(session.spawned_by);
             }
+            let listed = listed_names.remove(&id);
             if session.summary.is_none() {
                 let named = session.ends.iter().rev().find_map(|end| titles.get(&**end));
-                session.summary = named.map(|(title, _)| title.clone());
+                session.summary = named.map(|(title, _)| title.clone()).or(listed);
             }
-            session.unrecorded = unrecorded.remove(&id).map(|surplus| surplus.usage);
             session.name = names.remove(&id);
             session.tags = tags.remove(&id).unwrap_or_default();
             out.push(session);
         }
-        out.sort_by_cached_key(|session| session.id.clone());
-        count_subagents(&mut out);
         Ok(out)
     }
 
     /// Returns the faults of all files that exist or existed.
     pub fn faults(&self) -> Result<FaultCount, ArchiveError> {
-        let sql = "SELECT count(*), sum(faults), sum(problems) FROM sources NOT INDEXED
-             WHERE state != 'replaced' AND (faults > 0 OR problems > 0)";
+        let sql = "SELECT count(*), sum(faults), sum(problems) FROM sources
+             WHERE state != 'replaced' AND faults + problems > 0";
         Ok(self.db.query_row(sql, [], |row| {
             let number = |n: usize| {
                 Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(n)?.unwrap_or(0).cast_unsigned())
@@ -132,8 +184,17 @@ impl Archive {
 
     /// Returns all sources with their summaries, including older versions.
     pub fn files(&self) -> Result<Vec<FileRow>, ArchiveError> {
+        self.files_where("TRUE")
+    }
+
+    /// Returns the sources of a kind with their summaries, including older versions.
+    pub(crate) fn files_of(&self, kind: SourceKind) -> Result<Vec<FileRow>, ArchiveError> {
+        self.files_where(&format!("kind = '{}'", kind.key()))
+    }
+
+    fn files_where(&self, condition: &str) -> Result<Vec<FileRow>, ArchiveError> {
         let sql = format!(
-            "SELECT {}, about, captured - lost FROM sources ORDER BY path, modified",
+            "SELECT {}, about, captured - lost FROM sources WHERE {condition} ORDER BY path, modified",
             sources::COLUMNS
         );
         let mut statement = self.db.prepare(&sql)?;
@@ -190,13 +251,13 @@ impl Archive {
     /// user's annotations and the state of the files are only in [`Self::sessions`].
     pub fn each_assembled(
         &self,
-        ids: &[String],
+        ids: &[SessionId],
         mut each: impl FnMut(SessionFacts) -> Result<(), ArchiveError>,
     ) -> Result<(), ArchiveError> {
         let mut projects = self.projects(&ProjectHints::default())?;
-        let mut wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        let mut wanted: HashSet<&str> = ids.iter().map(SessionId::as_str).collect();
         // Sessions that were assembled together with an earlier one, until it is their turn.
-        let mut ready: HashMap<String, SessionFacts> = HashMap::new();
+        let mut ready: HashMap<SessionId, SessionFacts> = HashMap::new();
         for id in ids {
             if !wanted.remove(id.as_str()) {
                 continue;
@@ -236,7 +297,7 @@ impl Archive {
             }
             Some(group) => {
                 let affected = Affected::from(&self.db, self.agents, [group], &mut HashMap::new())?;
-                affected.assemble(&self.db, self.agents, projects)
+                affected.assemble(&self.db, self.agents, projects)?
             }
         })
     }
@@ -244,7 +305,7 @@ impl Archive {
     /// Returns one session with all its messages.
     pub fn assembled(&self, id: &str) -> Result<Option<SessionFacts>, ArchiveError> {
         let mut found = None;
-        self.each_assembled(&[id.to_owned()], |assembled| {
+        self.each_assembled(&[id.into()], |assembled| {
             found = Some(assembled);
             Ok(())
         })?;
@@ -252,7 +313,7 @@ impl Archive {
     }
 
     /// Returns the names that agents give to sessions, and the tool calls that started them.
-    fn titles(&self) -> Result<HashMap<String, (String, Option<String>)>, ArchiveError> {
+    fn titles(&self) -> Result<HashMap<String, (String, Option<ToolCallId>)>, ArchiveError> {
         let mut find =
             self.db.prepare("SELECT session, title, spawned_by FROM titles ORDER BY at, rowid")?;
         let rows = find.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
@@ -262,13 +323,12 @@ impl Archive {
     /// Returns the state of each group with a source that no longer exists or is not captured
     /// completely.
     fn unusual_groups(&self) -> Result<HashMap<String, GroupState>, ArchiveError> {
-        let mut statement = self.db.prepare(
+        let mut statement = self.db.prepare(&format!(
             "SELECT group_key, max(state = 'live'), min(captured - lost >= size) FROM members
              JOIN sources ON number = source
-             WHERE group_key IN (SELECT group_key FROM members JOIN sources ON number = source
-                           WHERE state != 'live' OR captured - lost < size)
+             WHERE group_key IN (SELECT group_key FROM sources CROSS JOIN members ON source = number WHERE {UNUSUAL})
              GROUP BY group_key",
-        )?;
+        ))?;
         let rows = statement.query_map([], |row| {
             Ok((row.get(0)?, GroupState { live: row.get(1)?, captured: row.get(2)? }))
         })?;
@@ -289,9 +349,36 @@ struct GroupState {
 
 const USUAL: GroupState = GroupState { live: true, captured: true };
 
+/// Finds the parents of agents that other agents started: their own files name the main session of both.
+fn find_parents(sessions: &mut [Session]) {
+    let mut starters: HashMap<(SessionId, Box<str>), usize> = HashMap::new();
+    for (at, session) in sessions.iter().enumerate() {
+        for key in &session.agents {
+            let main = session.parent.clone().unwrap_or_default();
+            starters.entry((main, key.clone())).or_insert(at);
+        }
+    }
+    if starters.is_empty() {
+        return;
+    }
+    let starter = |child: &Session| {
+        let main = child.parent.as_ref().filter(|_| child.kind == SessionKind::Subagent)?;
+        let keys = child.spawned_by.as_deref().into_iter().chain([&*child.id]);
+        let mut found = keys.filter_map(|key| starters.get(&(main.clone(), key.into())));
+        let starter = &sessions[*found.next()?];
+        // Nothing is started by what began later, so there are no cycles.
+        let is_before = (starter.started, &starter.id) < (child.started, &child.id);
+        is_before.then(|| starter.id.clone())
+    };
+    let parents: Vec<Option<SessionId>> = sessions.iter().map(starter).collect();
+    for (session, parent) in sessions.iter_mut().zip(parents) {
+        session.parent = parent.or(session.parent.take());
+    }
+}
+
 /// Counts the subagents of each session; the sessions are sorted by id.
 fn count_subagents(sessions: &mut [Session]) {
-    let mut children: HashMap<String, usize> = HashMap::new();
+    let mut children: HashMap<SessionId, usize> = HashMap::new();
     for parent in sessions.iter().filter_map(|session| session.parent.as_ref()) {
         *children.entry(parent.clone()).or_default() += 1;
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::capture::CapturedBytes;
 use super::digest::Digest;
@@ -31,13 +31,18 @@ pub(super) struct Known {
     pub(super) is_found: bool,
 }
 
-/// Returns the current versions of the files of a machine, by path.
-pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMap<String, Known>> {
-    let mut statement = db.prepare(
+/// The stored state of files by path.
+pub(super) type KnownFiles = FxHashMap<Box<str>, Known>;
+
+/// Returns the current versions of the files of a machine, of which there are about `count`.
+pub(super) fn known(db: &Connection, machine: &str, count: usize) -> rusqlite::Result<KnownFiles> {
+    let mut find = db.prepare(
         "SELECT path, number, size, modified, inode, state, offset, changed FROM sources NOT INDEXED
          WHERE machine = ?1 AND state != 'replaced'",
     )?;
-    let rows = statement.query_map([machine], |row| {
+    let mut rows = find.query([machine])?;
+    let mut out = KnownFiles::with_capacity_and_hasher(count, FxBuildHasher);
+    while let Some(row) = rows.next()? {
         let fingerprint = Fingerprint {
             size: row.get::<_, i64>(2)?.cast_unsigned(),
             modified: row.get(3)?,
@@ -51,9 +56,9 @@ pub(super) fn known(db: &Connection, machine: &str) -> rusqlite::Result<FxHashMa
             offset: row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned),
             is_found: false,
         };
-        Ok((row.get(0)?, known))
-    })?;
-    rows.collect()
+        out.insert(row.get_ref(0)?.as_str()?.into(), known);
+    }
+    Ok(out)
 }
 
 /// Returns the content of a file that was read; `None` if it could not be read.
@@ -408,7 +413,7 @@ pub(super) fn typed(db: &Connection, id: &str) -> rusqlite::Result<(Vec<PromptLi
     while let Some(row) = rows.next()? {
         let at: Option<i64> = row.get(10)?;
         let line = PromptLine {
-            session: id.to_owned(),
+            session: id.into(),
             number: row.get::<_, i64>(9)?.cast_unsigned(),
             at: at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()),
             text: row.get(11)?,

@@ -2,6 +2,7 @@
 //! enough for most reports.
 
 use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::call_rows::CallRow;
 use super::calls::SessionCalls;
 use super::{Archive, ArchiveError, codec};
-use crate::model::{Service, Usage};
+use crate::model::{Call, Service, Usage};
 use crate::pricing::{Calls, Table};
 use crate::time::Period;
 
@@ -19,18 +20,19 @@ pub(crate) const SLOT: i64 = 15 * 60 * 1000;
 
 /// The prompt sizes at which the price of a call may change. A price table with other limits is
 /// applied call by call.
-const LIMITS: [u64; 4] = [100_000, 128_000, 200_000, 272_000];
+const TIER_LIMITS: [u64; 4] = [100_000, 128_000, 200_000, 272_000];
 
 /// The sums of a session. They share a row, because reports read all of them.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Sums {
+#[derive(Debug, Serialize, Deserialize)]
+struct Sums<'a> {
     /// The models that calls name.
-    models: Vec<String>,
+    #[serde(borrow)]
+    models: Vec<&'a str>,
     sums: Vec<Sum>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Sum {
+pub(super) struct Sum {
     /// Milliseconds since 1970, UTC; `None` if not even the file has a time.
     at: Option<i64>,
     /// The index of the model.
@@ -53,31 +55,41 @@ pub(super) fn put(
     detail: &SessionCalls,
     id: &str,
 ) -> Result<(), ArchiveError> {
-    let sums = sums(detail);
+    let sums: Vec<Sum> = add_up(detail, |_| Some(())).into_iter().map(|((), sum)| sum).collect();
     if sums.is_empty() {
         return Ok(());
     }
-    let times = || sums.iter().filter_map(|sum| sum.at);
-    let (first, last) = (times().min(), times().max());
-    let body = codec::encode(&Sums { models: detail.models.clone(), sums }, id)?;
+    let (first, last) = span(&sums);
+    let models = detail.models.iter().map(String::as_str).collect();
+    let body = codec::encode(&Sums { models, sums }, id)?;
     db.prepare_cached("INSERT INTO rollup VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![session, first, last, body])?;
     Ok(())
 }
 
-fn sums(detail: &SessionCalls) -> Vec<Sum> {
-    let mut sums: HashMap<(Option<i64>, Option<u32>, Service, usize), Sum> = HashMap::new();
+/// Returns the first and the last quarter of an hour with calls.
+pub(super) fn span<'a>(
+    sums: impl IntoIterator<Item = &'a Sum, IntoIter: Clone>,
+) -> (Option<i64>, Option<i64>) {
+    let times = sums.into_iter().filter_map(|sum| sum.at);
+    (times.clone().min(), times.max())
+}
+
+/// Adds up the calls that have a key, by key, quarter of an hour, model, service and prompt size.
+pub(super) fn add_up<K: Copy + Ord + Hash>(
+    detail: &SessionCalls,
+    key: impl Fn(&Call) -> Option<K>,
+) -> Vec<(K, Sum)> {
+    let mut sums = HashMap::new();
     for call in &detail.calls {
+        let Some(key) = key(call) else { continue };
         let prompt = call.usage.prompt();
         let at = call.at.map(|at| at.as_millisecond().div_euclid(SLOT) * SLOT);
-        let class = LIMITS.iter().filter(|limit| prompt > **limit).count();
+        let class = TIER_LIMITS.iter().filter(|limit| prompt > **limit).count();
         let service = Service { searches: 0, ..call.service };
-        let sum = sums.entry((at, call.model, service, class)).or_insert_with(|| Sum {
-            at,
-            model: call.model,
-            service,
-            ..Sum::default()
-        });
+        let sum: &mut Sum = sums
+            .entry((key, at, call.model, service, class))
+            .or_insert_with(|| Sum { at, model: call.model, service, ..Sum::default() });
         sum.service.searches = sum.service.searches.saturating_add(call.service.searches);
         sum.prompt = sum.prompt.max(prompt);
         sum.calls += u64::from(!call.is_extra);
@@ -88,7 +100,7 @@ fn sums(detail: &SessionCalls) -> Vec<Sum> {
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by_key(|(key, _)| *key);
-    sums.into_iter().map(|(_, sum)| sum).collect()
+    sums.into_iter().map(|((key, ..), sum)| (key, sum)).collect()
 }
 
 impl Archive {
@@ -99,22 +111,41 @@ impl Archive {
         period: &Period,
         mut each: impl FnMut(&CallRow<'_>),
     ) -> Result<(), ArchiveError> {
-        let mut find = self.db.prepare(
-            "SELECT session, body FROM rollup
+        self.each_rollup("rollup", period, |session, body| read(session, body, period, &mut each))
+    }
+
+    /// Passes the number and the stored sums of each session that may have calls in a period to `each`.
+    pub(super) fn each_rollup(
+        &self,
+        table: &str,
+        period: &Period,
+        mut each: impl FnMut(i64, &[u8]) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let mut find = self.db.prepare(&format!(
+            "SELECT session, body FROM {table}
              WHERE (?1 IS NULL OR last >= ?1) AND (?2 IS NULL OR first < ?2)",
-        )?;
+        ))?;
         let bound = |at: Option<Timestamp>| at.map(Timestamp::as_millisecond);
         let mut rows = find.query(params![bound(period.since), bound(period.until)])?;
         while let Some(row) = rows.next()? {
+            each(row.get(0)?, row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the sums of all calls of a session to `each`.
+    pub(crate) fn each_sum_of(
+        &self,
+        id: &str,
+        mut each: impl FnMut(&CallRow<'_>),
+    ) -> Result<(), ArchiveError> {
+        let mut find = self.db.prepare_cached(
+            "SELECT session, rollup.body FROM sessions JOIN rollup ON session = number WHERE id = ?1",
+        )?;
+        let mut rows = find.query([id])?;
+        while let Some(row) = rows.next()? {
             let body = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            let Sums { models, sums } = codec::decode(body, "a session")?;
-            for sum in sums {
-                let at = sum.at.and_then(|at| Timestamp::from_millisecond(at).ok());
-                if period.includes(at) {
-                    let model = sum.model.and_then(|model| models.get(model as usize));
-                    each(&sum.row(row.get(0)?, at, model.map(String::as_str)));
-                }
-            }
+            read(row.get(0)?, body, &Period::default(), &mut each)?;
         }
         Ok(())
     }
@@ -130,19 +161,37 @@ impl Archive {
         while let Some(row) = rows.next()? {
             let body = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
             let Sums { models, sums } = codec::decode(body, "a session")?;
-            let named = |sum: &Sum| models.get(sum.model? as usize).cloned();
+            let named =
+                |sum: &Sum| models.get(sum.model? as usize).map(|model| (*model).to_owned());
             out.extend(sums.iter().map(named));
         }
         Ok(out.into_iter().collect())
     }
 }
 
+/// Passes the stored sums of a session to `each`, as far as they are in a period.
+pub(super) fn read(
+    session: i64,
+    body: &[u8],
+    period: &Period,
+    each: &mut impl FnMut(&CallRow<'_>),
+) -> Result<(), ArchiveError> {
+    let Sums { models, sums } = codec::decode(body, "a session")?;
+    for sum in sums {
+        let row = sum.row(session, &models);
+        if period.includes(row.at) {
+            each(&row);
+        }
+    }
+    Ok(())
+}
+
 impl Sum {
-    fn row<'a>(&self, session: i64, at: Option<Timestamp>, model: Option<&'a str>) -> CallRow<'a> {
+    pub(super) fn row<'a>(&self, session: i64, models: &[&'a str]) -> CallRow<'a> {
         CallRow {
             session,
-            at,
-            model,
+            at: self.at.and_then(|at| Timestamp::from_millisecond(at).ok()),
+            model: self.model.and_then(|model| models.get(model as usize).copied()),
             calls: Calls {
                 usage: self.usage,
                 service: self.service,
@@ -166,6 +215,7 @@ pub fn rollup_answers(period: &Period, prices: &Table) -> bool {
             at.as_millisecond().rem_euclid(SLOT) == 0 && at.subsec_nanosecond() % 1_000_000 == 0
         })
     };
-    let known = prices.rows().filter_map(|row| row.tier).all(|tier| LIMITS.contains(&tier.above));
+    let known =
+        prices.rows().filter_map(|row| row.tier).all(|tier| TIER_LIMITS.contains(&tier.above));
     whole(period.since) && whole(period.until) && known
 }

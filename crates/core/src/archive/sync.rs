@@ -10,16 +10,16 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use rusqlite::TransactionBehavior;
-use rustc_hash::FxHashMap;
 
 use super::digest::{Digest, Recorder};
 use super::fingerprint::Fingerprint;
 use super::forget::look_again;
 use super::ingest::{Incoming, Ingest, Origin};
+use super::listed::{self, Extract};
 use super::machine::{self, MachineId};
 use super::reading::{self, Reading};
-use super::sources::{self, Known};
-use super::{Archive, ArchiveError, codec, ledger};
+use super::sources::{self, Known, KnownFiles};
+use super::{Archive, ArchiveError, codec, notes};
 use crate::agent::{Agents, Detail};
 use crate::discover::{Discovery, Source, SourceState};
 use crate::facts::SourceFacts;
@@ -28,7 +28,7 @@ use crate::path_text::{from_text, to_text};
 use crate::project::Project;
 use crate::projects::{Learned, ProjectHints, Projects};
 
-/// The most bytes of files in one batch, unless it is a single file. It bounds the memory of a
+/// The maximum number of bytes of files in one batch, unless it is a single file. It bounds the memory of a
 /// sync.
 const BATCH: u64 = 64 << 20;
 
@@ -100,6 +100,8 @@ struct Change {
     digest: Option<Digest>,
     /// The stored reading of a source that may only have grown.
     earlier: Option<(SourceFacts, Vec<u8>)>,
+    /// The earlier extract, for a file of which only an extract is read.
+    extract: Option<Vec<u8>>,
 }
 
 impl Archive {
@@ -117,10 +119,10 @@ impl Archive {
         learn_folders(self.agents, found, &mut projects);
         if self.note("excluded")?.unwrap_or_default() != options.excluded.as_bytes() {
             look_again(&self.db)?;
-            ledger::set_note(&self.db, "excluded", options.excluded.as_bytes())?;
+            notes::set(&self.db, "excluded", options.excluded.as_bytes())?;
         }
         let mut synced = SyncStats::default();
-        let mut known = sources::known(&self.db, &machine)?;
+        let mut known = sources::known(&self.db, &machine, found.sources.len())?;
         let changes = self.changes(found, &mut known, &mut synced)?;
         let agents = self.agents;
         let mut ingest = Ingest::new(options, agents, projects);
@@ -168,7 +170,7 @@ impl Archive {
     }
 
     /// Marks files as gone that were not found and do not exist at their paths, and counts them.
-    fn mark_gone(&self, known: &FxHashMap<String, Known>) -> Result<u64, ArchiveError> {
+    fn mark_gone(&self, known: &KnownFiles) -> Result<u64, ArchiveError> {
         let mut gone = 0;
         for (path, known) in known {
             let may_be_gone = known.state == SourceState::Live && !known.is_found;
@@ -192,7 +194,7 @@ impl Archive {
     fn changes(
         &self,
         found: &Discovery,
-        known: &mut FxHashMap<String, Known>,
+        known: &mut KnownFiles,
         synced: &mut SyncStats,
     ) -> Result<Vec<Change>, ArchiveError> {
         let mut out = Vec::new();
@@ -203,7 +205,7 @@ impl Archive {
             }
             let before = before.as_deref();
             match before {
-                Some(before) if before.fingerprint == Fingerprint::of(source) => {
+                Some(before) if before.fingerprint == fingerprint(source, before) => {
                     synced.unchanged += 1;
                     if before.state == SourceState::Gone {
                         sources::set_state(&self.db, before.number, SourceState::Live)?;
@@ -217,15 +219,22 @@ impl Archive {
                 Some(known) => sources::digest_of(&self.db, known)?,
                 None => None,
             };
-            let is_longer = digest.as_ref().is_some_and(|digest| digest.length <= source.size);
-            let earlier = match before.filter(|known| known.offset.is_some() && is_longer) {
+            let extract = source.kind.is_extract().then(|| {
+                // One that is damaged is made again.
+                let known = before.and_then(|known| listed::extract(&self.db, known.number).ok());
+                known.unwrap_or_default()
+            });
+            let is_at_least_as_long =
+                digest.as_ref().is_some_and(|digest| digest.length <= source.size);
+            let earlier = match before.filter(|known| known.offset.is_some() && is_at_least_as_long)
+            {
                 Some(known) => {
                     let facts = sources::facts(&self.db, source, known.number)?;
                     facts.zip(sources::resume_state(&self.db, source, known.number)?)
                 }
                 None => None,
             };
-            out.push(Change { source: source.clone(), digest, earlier });
+            out.push(Change { source: source.clone(), digest, earlier, extract });
         }
         Ok(out)
     }
@@ -251,10 +260,48 @@ fn is_missing(path: &Path) -> bool {
     })
 }
 
+/// Returns the fingerprint of a file that was found. The size of an extract is not that of the file.
+fn fingerprint(source: &Source, known: &Known) -> Fingerprint {
+    let found = Fingerprint::of(source);
+    let size = if source.kind.is_extract() { known.fingerprint.size } else { found.size };
+    Fingerprint { size, ..found }
+}
+
+/// Reads what the archive does not have yet of a file of which only an extract is kept.
+fn read_extract(
+    agents: Agents,
+    mut source: Source,
+    digest: Option<&Digest>,
+    mut extract: Vec<u8>,
+    machine: MachineId,
+) -> Incoming {
+    let has_grown = digest.is_some_and(|digest| *digest == Digest::of(&extract));
+    let origin = if has_grown { Origin::Grown } else { Origin::Disk };
+    let new_from = extract.len() as u64;
+    let added = agents.get(&source.agent).map(|agent| agent.extract(&source, &extract));
+    let (fingerprint, digest, reading) = match added.transpose() {
+        Ok(added) => {
+            extract.extend(added.unwrap_or_default());
+            source.size = extract.len() as u64;
+            let digest = Digest::of(&extract);
+            let fingerprint = Fingerprint::of(&source);
+            let mut reading = reading::read(agents, source, &Extract(&extract), Detail::Full);
+            reading.extract = Some(extract);
+            (fingerprint, Some(digest), reading)
+        }
+        Err(error) => (Fingerprint::unknown(0), None, Reading::unreadable(source, error)),
+    };
+    let state = SourceState::Live;
+    Incoming { machine, state, fingerprint, digest, reading, origin, new_from }
+}
+
 /// Reads a file. A log is continued where the last scan ended if everything read then is still
 /// there.
 fn read(agents: Agents, change: Change, machine: MachineId) -> Incoming {
-    let Change { mut source, digest, earlier } = change;
+    let Change { mut source, digest, earlier, extract } = change;
+    if let Some(extract) = extract {
+        return read_extract(agents, source, digest.as_ref(), extract, machine);
+    }
     let known_length = digest.as_ref().map_or(0, |digest| digest.length);
     let incoming = |reading, origin, fingerprint, digest| {
         let state = SourceState::Live;
@@ -269,9 +316,9 @@ fn read(agents: Agents, change: Change, machine: MachineId) -> Incoming {
         }
     };
     recorder.describe(&mut source);
-    let is_same = || recorder.beginning().is_ok_and(|beginning| beginning == digest);
+    let has_same_beginning = || recorder.beginning().is_ok_and(|beginning| beginning == digest);
     let continued = earlier
-        .filter(|_| is_same())
+        .filter(|_| has_same_beginning())
         .and_then(|(facts, state)| reading::read_on(agents, &source, facts, &state, &recorder));
     let reading =
         continued.unwrap_or_else(|| reading::read(agents, source.clone(), &recorder, Detail::Full));

@@ -1,6 +1,6 @@
 //! Queries the text index.
 
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::text_index::BITS;
 use super::{Archive, ArchiveError};
 use crate::assemble::MessageEntry;
-use crate::model::{Message, Session};
+use crate::model::{Message, MessageId, Session, SessionId};
 use crate::search::{
     Extent, FieldMatch, Fields, Filters, Finder, MessageTraits, Node, Query, Term, Where,
 };
@@ -53,7 +53,7 @@ pub struct Hit<'a, 'm> {
 #[derive(Debug, Clone)]
 pub struct TextRow {
     /// The message id; none for text about the session as a whole.
-    pub message: Option<String>,
+    pub message: Option<MessageId>,
     /// The time of the message.
     pub at: Option<Timestamp>,
     /// The key of its kind.
@@ -201,14 +201,18 @@ impl Archive {
         all: &'a [Session],
         takes: &dyn Fn(&Session) -> bool,
     ) -> Result<HashMap<i64, &'a Session>, ArchiveError> {
-        let mut find = self.db.prepare("SELECT number, session FROM indexed_sessions")?;
+        let sql = "SELECT number, session FROM indexed_sessions ORDER BY session";
+        let mut find = self.db.prepare_cached(sql)?;
         let mut rows = find.query([])?;
-        let mut out = HashMap::default();
+        let mut out = HashMap::with_capacity_and_hasher(all.len(), FxBuildHasher);
+        // Both are in the order of ids.
+        let mut rest = all.iter().peekable();
         while let Some(row) = rows.next()? {
             let id = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
-            let session = all.binary_search_by(|session| session.id.as_str().cmp(id)).ok();
-            if let Some(session) = session.map(|at| &all[at]).filter(|session| takes(session)) {
-                out.insert(row.get(0)?, session);
+            while rest.next_if(|session| session.id.as_str() < id).is_some() {}
+            if let Some(session) = rest.peek().filter(|session| session.id == id && takes(session))
+            {
+                out.insert(row.get(0)?, *session);
             }
         }
         Ok(out)
@@ -246,7 +250,7 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let by_id: HashMap<&str, &Session> =
             sessions.iter().map(|session| (session.id.as_str(), *session)).collect();
-        let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+        let ids: Vec<SessionId> = sessions.iter().map(|session| session.id.clone()).collect();
         let fields = filters.fields();
         self.each_assembled(&ids, |assembled| {
             let Some(session) = by_id.get(assembled.session.id.as_str()) else { return Ok(()) };
@@ -278,7 +282,7 @@ impl Archive {
     }
 
     /// Returns the messages of a session that only repeat another one.
-    pub fn copies_of(&self, session: &str) -> Result<HashSet<String>, ArchiveError> {
+    pub fn copies_of(&self, session: &str) -> Result<HashSet<MessageId>, ArchiveError> {
         let mut find = self.db.prepare_cached(&format!(
             "SELECT message FROM indexed_sessions JOIN copies
              ON copies.number >= indexed_sessions.number << {BITS} AND copies.number < (indexed_sessions.number + 1) << {BITS}
@@ -293,9 +297,9 @@ impl Archive {
         &self,
         wanted: &BTreeMap<&str, Vec<&str>>,
         around: usize,
-    ) -> Result<BTreeMap<String, Vec<Message>>, ArchiveError> {
+    ) -> Result<BTreeMap<SessionId, Vec<Message>>, ArchiveError> {
         let mut out = BTreeMap::new();
-        let ids: Vec<String> = wanted.keys().map(|id| (*id).to_owned()).collect();
+        let ids: Vec<SessionId> = wanted.keys().map(|id| SessionId::from(*id)).collect();
         self.each_assembled(&ids, |assembled| {
             let id = &assembled.session.id;
             let wanted = wanted.get(id.as_str()).into_iter().flatten();
@@ -334,7 +338,7 @@ fn names(fields: &[Where]) -> String {
 }
 
 fn text_row(row: &Row<'_>, from: usize) -> rusqlite::Result<TextRow> {
-    let message: String = row.get(from)?;
+    let message: MessageId = row.get(from)?;
     let at: Option<i64> = row.get(from + 1)?;
     Ok(TextRow {
         message: Some(message).filter(|id| !id.is_empty()),

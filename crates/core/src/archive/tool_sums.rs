@@ -1,8 +1,8 @@
 //! Adds up the tool calls of sessions.
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::extent::Extent;
 use super::{Archive, ArchiveError, codec};
 use crate::model::{ToolStatus, ToolUse};
 use crate::time::Period;
@@ -60,25 +60,7 @@ pub(crate) struct ToolSum {
     /// Its MCP server.
     pub(crate) server: Option<String>,
     pub(crate) counts: ToolCounts,
-    /// The times of the first and the last call; none if a call has no time.
-    #[serde(with = "crate::time::stored")]
-    first: Option<Timestamp>,
-    #[serde(with = "crate::time::stored")]
-    last: Option<Timestamp>,
-}
-
-impl ToolSum {
-    /// Returns whether all of its calls are in a period, or `None` if only some may be.
-    fn is_in(&self, period: &Period) -> Option<bool> {
-        match (self.first, self.last) {
-            _ if period.is_everything() => Some(true),
-            (Some(first), Some(last)) if !period.overlaps(first, last) => Some(false),
-            (Some(first), Some(last)) if period.contains(first) && period.contains(last) => {
-                Some(true)
-            }
-            _ => None,
-        }
-    }
+    times: Extent,
 }
 
 /// Adds up tool calls by tool.
@@ -86,20 +68,13 @@ pub(super) fn tool_sums<'a>(tools: impl IntoIterator<Item = &'a ToolUse>) -> Vec
     let mut sums: Vec<ToolSum> = Vec::new();
     for tool in tools {
         let is_same = |sum: &ToolSum| (&sum.name, &sum.server) == (&tool.name, &tool.server);
-        match sums.iter_mut().find(|sum| is_same(sum)) {
-            Some(sum) => {
-                sum.counts.add(&ToolCounts::of(tool));
-                sum.first = sum.first.min(tool.at);
-                sum.last = sum.first.and(tool.at).and(sum.last.max(tool.at));
-            }
-            None => sums.push(ToolSum {
-                name: tool.name.clone(),
-                server: tool.server.clone(),
-                counts: ToolCounts::of(tool),
-                first: tool.at,
-                last: tool.at,
-            }),
-        }
+        let place = sums.iter().position(is_same).unwrap_or_else(|| {
+            let (name, server) = (tool.name.clone(), tool.server.clone());
+            sums.push(ToolSum { name, server, ..ToolSum::default() });
+            sums.len() - 1
+        });
+        sums[place].counts.add(&ToolCounts::of(tool));
+        sums[place].times.add(tool.at);
     }
     sums
 }
@@ -117,58 +92,16 @@ impl Archive {
             let session = row.get(0)?;
             let tools = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
             let mut sums: Vec<ToolSum> = codec::decode(tools, "a session")?;
-            if sums.iter().any(|sum| sum.is_in(period).is_none()) {
+            if sums.iter().any(|sum| sum.times.is_in(period).is_none()) {
                 let calls = self.session_calls(session)?;
                 sums = tool_sums(calls.tools.iter().filter(|tool| period.includes(tool.at)));
             } else {
-                sums.retain(|sum| sum.is_in(period) == Some(true));
+                sums.retain(|sum| sum.times.is_in(period) == Some(true));
             }
             for sum in sums {
                 each(session, sum);
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tool(name: &str, at: Option<i64>) -> ToolUse {
-        ToolUse {
-            message: "m".to_owned(),
-            name: name.to_owned(),
-            server: None,
-            status: ToolStatus::Success,
-            at: at.map(|second| Timestamp::from_second(second).unwrap()),
-            lines_added: 1,
-            lines_removed: 0,
-        }
-    }
-
-    /// Sums answer for a period only if they agree with the single calls.
-    #[test]
-    fn sums_know_which_periods_they_can_answer() {
-        let limit = |second: i64| Some(Timestamp::from_second(second).unwrap());
-        let tools = [tool("a", Some(3)), tool("a", Some(1)), tool("a", Some(2))];
-        let undated = [tool("a", Some(1)), tool("a", None), tool("a", Some(2))];
-        for since in 0..5 {
-            for until in 0..5 {
-                let period = Period { since: limit(since), until: limit(until) };
-                for tools in [&tools, &undated] {
-                    let inside = tools.iter().filter(|tool| period.includes(tool.at)).count();
-                    let [sum] = &*tool_sums(tools) else { panic!() };
-                    match sum.is_in(&period) {
-                        Some(true) => assert_eq!(inside, tools.len(), "{period:?}"),
-                        Some(false) => assert_eq!(inside, 0, "{period:?}"),
-                        None => {}
-                    }
-                }
-            }
-        }
-        let [sum] = &*tool_sums(&undated) else { panic!() };
-        assert_eq!(sum.is_in(&Period::default()), Some(true));
-        assert_eq!(sum.is_in(&Period { since: limit(0), until: None }), None);
     }
 }

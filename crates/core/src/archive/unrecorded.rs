@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::{Archive, ArchiveError};
+use super::{Archive, ArchiveError, sums};
 use crate::model::usage::COLUMNS;
-use crate::model::{Bucket, Usage};
+use crate::model::{Bucket, SessionId, Usage};
 use crate::time::Period;
 
 /// The tokens of a session beyond those of its recorded calls.
@@ -28,32 +28,41 @@ pub(super) fn put(db: &Connection, session: i64, reported: &Usage) -> rusqlite::
 
 impl Archive {
     /// Returns the tokens of calls that no file records, by session, as far as agents report them.
-    pub(crate) fn unrecorded(&self) -> Result<HashMap<String, Surplus>, ArchiveError> {
+    pub(crate) fn unrecorded(&self) -> Result<HashMap<SessionId, Surplus>, ArchiveError> {
         let sql =
             format!("SELECT id, last, {COLUMNS} FROM reported JOIN sessions ON number = session");
         let mut find = self.db.prepare(&sql)?;
         let rows = find.query_map([], |row| {
             Ok((row.get(0)?, Surplus { last: row.get(1)?, usage: usage(row, 2)? }))
         })?;
-        let mut out = rows.collect::<Result<HashMap<String, Surplus>, _>>()?;
+        let mut out = rows.collect::<Result<HashMap<SessionId, Surplus>, _>>()?;
         if out.is_empty() {
             return Ok(out);
         }
-        let keys = self.session_keys()?;
-        let mut recorded: HashMap<&str, Usage> = HashMap::new();
-        self.each_sum(&Period::default(), |row| {
-            let Some(key) = keys.get(&row.session) else { return };
-            let main = key.parent.as_deref().unwrap_or(&key.id);
-            if out.contains_key(main) {
-                *recorded.entry(main).or_default() += row.calls.usage;
-            }
-        })?;
-        for (main, usage) in recorded {
-            if let Some(surplus) = out.get_mut(main) {
+        for (main, usage) in self.reported_calls()? {
+            if let Some(surplus) = out.get_mut(&main) {
                 surplus.usage = surplus.usage.beyond(&usage);
             }
         }
         out.retain(|_, surplus| surplus.usage.total() > 0);
+        Ok(out)
+    }
+
+    /// Returns the tokens of the recorded calls of the sessions that agents report on, with those of their agents.
+    fn reported_calls(&self) -> Result<HashMap<SessionId, Usage>, ArchiveError> {
+        let mut find = self.db.prepare(
+            "SELECT rollup.session, rollup.body, coalesce(parent, id) AS main FROM sessions JOIN rollup ON session = number
+             WHERE main IN (SELECT id FROM reported JOIN sessions ON number = session)",
+        )?;
+        let mut rows = find.query([])?;
+        let mut out: HashMap<SessionId, Usage> = HashMap::new();
+        while let Some(row) = rows.next()? {
+            let sum = out.entry(row.get(2)?).or_default();
+            let body = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+            sums::read(row.get(0)?, body, &Period::default(), &mut |call| {
+                *sum += call.calls.usage;
+            })?;
+        }
         Ok(out)
     }
 }

@@ -24,7 +24,7 @@ use crate::assemble::{ScannedSource, SessionFacts, assemble};
 use crate::content::{Reader, View};
 use crate::discover::{SourceKind, SourceState};
 use crate::facts::{CallFacts, Contents, PromptLine, SourceFacts};
-use crate::model::Usage;
+use crate::model::{MessageId, SessionId, Usage};
 use crate::path_text::from_text;
 use crate::projects::{ProjectHints, Projects};
 use crate::search::{Extent, Fields, Where};
@@ -179,7 +179,7 @@ fn usages(facts: &SourceFacts) -> impl Iterator<Item = (&str, Option<Usage>)> {
 }
 
 /// The text of each message of a file, by session and message.
-type Words = HashMap<(String, String), Vec<(Where, String)>>;
+type Words = HashMap<(SessionId, MessageId), Vec<(Where, String)>>;
 
 fn words(
     db: &Connection,
@@ -195,7 +195,7 @@ fn words(
         let SessionFacts { session, .. } = assembled;
         let messages = Reader::new(agents, &bytes)
             .transcript(assembled, View::Full, &|_| None)
-            .map_err(|error| ArchiveError::Read(session.id.clone(), error))?;
+            .map_err(|error| ArchiveError::Read(session.id.to_string(), error))?;
         for message in messages {
             let fields = Fields::of(&message, Extent::All);
             let said = fields.pieces.iter().map(|piece| (piece.field, piece.text.to_string()));

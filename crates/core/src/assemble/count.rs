@@ -34,7 +34,7 @@ impl SessionFacts {
                 };
             }
             if let Some(call) = &facts.call {
-                session.calls += 1;
+                session.calls += usize::from(!call.is_extra);
                 session.usage += call.total_usage();
                 let models = call.lines().iter().filter_map(|line| line.model.as_deref());
                 session

@@ -4,12 +4,16 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::part::{Part, count_faults, current_count, newest, resumable_part, session_parts};
 use super::{MessageEntry, Place, SessionFacts, nameless};
-use crate::facts::Form;
-use crate::model::{Fate, MessageKind, Part as SessionPart, PartWhy, Session, SessionKind, State};
+use crate::facts::{Form, ToolFacts};
+use crate::model::{
+    Fate, MessageId, MessageKind, Part as SessionPart, PartWhy, Session, SessionId, SessionKind,
+    State,
+};
 use crate::projects::is_absolute;
+use crate::tools::is_agent as is_agent_tool;
 
 /// Joins the parts of one session.
-pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> SessionFacts {
+pub(super) fn join(id: SessionId, group: String, mut parts: Vec<Part<'_>>) -> SessionFacts {
     parts.sort_by(|a, b| a.order().cmp(&b.order()));
     let resumable_file = resumable_part(&parts);
     separate_histories(&mut parts, resumable_file);
@@ -20,6 +24,7 @@ pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> Sessi
     let documents = parts.iter().map(|part| part.facts.form != Form::Log).collect();
     let borrowed = parts.iter().map(|part| part.is_borrowed).collect();
     let is_history = parts.iter().all(Part::is_history);
+    let missing = parts.iter().find_map(|part| part.missing.clone());
     let reported = newest(&parts, |facts| facts.reported.as_ref()).cloned();
     let mut messages = Messages::new(&parts, session_parts, resumable_file);
     for (file, part) in parts.into_iter().enumerate() {
@@ -36,6 +41,7 @@ pub(super) fn join(id: String, group: String, mut parts: Vec<Part<'_>>) -> Sessi
         files,
         documents,
         borrowed,
+        missing,
         is_history,
     }
 }
@@ -45,9 +51,9 @@ struct Messages {
     entries: Vec<MessageEntry>,
     /// The place of each message and the newest part that contains it; empty if there is only one
     /// part.
-    known: HashMap<String, (usize, usize)>,
+    known: HashMap<MessageId, (usize, usize)>,
     /// The places of messages in the agent's own list.
-    current: HashMap<String, usize>,
+    current: HashMap<MessageId, usize>,
     session_parts: Vec<SessionPart>,
     /// Whether a compression summarized each part.
     compressed: Vec<bool>,
@@ -148,7 +154,7 @@ fn separate_histories(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
         let own = looks(part);
         if n != main && own.iter().zip(&known).any(|(own, known)| own != known) {
             for message in &mut part.facts.messages {
-                message.id = format!("{}~{}", message.id, n + 1);
+                message.id = format!("{}~{}", message.id, n + 1).into();
             }
         }
     }
@@ -156,7 +162,7 @@ fn separate_histories(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
 
 /// Returns the session with the data that its sources record as a whole; counts are added later.
 fn session(
-    id: String,
+    id: SessionId,
     parts: &[Part<'_>],
     resumable_file: Option<usize>,
     session_parts: Vec<SessionPart>,
@@ -170,14 +176,13 @@ fn session(
     Session {
         kind: first.facts.kind,
         parent: first.facts.parent.clone(),
-        spawned_by: parts
-            .iter()
-            .find_map(|part| part.facts.spawned_by.as_deref().map(str::to_owned)),
+        spawned_by: parts.iter().find_map(|part| part.facts.spawned_by.clone()),
         forked_from: parts.iter().find_map(|part| part.facts.forked_from.clone()),
         started: parts.iter().filter_map(Part::started).min(),
         updated: parts.iter().filter_map(Part::updated).max(),
         summary: newest(parts, |facts| facts.summary.as_ref()).cloned(),
         ends: parts.iter().flat_map(|part| part.facts.ends.iter().cloned()).collect(),
+        agents: agents(parts),
         branch: newest(parts, |facts| facts.branch.as_ref()).cloned(),
         worktree: ran_in.filter(is_elsewhere).cloned(),
         messages_current: current_count(resumable_file.map(|at| &parts[at])),
@@ -187,6 +192,20 @@ fn session(
         faults: count_faults(parts),
         ..Session::new(id, agent, in_use.project.clone())
     }
+}
+
+/// Returns the agents that a subagent started, and the tool calls that did. The files of those agents name the
+/// main session only.
+fn agents(parts: &[Part<'_>]) -> Vec<Box<str>> {
+    let is_agent = |part: &&Part<'_>| part.facts.kind == SessionKind::Subagent;
+    let messages = parts.iter().filter(is_agent).flat_map(|part| &part.facts.messages);
+    let tools = messages.flat_map(|message| &message.tools);
+    let starts = tools.filter(|tool| tool.agent_id.is_some() || is_agent_tool(&tool.name));
+    let keys = |tool: &ToolFacts| [tool.id.as_deref().map(Box::from), tool.agent_id.clone()];
+    let mut out: Vec<Box<str>> = starts.flat_map(keys).flatten().collect();
+    out.sort_unstable();
+    out.dedup();
+    out
 }
 
 /// Returns whether a compression summarized each part. Copies aside, the next part is its result.

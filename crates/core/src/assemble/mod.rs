@@ -11,6 +11,7 @@ mod ownership;
 mod part;
 mod partition;
 mod prompts;
+mod repeats;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +24,7 @@ pub use prompts::from_prompts;
 
 use crate::discover::Source;
 use crate::facts::{MessageFacts, PartFacts, SessionRef, SourceFacts, Span};
-use crate::model::{Session, Usage};
+use crate::model::{Session, SessionId, Usage};
 use crate::project::Project;
 use crate::projects::{Projects, short_hash};
 
@@ -56,6 +57,8 @@ pub struct SessionFacts {
     pub documents: Vec<bool>,
     /// Whether each file belongs to another session, whose messages this one repeats.
     pub borrowed: Vec<bool>,
+    /// The id of a file whose history it continues and that is missing, so that messages are missing too.
+    pub missing: Option<String>,
     /// Whether all files are histories: their messages have no times, and calls and their outcomes are in
     /// different messages.
     pub is_history: bool,
@@ -93,8 +96,8 @@ pub trait Rules {
     /// Names the sessions of the parts of a group, and completes them with what the other parts reveal.
     fn refine(&self, group: &str, parts: &mut [Part<'_>]);
 
-    /// Marks what a session only repeats, once it is settled which calls other sessions made.
-    fn mark_copies(&self, session: &mut SessionFacts);
+    /// Marks what sessions of one agent only repeat, once it is settled which of them made each call.
+    fn mark_copies(&self, sessions: &mut [SessionFacts]);
 }
 
 /// The group of sessions that a source belongs to, and the project it names there.
@@ -115,7 +118,7 @@ pub fn memberships(
     let ScannedSource { source, facts } = scanned;
     let membership = |part: &PartFacts| {
         let project = project_of(source, part, projects);
-        let group = session_id(source, part, &project, find);
+        let group = session_id(source, part, &project, find).into();
         Membership { group, project: part.project.clone() }
     };
     facts.parts.iter().map(membership).collect()
@@ -135,8 +138,8 @@ pub fn assemble(
         for part in std::mem::take(&mut facts.parts) {
             let project = project_of(source, &part, projects);
             let id = session_id(source, &part, &project, find);
-            let part = Part::new(source, &facts.faults, part, id.clone(), project);
-            groups.entry(id).or_default().push(part);
+            let group = groups.entry(id.to_string()).or_default();
+            group.push(Part::new(source, &facts.faults, part, id, project));
         }
     }
     branches::resolve(&mut groups);
@@ -146,11 +149,12 @@ pub fn assemble(
             sessions.push(join::join(id, group.clone(), parts));
         }
     }
-    ownership::settle(&mut sessions);
-    for session in &mut sessions {
-        rules.mark_copies(session);
-        session.count();
+    ownership::assign_owners(&mut sessions);
+    sessions.sort_by(|a, b| a.session.agent.cmp(&b.session.agent));
+    for own in sessions.chunk_by_mut(|a, b| a.session.agent == b.session.agent) {
+        rules.mark_copies(own);
     }
+    sessions.iter_mut().for_each(SessionFacts::count);
     sessions.sort_by(|a, b| a.session.id.cmp(&b.session.id));
     sessions
 }
@@ -160,9 +164,9 @@ fn refined<'a>(
     rules: &dyn Rules,
     group: &str,
     mut parts: Vec<Part<'a>>,
-) -> BTreeMap<String, Vec<Part<'a>>> {
+) -> BTreeMap<SessionId, Vec<Part<'a>>> {
     rules.refine(group, &mut parts);
-    let mut out: BTreeMap<String, Vec<Part<'a>>> = BTreeMap::new();
+    let mut out: BTreeMap<SessionId, Vec<Part<'a>>> = BTreeMap::new();
     for part in parts {
         out.entry(part.id.clone()).or_default().push(part);
     }
@@ -181,15 +185,15 @@ fn session_id(
     part: &PartFacts,
     project: &Project,
     find: &FindByPrefix<'_>,
-) -> String {
+) -> SessionId {
     match &part.session {
         SessionRef::Id(id) => id.clone(),
         SessionRef::InProject { scope, name } => {
-            format!("{scope}/{}/{name}", short_hash(project))
+            format!("{scope}/{}/{name}", short_hash(project)).into()
         }
         SessionRef::StartingWith { beginning, otherwise } => {
             let found = source.folder().and_then(|folder| find(folder, beginning));
-            found.unwrap_or_else(|| otherwise.clone())
+            found.unwrap_or_else(|| otherwise.clone()).into()
         }
     }
 }

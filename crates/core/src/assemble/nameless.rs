@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::MessageEntry;
 use super::part::Part;
 use crate::facts::MessageFacts;
-use crate::model::{Bucket, MessageKind};
+use crate::model::{Bucket, MessageId, MessageKind};
 
 /// All facts that distinguish messages whose text is not in memory.
 type Signature =
@@ -36,8 +36,8 @@ pub(super) fn name(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
     }
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| Some(*at) != resumable_file);
-    let mut known: HashMap<(Signature, usize), String> = HashMap::default();
-    let mut taken: HashSet<String> = HashSet::default();
+    let mut known: HashMap<(Signature, usize), MessageId> = HashMap::default();
+    let mut taken: HashSet<MessageId> = HashSet::default();
     for at in order {
         let mut alike: HashMap<Signature, usize> = HashMap::default();
         for facts in parts[at].facts.messages.iter_mut().filter(|facts| facts.is_nameless()) {
@@ -46,7 +46,7 @@ pub(super) fn name(parts: &mut [Part<'_>], resumable_file: Option<usize>) {
             *number += 1;
             let name = known.entry((signature, *number)).or_insert_with(|| {
                 let is_free = taken.insert(facts.id.clone());
-                if is_free { facts.id.clone() } else { format!("{}~{}", facts.id, at + 1) }
+                if is_free { facts.id.clone() } else { format!("{}~{}", facts.id, at + 1).into() }
             });
             facts.id.clone_from(name);
         }

@@ -4,7 +4,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::{MessageEntry, ScannedSource, SessionFacts};
-use crate::facts::{CallKey, MessageFacts};
+use crate::facts::{CallFacts, CallKey, MessageFacts};
 use crate::model::{AgentId, SessionKind};
 
 /// Returns the key of a message that other sessions may contain too, if it was billed or used
@@ -23,24 +23,26 @@ pub fn keys(scanned: &ScannedSource) -> Vec<i64> {
         let base = lineage.base.as_ref().map(|base| base.file.as_str());
         base.into_iter().chain([lineage.id.as_str()])
     });
-    scanned.facts.messages().filter_map(shared_key).chain(files).map(key).collect()
+    let messages = || scanned.facts.messages();
+    let others = messages().flat_map(|facts| other_keys(facts).iter().map(|key| &**key));
+    messages().filter_map(shared_key).chain(others).chain(files).map(key).collect()
 }
 
-/// Attributes each call to one session: not to one that inherited it, otherwise to the one that
-/// started first.
-pub(super) fn settle(sessions: &mut [SessionFacts]) {
-    // A session with a single file owns all its calls.
+/// Returns the keys under which sessions that a message may be copied from would have it.
+fn other_keys(facts: &MessageFacts) -> &[Box<str>] {
+    facts.call.as_ref().map_or(&[], CallFacts::other_keys)
+}
+
+/// Attributes each call to one session: not to one that inherited it, otherwise to the one that has its earliest
+/// record, or that started first.
+pub(super) fn assign_owners(sessions: &mut [SessionFacts]) {
+    // If all sessions together have one file, no call appears twice.
     if sessions.iter().map(|session| session.files.len()).sum::<usize>() < 2 {
         return;
     }
     let mut order: Vec<usize> = (0..sessions.len()).collect();
-    order.sort_by(|a, b| {
-        let key = |at: usize| {
-            let session = &sessions[at].session;
-            (session.kind == SessionKind::Checkpoint, session.started, &session.id)
-        };
-        key(*a).cmp(&key(*b))
-    });
+    let started = |at: usize| (sessions[at].session.started, &sessions[at].session.id);
+    order.sort_by(|a, b| started(*a).cmp(&started(*b)));
     let messages = sessions.iter().map(|session| session.messages.len()).sum();
     let mut owners: HashMap<(&AgentId, &str), (usize, usize)> =
         HashMap::with_capacity_and_hasher(messages, FxBuildHasher);
@@ -49,12 +51,15 @@ pub(super) fn settle(sessions: &mut [SessionFacts]) {
         let agent = &sessions[at].session.agent;
         for (n, entry) in sessions[at].messages.iter().enumerate() {
             let Some(key) = shared_key(&entry.facts) else { continue };
+            let mut others = other_keys(&entry.facts).iter().map(|key| &**key);
+            let key = others.find(|key| owners.contains_key(&(agent, *key))).unwrap_or(key);
             let owner = owners.entry((agent, key)).or_insert((at, n));
             if *owner == (at, n) {
                 continue;
             }
-            let held = &sessions[owner.0].messages[owner.1];
-            if is_inherited(held) && !is_inherited(entry) {
+            if rank(&sessions[at], entry)
+                < rank(&sessions[owner.0], &sessions[owner.0].messages[owner.1])
+            {
                 copies.push((std::mem::replace(owner, (at, n)), (agent, key)));
             } else {
                 copies.push(((at, n), (agent, key)));
@@ -64,17 +69,25 @@ pub(super) fn settle(sessions: &mut [SessionFacts]) {
     let copies: Vec<_> = copies.into_iter().map(|(copy, key)| (copy, owners[&key])).collect();
     for ((at, n), (owner, place)) in copies {
         sessions[at].messages[n].owned = false;
-        // What only the copy still has of the call is true of the call, but for the time, which a file that
-        // repeats a call without its id rarely has.
+        // What only the copy still has of the message is true of it, but for the call itself: a file that repeats
+        // one without its id rarely has its time, and may have been served under other conditions.
         let mut facts = sessions[at].messages[n].facts.clone();
         if is_inherited(&sessions[at].messages[n])
             && !is_inherited(&sessions[owner].messages[place])
             && facts.key != CallKey::Message
         {
-            facts.at = None;
+            facts.call = None;
         }
         sessions[owner].messages[place].facts.complete(&facts);
     }
+}
+
+/// Returns a key that sorts the record of the session that made a call before those of sessions that repeat it.
+fn rank(session: &SessionFacts, entry: &MessageEntry) -> impl Ord + use<> {
+    let is_checkpoint = session.session.kind == SessionKind::Checkpoint;
+    let at = entry.facts.at;
+    let is_outdated = entry.facts.call.as_ref().is_some_and(|call| call.is_outdated);
+    (is_inherited(entry), is_checkpoint, at.is_none(), at, is_outdated)
 }
 
 fn is_inherited(entry: &MessageEntry) -> bool {

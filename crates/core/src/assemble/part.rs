@@ -1,6 +1,7 @@
 //! Describes what one source contains of one session, and how it relates to the session's other
 //! sources.
 
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::discover::Source;
 use crate::facts::{Form, PartFacts};
 use crate::fault::{FaultKind, Faults};
-use crate::model::{MessageKind, Part as SessionPart, PartWhy, SessionKind};
+use crate::model::{MessageKind, Part as SessionPart, PartWhy, SessionId, SessionKind};
 use crate::project::Project;
 
 /// The part of a session that one source contains.
@@ -23,8 +24,10 @@ pub struct Part<'a> {
     pub facts: PartFacts,
     /// Whether the source belongs to another session, whose messages this one repeats.
     pub(super) is_borrowed: bool,
+    /// The id of the file whose history it continues, if that is missing.
+    pub(super) missing: Option<String>,
     /// The id of its session.
-    pub id: String,
+    pub id: SessionId,
     pub(super) project: Arc<Project>,
 }
 
@@ -33,10 +36,11 @@ impl<'a> Part<'a> {
         source: &'a Source,
         faults: &'a Faults,
         facts: PartFacts,
-        id: String,
+        id: SessionId,
         project: Arc<Project>,
     ) -> Self {
-        let mut part = Self { source, faults, facts, is_borrowed: false, id, project };
+        let mut part =
+            Self { source, faults, facts, is_borrowed: false, missing: None, id, project };
         if part.is_history() && part.facts.kind == SessionKind::Main {
             part.make_up_times();
         }
@@ -45,9 +49,9 @@ impl<'a> Part<'a> {
 
     /// Makes it a session of its own that another session started.
     pub fn set_parent(&mut self, parent: &str) {
-        self.id = format!("{parent}/{}", self.source.stem());
+        self.id = format!("{parent}/{}", self.source.stem()).into();
         self.facts.kind = SessionKind::Subagent;
-        self.facts.parent = Some(parent.to_owned());
+        self.facts.parent = Some(parent.into());
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -92,6 +96,11 @@ impl<'a> Part<'a> {
         Timestamp::try_from(self.source.modified?).ok()
     }
 
+    /// Returns whether the agent's own list names this file.
+    pub(super) fn is_listed(&self) -> bool {
+        self.facts.is_listed && !self.source.is_replaced() && !self.is_borrowed
+    }
+
     fn is_stub(&self) -> bool {
         self.facts.messages.iter().all(|message| message.kind == MessageKind::Injected)
     }
@@ -134,15 +143,34 @@ pub(super) fn current_count(part: Option<&Part<'_>>) -> usize {
     stated.map_or(part.facts.current.len(), |stated| stated.messages_current)
 }
 
-/// Returns the part that the agent would resume: the most recently updated one that it accepts.
+/// Returns the part that the agent would load among files that share a history: the one in its list, else the one
+/// with the newest time in its name, else the one with the greatest id.
+pub(super) fn newest_file(parts: &[Part<'_>]) -> Option<usize> {
+    let is_live = |part: &Part<'_>| !part.source.is_replaced() && !part.is_borrowed;
+    let live = parts.iter().enumerate().filter(|(_, part)| is_live(part));
+    let id = |part: &Part<'_>| part.facts.lineage.as_ref().map(|lineage| lineage.id.clone());
+    let rank = |part: &Part<'_>| {
+        (part.is_listed(), part.facts.named_at, id(part), Reverse(part.path().to_owned()))
+    };
+    live.max_by_key(|(_, part)| rank(part)).map(|(place, _)| place)
+}
+
+/// Returns the part that the agent would resume: the one in its list, else the newest one that it accepts.
 pub(super) fn resumable_part(parts: &[Part<'_>]) -> Option<usize> {
+    if parts.iter().any(|part| part.facts.lineage.is_some())
+        && let Some(newest) = newest_file(parts)
+    {
+        return Some(newest);
+    }
     let updated = |part: &Part<'_>| part.facts.updated.or_else(|| part.updated());
     let is_good = |part: &Part<'_>| !part.source.is_replaced() && part.facts.is_resumable;
+    let is_any_listed = parts.iter().any(Part::is_listed);
     let best = |good: bool, in_use: bool| {
-        let matching = parts
-            .iter()
-            .enumerate()
-            .filter(|(_, part)| (!good || is_good(part)) && (!in_use || !part.facts.is_abandoned));
+        let matching = parts.iter().enumerate().filter(|(_, part)| {
+            (!good || is_good(part))
+                && (!in_use || !part.facts.is_abandoned)
+                && (!is_any_listed || part.is_listed())
+        });
         let newest = matching.clone().map(|(_, part)| updated(part)).max()?;
         let mut newest: Vec<_> = matching.filter(|(_, part)| updated(part) == newest).collect();
         newest.sort_by(|(_, a), (_, b)| a.path().file_name().cmp(&b.path().file_name()));
@@ -156,7 +184,7 @@ pub(super) fn newest<'a, T>(
     fact: impl Fn(&'a PartFacts) -> Option<&'a T>,
 ) -> Option<&'a T> {
     let with = parts.iter().filter_map(|part| Some((part, fact(&part.facts)?)));
-    let age = |part: &Part<'_>| (part.updated(), std::cmp::Reverse(part.path().to_owned()));
+    let age = |part: &Part<'_>| (part.updated(), Reverse(part.path().to_owned()));
     with.max_by_key(|(part, _)| age(part)).map(|(_, fact)| fact)
 }
 

@@ -37,7 +37,7 @@ pub fn from_prompts(
         updated,
         parts: files.iter().map(part).collect(),
         state: State::LogOnly,
-        ..Session::new(id.to_owned(), agent, project)
+        ..Session::new(id.into(), agent, project)
     };
     let mut facts = SessionFacts {
         session,
@@ -48,6 +48,7 @@ pub fn from_prompts(
         documents: vec![false; files.len()],
         borrowed: vec![false; files.len()],
         files,
+        missing: None,
         is_history: false,
     };
     facts.count();
@@ -70,7 +71,7 @@ fn entry(number: usize, line: &PromptLine) -> MessageEntry {
     let record = serde_json::json!({
         "id": id, "at": line.at, "kind": kind.name(), "fate": Fate::Kept.name(), "text": line.text,
     });
-    let mut facts = MessageFacts::new(id, kind, line.at);
+    let mut facts = MessageFacts::new(id.into(), kind, line.at);
     facts.typed = Some(line.text.clone());
     facts.typed_is_sure = true;
     facts.is_ours = true;

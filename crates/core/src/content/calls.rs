@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::assemble::MessageEntry;
-use crate::model::{Message, MessageKind, ToolCall, ToolStatus};
+use crate::model::{Message, MessageKind, ToolCall, ToolCallId, ToolStatus};
 
 /// Removes calls that one message records and the content of another only requests again. After a
 /// cancel, the model's history contains both.
@@ -12,10 +12,10 @@ pub(super) fn drop_repeated(
     among: &[&MessageEntry],
     messages: &mut [Message],
 ) {
-    let recorded: HashSet<String> = among
+    let recorded: HashSet<&ToolCallId> = among
         .iter()
         .flat_map(|entry| &entry.facts.tools)
-        .filter_map(|tool| tool.id.as_deref().map(str::to_owned))
+        .filter_map(|tool| tool.id.as_ref())
         .collect();
     for (entry, message) in wanted.iter().zip(messages) {
         if entry.facts.tools.is_empty() {
@@ -47,18 +47,18 @@ pub(super) fn answer(messages: &mut [Message]) {
 /// Calls that wait for their answers, as the message and the place in it.
 #[derive(Default)]
 struct OpenCalls {
-    by_id: HashMap<String, VecDeque<(usize, usize)>>,
+    by_id: HashMap<ToolCallId, VecDeque<(usize, usize)>>,
     /// Calls without an id.
     by_name: HashMap<String, VecDeque<(usize, usize)>>,
 }
 
 impl OpenCalls {
     fn push(&mut self, call: &ToolCall, place: (usize, usize)) {
-        let (calls, key) = match call.id.as_str() {
-            "" => (&mut self.by_name, &call.name.name),
-            _ => (&mut self.by_id, &call.id),
+        let calls = match call.id.as_str() {
+            "" => self.by_name.entry(call.name.name.clone()).or_default(),
+            _ => self.by_id.entry(call.id.clone()).or_default(),
         };
-        calls.entry(key.clone()).or_default().push_back(place);
+        calls.push_back(place);
     }
 
     /// Takes the first call that an answer may belong to.

@@ -13,7 +13,7 @@ use std::io;
 use self::files::Files;
 use crate::agent::{Agent, Agents, backstory};
 use crate::assemble::{MessageEntry, SessionFacts};
-use crate::model::{Message, MessageKind};
+use crate::model::{Message, MessageKind, SessionId};
 use crate::read::bytes::Bytes;
 
 /// The messages of a session to read.
@@ -26,7 +26,7 @@ pub enum View {
 }
 
 /// Finds the session that a tool call started, by the id that its record names.
-pub type FindSession<'a> = dyn Fn(&str) -> Option<String> + 'a;
+pub type FindSession<'a> = dyn Fn(&str) -> Option<SessionId> + 'a;
 
 /// Reads the text of messages.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::agent::{Agent, Agents};
-use crate::archive::Info;
+use crate::archive::Kept;
 use crate::env::Env;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -56,11 +56,11 @@ impl Report {
         agents: Agents,
         env: &Env,
         path: String,
-        info: &Info,
+        kept: &Kept,
         watched: bool,
     ) {
         let hook = !self.retention.is_empty() && self.retention.iter().all(|project| project.hook);
-        let is_whole = info.captured_files == info.files;
+        let is_whole = kept.captured_files == kept.files;
         let is_safe = self.deletions.is_empty() || (is_whole && (watched || hook));
         let deletes = |agent: &&dyn Agent| {
             self.deletions.iter().any(|deletion| deletion.agent == agent.id().as_str())
@@ -87,14 +87,14 @@ impl Report {
         self.checks.push(Check {
             name: "archive",
             ok: is_safe,
-            detail: format!("{} of {} files captured", info.captured_files, info.files),
+            detail: format!("{} of {} files captured", kept.captured_files, kept.files),
         });
         self.archive = Some(ArchiveReport {
             path,
-            files: info.files,
-            captured_files: info.captured_files,
-            sessions: info.sessions,
-            gone: info.gone,
+            files: kept.files,
+            captured_files: kept.captured_files,
+            sessions: kept.sessions,
+            gone: kept.gone,
             watched,
             hook,
             advice,

@@ -170,6 +170,9 @@ fn records(files: &[FileRead]) -> Records {
     for file in files {
         sum.used += file.faults.used;
         sum.ignored += file.faults.ignored;
+        for (kind, number) in &file.faults.ignored_kinds {
+            *sum.ignored_kinds.entry(kind.to_string()).or_default() += number;
+        }
         sum.unusable += file.faults.unusable;
     }
     sum

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::archive::ArchiveReport;
 use crate::discover::SourceKind;
@@ -92,8 +93,10 @@ pub struct Problem {
 pub struct Records {
     /// Records that were used.
     pub used: u64,
-    /// Records that were ignored on purpose.
+    /// Records that were ignored, because their kind is not needed.
     pub ignored: u64,
+    /// The number of ignored records of each kind, as the agent calls it.
+    pub ignored_kinds: BTreeMap<String, u64>,
     /// Records that could not be used.
     pub unusable: u64,
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::tool::short;
-use crate::model::{Message, MessageKind, Session, Usage};
+use crate::model::{Bucket, Message, MessageKind, Session, Usage};
 use crate::number::date;
 use crate::pricing::{Bill, Table};
 use crate::transcript;
@@ -108,16 +108,15 @@ impl Document<'_> {
 
 /// Returns the names and counts of all buckets that are not empty.
 pub(super) fn buckets(usage: &Usage) -> Vec<(&'static str, u64)> {
-    let all = [
-        ("fresh input", usage.input),
-        ("cached", usage.cached),
-        ("written to the cache", usage.cache_writes()),
-        ("output", usage.output),
-        ("thoughts", usage.thoughts),
-        ("tool", usage.tool),
-        ("other", usage.other),
-    ];
-    all.into_iter().filter(|(_, tokens)| *tokens > 0).collect()
+    let mut parts = usage.by_label(|bucket| match bucket {
+        Bucket::Input => "fresh input",
+        Bucket::CacheWrite5m | Bucket::CacheWrite1h => "written to the cache",
+        Bucket::Cached | Bucket::Output | Bucket::Thoughts | Bucket::Tool | Bucket::Other => {
+            bucket.name()
+        }
+    });
+    parts.retain(|(_, tokens)| *tokens > 0);
+    parts
 }
 
 /// Returns the typed text on one line; for a shell escape, its command.

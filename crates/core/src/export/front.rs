@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::document::Document;
 use super::json::Time;
 use crate::clean;
+use crate::model::Bucket;
 
 /// Writes the front matter. Each value is JSON, which is valid YAML.
 pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -38,20 +39,11 @@ pub(super) fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<
     for (name, value) in fields.iter().filter(|(_, value)| *value != Value::Null) {
         writeln!(out, "{name}: {}", inert(&value.to_string()))?;
     }
-    let usage = &session.usage;
-    let tokens = [
-        ("input", usage.input),
-        ("cached", usage.cached),
-        ("output", usage.output),
-        ("thoughts", usage.thoughts),
-        ("tool", usage.tool),
-        ("other", usage.other),
-        ("total", usage.total()),
-    ];
     writeln!(out, "usage:")?;
-    for (name, tokens) in tokens {
-        writeln!(out, "  {name}: {tokens}")?;
+    for bucket in Bucket::ALL {
+        writeln!(out, "  {}: {}", bucket.name(), session.usage.get(bucket))?;
     }
+    writeln!(out, "  total: {}", session.usage.total())?;
     writeln!(out, "---")
 }
 

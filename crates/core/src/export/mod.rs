@@ -1,17 +1,30 @@
 //! Writes sessions for others, with one file per format.
 
+// Modules that are hidden serve the program.
 mod document;
 mod escape;
 pub mod events;
 mod front;
 pub mod html;
+#[doc(hidden)]
 pub mod index;
 pub mod json;
 mod link;
 pub mod markdown;
+#[doc(hidden)]
+pub mod plain;
+#[doc(hidden)]
+pub mod sessions;
+#[doc(hidden)]
 pub mod tool;
+#[doc(hidden)]
+pub mod tools;
+#[doc(hidden)]
+pub mod usage;
 
-pub use document::{Agent, Agents, DEEPEST, Document, Options};
+#[doc(hidden)]
+pub use document::DEEPEST;
+pub use document::{Agent, Agents, Document, Options};
 
 use std::io::{self, Write};
 

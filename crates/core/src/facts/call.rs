@@ -17,6 +17,11 @@ pub struct CallFacts {
     pub at_least: bool,
     /// Whether the file only repeats a call that another session made.
     pub is_inherited: bool,
+    /// Whether the file has a later line above it, so that it may only repeat a call of another session at the
+    /// same time.
+    pub is_outdated: bool,
+    /// Whether it is an additional line item of another call, and does not count as one.
+    pub is_extra: bool,
     /// Rare data, boxed to keep the struct small.
     extra: Option<Box<Extra>>,
 }
@@ -25,6 +30,7 @@ pub struct CallFacts {
 struct Extra {
     lines: Vec<BilledLine>,
     problems: Vec<String>,
+    other_keys: Vec<Box<str>>,
 }
 
 /// Identifies a message, and the call that it answers, among all sources.
@@ -64,6 +70,20 @@ impl CallFacts {
         self.extra.as_ref().map_or(&[], |extra| &extra.problems)
     }
 
+    /// Returns the keys under which the sessions that it may be copied from would have it, the nearest first.
+    pub fn other_keys(&self) -> &[Box<str>] {
+        self.extra.as_ref().map_or(&[], |extra| &extra.other_keys)
+    }
+
+    /// Adds the keys under which other sessions may have it.
+    #[must_use]
+    pub fn with_other_keys(mut self, keys: Vec<Box<str>>) -> Self {
+        if !keys.is_empty() {
+            self.extra.get_or_insert_default().other_keys = keys;
+        }
+        self
+    }
+
     /// Sets the conditions under which it was served.
     #[must_use]
     pub fn with_service(mut self, service: Service) -> Self {
@@ -96,6 +116,8 @@ impl CallFacts {
         self.service = self.service.max(other.service);
         self.at_least &= other.at_least;
         self.is_inherited &= other.is_inherited;
+        self.is_outdated &= other.is_outdated;
+        self.is_extra &= other.is_extra;
         if self.lines().len() < other.lines().len() {
             *self = std::mem::take(self).with_lines(other.lines().to_vec());
         }

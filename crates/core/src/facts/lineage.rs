@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::MessageId;
+
 /// The place of a file among those that share a history.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lineage {
@@ -14,6 +16,27 @@ pub struct Lineage {
     pub positions: Vec<u64>,
     /// The changes of the list that the agent loads, in order.
     pub changes: Vec<ListChange>,
+    /// A hash of the text of each message, in the order of the messages; 0 without text.
+    pub texts: Vec<u64>,
+    /// The messages that first appear in a replaced list: they may restate messages of the history, which the file
+    /// does not contain.
+    pub restated: Vec<MessageId>,
+    /// The running totals of tokens that the file records, as positions and hashes, in order. Files that continue
+    /// it may begin with one of them.
+    pub totals: Vec<(u64, u64)>,
+    /// The first running total of a file that continues another one, if it seems to reveal a call.
+    pub first_total: Option<FirstTotal>,
+}
+
+/// A running total that reveals a call, unless it only repeats the last one of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstTotal {
+    /// A hash of the total.
+    pub hash: u64,
+    /// The key of the call.
+    pub key: Box<str>,
+    /// Whether it looks like a repeat, which decides if the history is missing.
+    pub seems_repeated: bool,
 }
 
 /// A point in the history of another file.
@@ -33,14 +56,14 @@ pub enum ListChange {
         /// The position of the change in the history.
         position: u64,
         /// The id of the message.
-        id: String,
+        id: MessageId,
     },
     /// Replaces the whole list.
     Replace {
         /// The position of the change in the history.
         position: u64,
         /// The ids of the messages in the new list.
-        ids: Vec<String>,
+        ids: Vec<MessageId>,
     },
     /// Removes the last messages.
     Cut {
@@ -62,7 +85,7 @@ impl ListChange {
     }
 
     /// Applies the change to a list.
-    pub fn apply(&self, list: &mut Vec<String>) {
+    pub fn apply(&self, list: &mut Vec<MessageId>) {
         match self {
             Self::Append { id, .. } => list.push(id.clone()),
             Self::Replace { ids, .. } => list.clone_from(ids),

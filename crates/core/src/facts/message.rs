@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{CallFacts, CallKey};
 use super::span::Span;
-use crate::model::{Fate, MessageKind, ToolStatus};
+use crate::model::{Fate, MessageId, MessageKind, ToolCallId, ToolStatus};
 use crate::time::earlier;
 
 /// A message without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageFacts {
     /// Identifies it within its session.
-    pub id: String,
+    pub id: MessageId,
     /// Identifies it among all sources.
     pub key: CallKey,
     /// The message it follows, in agents whose sessions are trees.
-    pub parent: Option<Box<str>>,
+    pub parent: Option<MessageId>,
     /// The time it was sent.
     #[serde(with = "crate::time::stored")]
     pub at: Option<Timestamp>,
@@ -54,7 +54,7 @@ pub struct MessageFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolFacts {
     /// The id; none if the record has none.
-    pub id: Option<Box<str>>,
+    pub id: Option<ToolCallId>,
     /// The name of the tool.
     pub name: Box<str>,
     /// The session of the agent it started, as the record names it.
@@ -72,7 +72,7 @@ pub struct ToolFacts {
 
 impl MessageFacts {
     /// Returns a message with only its kind and time.
-    pub fn new(id: String, kind: MessageKind, at: Option<Timestamp>) -> Self {
+    pub fn new(id: MessageId, kind: MessageKind, at: Option<Timestamp>) -> Self {
         Self {
             id,
             key: CallKey::Local,
@@ -106,7 +106,7 @@ impl MessageFacts {
 
     /// Returns whether it has no id of its own and is identified by its place in a list instead.
     pub fn is_nameless(&self) -> bool {
-        is_nameless(&self.id)
+        self.id.is_nameless()
     }
 
     /// Merges another source's facts about the same message. `newer` is whether that source was
@@ -178,11 +178,6 @@ impl MessageFacts {
             self.tools = others.to_vec();
         }
     }
-}
-
-/// Returns whether an id is only the place of a message in a list, because its record has none.
-pub fn is_nameless(id: &str) -> bool {
-    id.is_empty() || id.starts_with('#')
 }
 
 #[cfg(test)]

@@ -14,11 +14,12 @@ mod span;
 
 pub use call::{BilledLine, CallFacts, CallKey};
 pub use limit::LimitFacts;
-pub use lineage::{BranchPoint, Lineage, ListChange};
-pub use message::{MessageFacts, ToolFacts, is_nameless};
+pub use lineage::{BranchPoint, FirstTotal, Lineage, ListChange};
+pub use message::{MessageFacts, ToolFacts};
 pub use part::{Form, PartFacts, SessionRef, Stated};
 pub use source::{
-    Contents, PromptLine, SESSIONLESS, SessionFile, SourceFacts, SourceSummary, TitleLine,
+    Contents, ListedSession, PromptLine, SESSIONLESS, SessionFile, SourceFacts, SourceSummary,
+    TitleLine,
 };
 pub(crate) use span::Base;
 pub use span::Span;

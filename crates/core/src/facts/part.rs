@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lineage::Lineage;
 use super::message::MessageFacts;
-use crate::model::{AgentId, SessionKind, State, Usage};
+use crate::model::{AgentId, MessageId, SessionId, SessionKind, State, ToolCallId, Usage};
 use crate::project::Project;
 
 /// The facts about one session that one source contains.
@@ -18,11 +18,11 @@ pub struct PartFacts {
     /// The kind of the session.
     pub kind: SessionKind,
     /// The session that started this one.
-    pub parent: Option<String>,
+    pub parent: Option<SessionId>,
     /// The tool call of the parent that started it.
-    pub spawned_by: Option<Box<str>>,
+    pub spawned_by: Option<ToolCallId>,
     /// The session that this one is a branch of, where the file records it.
-    pub forked_from: Option<String>,
+    pub forked_from: Option<SessionId>,
     /// The path of its project, or the agent's hash of it, as recorded.
     pub project: Option<String>,
     /// The repository that the folder of its project is a worktree of, where the file names it.
@@ -51,12 +51,16 @@ pub struct PartFacts {
     pub form: Form,
     /// Whether the agent would resume the session from this file.
     pub is_resumable: bool,
+    /// Whether the agent's own list of sessions names this file as the one to load. Another file says so, so
+    /// this is determined when sessions are assembled.
+    #[serde(skip)]
+    pub is_listed: bool,
     /// Whether the file is in a folder that the agent has abandoned for another one.
     pub is_abandoned: bool,
     /// Whether its messages were imported from elsewhere.
     pub is_import: bool,
     /// The ids of the messages that the agent itself would load, in its order.
-    pub current: Vec<String>,
+    pub current: Vec<MessageId>,
     /// The messages in it.
     pub messages: Vec<MessageFacts>,
     /// Its place among files that share a history.
@@ -69,7 +73,7 @@ pub struct PartFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SessionRef {
     /// An id that is the same wherever the file is copied.
-    Id(String),
+    Id(SessionId),
     /// An id that is unique only within its project.
     InProject {
         /// The part of the id before the project.
@@ -89,7 +93,7 @@ pub enum SessionRef {
 
 impl Default for SessionRef {
     fn default() -> Self {
-        Self::Id(String::new())
+        Self::Id(SessionId::default())
     }
 }
 

@@ -9,6 +9,7 @@ use super::limit::LimitFacts;
 use super::message::MessageFacts;
 use super::part::{PartFacts, SessionRef};
 use crate::fault::Faults;
+use crate::model::{SessionId, ToolCallId};
 
 /// The facts of one source.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub struct SourceFacts {
     pub prompts: Vec<PromptLine>,
     /// The names that it gives to sessions; of several for one session the last counts.
     pub titles: Vec<TitleLine>,
+    /// The entries of the agent's own list of sessions; of several for one session, the last counts.
+    pub listed: Vec<ListedSession>,
     /// The reports about limits of the user's plan, in order.
     pub limits: Vec<LimitFacts>,
     /// The problems found while reading it.
@@ -47,6 +50,8 @@ pub enum Contents {
     Unreadable,
     /// Names of sessions.
     Titles,
+    /// An extract of the agent's own list of sessions.
+    List,
 }
 
 /// The state of the session that a file records.
@@ -61,14 +66,15 @@ pub struct SessionFile {
     pub is_offered: bool,
 }
 
-/// The beginning of the id under which typed lines are collected that record their project, but no session.
+/// The beginning of the id under which typed lines are collected that record their project, but no session. Those
+/// that do not even record a project have nothing behind it, and make no session.
 pub const SESSIONLESS: &str = "prompts:";
 
 /// One typed line in a prompt log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptLine {
     /// The id of its session.
-    pub session: String,
+    pub session: SessionId,
     /// Its number within the session.
     pub number: u64,
     /// The time it was typed.
@@ -91,7 +97,18 @@ pub struct TitleLine {
     /// The name.
     pub title: String,
     /// The tool call of its parent that started it.
-    pub spawned_by: Option<String>,
+    pub spawned_by: Option<ToolCallId>,
+}
+
+/// An entry of an agent's own list of sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedSession {
+    /// The id of the session.
+    pub session: SessionId,
+    /// The name of the file that the agent would load.
+    pub file: Option<String>,
+    /// The name of the session, unless a file of its own names it.
+    pub name: Option<String>,
 }
 
 /// A source at a glance: what lists of files need.

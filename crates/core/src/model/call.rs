@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::service::Service;
 use super::tool::ToolStatus;
 use super::usage::Usage;
+use crate::id::MessageId;
 
 /// One billed model request of a session; its model and prompt are places in the session's lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Call {
+pub struct Call<Id = MessageId> {
     /// The id of its message.
-    pub message: String,
+    pub message: Id,
     /// The place of the prompt that led to it.
     pub prompt: Option<u32>,
     /// The time of the request.
@@ -28,11 +29,12 @@ pub struct Call {
     pub usage: Usage,
     /// The conditions under which it was served.
     pub service: Service,
-    /// Whether it was only read from rewritten documents, which may have lost other calls.
+    /// Whether its tokens are a lower bound: its final counts never reached the file, or only rewritten documents
+    /// contain it.
     pub at_least: bool,
     /// Whether the agent would still load it.
     pub current: bool,
-    /// It is a further position on the bill of the call before it.
+    /// Whether it is an additional line item of the preceding call.
     pub is_extra: bool,
 }
 
@@ -40,7 +42,7 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
     /// The id of its message.
-    pub message: String,
+    pub message: MessageId,
     /// The recorded name of the tool.
     pub name: String,
     /// The MCP server of the tool.

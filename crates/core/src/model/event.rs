@@ -16,7 +16,7 @@ pub struct Event<'a> {
     pub source: Option<&'a str>,
     /// The type and its fields.
     #[serde(flatten)]
-    pub what: EventBody<'a>,
+    pub body: EventBody<'a>,
 }
 
 /// The type of an event, with the fields of each type.

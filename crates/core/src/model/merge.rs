@@ -6,6 +6,7 @@
 
 use super::call::{Call, ToolUse};
 use super::tool::ToolStatus;
+use super::usage::Bucket;
 
 impl Call {
     /// Merges another reading of the same call.
@@ -17,10 +18,8 @@ impl Call {
             (self.at, self.undated) = (other.at, other.undated);
         }
         // The reading with more tokens is the later one, because counts only ever grow.
-        let tokens = |call: &Self| {
-            let usage = &call.usage;
-            (usage.total(), usage.input, usage.cached, usage.output, usage.thoughts, usage.tool)
-        };
+        let tokens =
+            |call: &Self| (call.usage.total(), Bucket::ALL.map(|bucket| call.usage.get(bucket)));
         if tokens(other) > tokens(self) {
             self.usage = other.usage;
         }
@@ -82,15 +81,17 @@ mod tests {
             at in time(),
             undated: bool,
             model in prop::option::of(0..2u32),
-            tokens in prop::array::uniform4(0..3u64),
+            tokens in prop::array::uniform8(0..3u64),
             at_least: bool,
             current: bool,
             searches in 0..3u32,
         ) -> Call {
-            let [input, cached, output, thoughts] = tokens;
-            let usage = Usage { input, cached, output, thoughts, ..Usage::default() };
+            let mut usage = Usage::default();
+            for (bucket, tokens) in Bucket::ALL.into_iter().zip(tokens) {
+                *usage.get_mut(bucket) = tokens;
+            }
             let service = Service { searches, ..Service::default() };
-            let is_extra = false;
+            let (message, is_extra) = (message.into(), false);
             Call { message, prompt, at, undated, model, usage, service, at_least, current, is_extra }
         }
     }
@@ -104,7 +105,7 @@ mod tests {
         ) -> ToolUse {
             use ToolStatus::{Cancelled, Error, Success, Unfinished};
             ToolUse {
-                message: "m".to_owned(),
+                message: "m".into(),
                 name: "n".to_owned(),
                 server,
                 status: [Success, Error, Cancelled, Unfinished][status],

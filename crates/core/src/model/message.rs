@@ -7,12 +7,13 @@ use serde_json::value::RawValue;
 use super::service::Service;
 use super::tool::ToolCall;
 use super::usage::Usage;
+use crate::id::MessageId;
 
 /// A message of the full view, with all its content.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// Identifies it within its session.
-    pub id: String,
+    pub id: MessageId,
     /// The time it was sent.
     pub at: Option<Timestamp>,
     /// Its role.

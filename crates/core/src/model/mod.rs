@@ -18,3 +18,5 @@ pub use service::{Service, ServiceClass};
 pub use session::{Part, PartWhy, Session, SessionKind, State, TitleFrom};
 pub use tool::{ToolCall, ToolName, ToolStatus};
 pub use usage::{Bucket, Usage, UsageRow};
+
+pub use crate::id::{MessageId, SessionId, ToolCallId};

@@ -9,23 +9,24 @@ use jiff::Timestamp;
 use super::agent::AgentId;
 use super::usage::Usage;
 use crate::clean;
+use crate::id::{SessionId, ToolCallId};
 use crate::project::Project;
 
 /// A session without the text of its messages.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
     /// Identifies it among all sessions.
-    pub id: String,
+    pub id: SessionId,
     /// The agent.
     pub agent: AgentId,
     /// Its kind.
     pub kind: SessionKind,
     /// The session that started this one.
-    pub parent: Option<String>,
+    pub parent: Option<SessionId>,
     /// The tool call of the parent that started it.
-    pub spawned_by: Option<String>,
+    pub spawned_by: Option<ToolCallId>,
     /// The session that this one is a branch of.
-    pub forked_from: Option<String>,
+    pub forked_from: Option<SessionId>,
     /// Its project.
     pub project: Arc<Project>,
     /// The worktree of its project's repository that it ran in.
@@ -42,9 +43,11 @@ pub struct Session {
     pub summary: Option<String>,
     /// The ids of records at which it ended for a time, if it has no summary.
     pub ends: Vec<Box<str>>,
-    /// The first prompt.
+    /// The agents that it started, and the tool calls that did, if it is an agent itself.
+    pub agents: Vec<Box<str>>,
+    /// The first prompt; in a list of sessions, only its beginning as one line.
     pub first_prompt: Option<String>,
-    /// The last prompt.
+    /// The last prompt; absent in a list of sessions.
     pub last_prompt: Option<String>,
     /// The number of prompts and slash commands, each once.
     pub prompts: usize,
@@ -84,7 +87,7 @@ pub struct Session {
 
 impl Session {
     /// Returns a session with only these properties.
-    pub fn new(id: String, agent: AgentId, project: Arc<Project>) -> Self {
+    pub fn new(id: SessionId, agent: AgentId, project: Arc<Project>) -> Self {
         Self {
             id,
             agent,
@@ -99,6 +102,7 @@ impl Session {
             updated: None,
             summary: None,
             ends: Vec::new(),
+            agents: Vec::new(),
             first_prompt: None,
             last_prompt: None,
             prompts: 0,
@@ -132,7 +136,23 @@ impl Session {
             .into_iter()
             .map(|(text, from)| (headline(text.unwrap_or_default()), from))
             .find(|(title, _)| !title.is_empty())
-            .unwrap_or_else(|| (self.id.clone(), TitleFrom::Id))
+            .unwrap_or_else(|| (self.id.to_string(), TitleFrom::Id))
+    }
+
+    /// Takes out its first and last prompt, which can be long. The beginning of the first one stays: as much of it
+    /// as a list needs.
+    pub(crate) fn take_prompts(&mut self) -> (Option<String>, Option<String>) {
+        let first = self.first_prompt.take();
+        let beginning = |text: &String| clean::one_line(text).take(BEGINNING).collect();
+        self.first_prompt = first.as_ref().map(beginning);
+        (first, self.last_prompt.take())
+    }
+
+    /// Returns whether its first prompt is a text, as far as lists have the prompt.
+    pub(crate) fn begins_with(&self, text: &str) -> bool {
+        let beginning = |text| clean::one_line(text).take(BEGINNING);
+        let first = self.first_prompt.as_deref().filter(|first| !first.is_empty());
+        first.is_some_and(|first| beginning(first).eq(beginning(text)))
     }
 
     /// Returns whether it is listed by default: a conversation with any content.
@@ -141,20 +161,23 @@ impl Session {
     }
 }
 
+/// The length of the first prompt in lists, in characters. It is more than a title has, for filters.
+const BEGINNING: usize = 500;
+
 /// The longest title, in characters.
-const LONGEST: usize = 120;
+const LONGEST_TITLE: usize = 120;
 
 /// Converts a text to one line, cut between words if it is too long.
 fn headline(text: &str) -> String {
     let mut line = clean::one_line(text);
-    let out: String = line.by_ref().take(LONGEST).collect();
+    let out: String = line.by_ref().take(LONGEST_TITLE).collect();
     if line.next().is_some() { cut(&out) } else { out }
 }
 
 /// Cuts a text to leave room for a mark; a word that fills half of it is split.
 fn cut(text: &str) -> String {
-    let end = text.char_indices().nth(LONGEST - 1).map_or(text.len(), |(end, _)| end);
-    let middle = text.char_indices().nth(LONGEST / 2).map_or(0, |(middle, _)| middle);
+    let end = text.char_indices().nth(LONGEST_TITLE - 1).map_or(text.len(), |(end, _)| end);
+    let middle = text.char_indices().nth(LONGEST_TITLE / 2).map_or(0, |(middle, _)| middle);
     let gap = text[..end].rfind(' ').filter(|gap| *gap >= middle);
     format!("{}…", text[..gap.unwrap_or(end)].trim_end())
 }
@@ -311,11 +334,23 @@ mod tests {
         #[test]
         fn a_title_is_one_short_line(text in "(\\PC|[ \n\t\r\u{1b}\u{202e}]){0,300}") {
             let title = headline(&text);
-            prop_assert!(title.chars().count() <= LONGEST);
+            prop_assert!(title.chars().count() <= LONGEST_TITLE);
             prop_assert_eq!(clean::line(&title), title.as_str());
             let words: String = text.chars().filter(|c| !clean::is_unsafe(*c) || c.is_whitespace()).collect();
             let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert!(words.starts_with(title.trim_end_matches('…')));
+        }
+
+        #[test]
+        fn the_beginning_of_a_prompt_is_enough_for_its_title(text in "(\\PC|[ \n\t\r\u{1b}\u{202e}]){0,700}") {
+            let project = Arc::new(Project { name: "p".into(), path: None, hash: None, dir: None, proof: crate::project::Proof::None });
+            let mut session = Session::new("s".into(), AgentId::new("gemini"), project);
+            session.first_prompt = Some(text.clone());
+            session.last_prompt = Some(text.clone());
+            let title = session.title();
+            prop_assert_eq!(session.take_prompts(), (Some(text.clone()), Some(text)));
+            prop_assert_eq!(session.title(), title);
+            prop_assert!(session.first_prompt.unwrap().chars().count() <= BEGINNING);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Defines a tool call.
 
+use crate::id::{SessionId, ToolCallId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 #[derive(Debug, Clone)]
 pub struct ToolCall {
     /// Identifies it within its session; empty if the record has no id.
-    pub id: String,
+    pub id: ToolCallId,
     /// The tool.
     pub name: ToolName,
     /// The name that the agent displayed.
@@ -39,14 +40,14 @@ pub struct ToolCall {
     /// The lines removed by an edit.
     pub lines_removed: Option<u64>,
     /// The session of the agent that this call started.
-    pub agent_session: Option<String>,
+    pub agent_session: Option<SessionId>,
     /// Whether its command is a PowerShell command.
     pub is_powershell: bool,
 }
 
 impl ToolCall {
     /// Returns a call with only its name.
-    pub fn new(id: String, name: ToolName) -> Self {
+    pub fn new(id: ToolCallId, name: ToolName) -> Self {
         Self {
             id,
             name,

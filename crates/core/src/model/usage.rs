@@ -78,6 +78,7 @@ impl Bucket {
 }
 
 /// The buckets as columns of a table, in their order.
+#[doc(hidden)]
 pub const COLUMNS: &str =
     "input, cached, cache_write_5m, cache_write_1h, output, thoughts, tool, other";
 
@@ -126,6 +127,19 @@ impl Usage {
         Bucket::ALL.iter().fold(0, |sum: u64, bucket| sum.saturating_add(self.get(*bucket)))
     }
 
+    /// Returns the tokens of the buckets that have the same label, in the order of the first of them.
+    pub fn by_label<L: PartialEq>(&self, label: impl Fn(Bucket) -> L) -> Vec<(L, u64)> {
+        let mut sums: Vec<(L, u64)> = Vec::new();
+        for bucket in Bucket::ALL {
+            let (label, tokens) = (label(bucket), self.get(bucket));
+            match sums.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, sum)) => *sum = sum.saturating_add(tokens),
+                None => sums.push((label, tokens)),
+            }
+        }
+        sums
+    }
+
     /// Returns the tokens that exceed those of another usage. Tokens that one of the two assigns to a part
     /// of the output or of the cache writes, and the other does not, exceed nothing.
     #[must_use]
@@ -163,17 +177,21 @@ impl Usage {
     }
 
     /// Returns the larger number of each bucket. The two kinds of cache writes are one number that
-    /// is split, so both come from the side that wrote more, or more for an hour.
+    /// is split, so both come from the side that wrote more, or more for an hour. So are the output and
+    /// the thoughts in it.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         let writes =
             |usage: &Self| (usage.cache_write_5m + usage.cache_write_1h, usage.cache_write_1h);
         let writer = if writes(&self) >= writes(&other) { self } else { other };
+        let words = |usage: &Self| (usage.output.saturating_add(usage.thoughts), usage.thoughts);
+        let speaker = if words(&self) >= words(&other) { self } else { other };
         let mut out = self;
         for bucket in Bucket::ALL {
             let most = self.get(bucket).max(other.get(bucket));
             *out.get_mut(bucket) = match bucket {
                 Bucket::CacheWrite5m | Bucket::CacheWrite1h => writer.get(bucket),
+                Bucket::Output | Bucket::Thoughts => speaker.get(bucket),
                 _ => most,
             };
         }

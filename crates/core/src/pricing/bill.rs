@@ -31,7 +31,7 @@ pub struct Bill {
     /// The number of calls whose cached tokens were priced as fresh ones.
     #[serde(rename = "upper_bound_calls")]
     pub upper_bound: u64,
-    /// Whether the files may have lost calls.
+    /// Whether files may lack calls, or the final token counts of calls.
     pub at_least: bool,
 }
 
@@ -62,7 +62,7 @@ impl Bill {
         }
     }
 
-    /// Returns whether the real cost may be higher.
+    /// Returns whether the real cost may be higher: files may have lost calls, or some calls have no price.
     pub fn is_lower_bound(&self) -> bool {
         self.at_least || self.unpriced > 0
     }

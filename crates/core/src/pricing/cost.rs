@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::model::{Service, Usage};
+use crate::model::{Bucket, Service, Usage};
 use crate::money::{Price, Usd};
 
 use super::row::Row;
@@ -68,14 +68,15 @@ pub fn cost(row: &Row, calls: &Calls) -> Cost {
         Some(percent) => price.times(percent.into(), HUNDRED) * tokens,
         None => price * tokens,
     };
-    let usd = billed(input, usage.input)
-        + billed(input, usage.tool)
-        + billed(cache.unwrap_or(input), usage.cached)
-        + billed(write_5m.unwrap_or(input), usage.cache_write_5m)
-        + billed(write_1h.or(write_5m).unwrap_or(input), usage.cache_write_1h)
-        + billed(output, usage.output)
-        + billed(output, usage.thoughts)
-        + billed(output, usage.other);
+    let price = |bucket: Bucket| match bucket {
+        Bucket::Input | Bucket::Tool => input,
+        Bucket::Cached => cache.unwrap_or(input),
+        Bucket::CacheWrite5m => write_5m.unwrap_or(input),
+        Bucket::CacheWrite1h => write_1h.or(write_5m).unwrap_or(input),
+        Bucket::Output | Bucket::Thoughts | Bucket::Other => output,
+    };
+    let usd: Usd =
+        Bucket::ALL.into_iter().map(|bucket| billed(price(bucket), usage.get(bucket))).sum();
     // The fee is quoted for a thousand, a price of tokens for a million.
     let searches = row.web_search.unwrap_or_default() * (u64::from(service.searches) * 1000);
     Cost {
@@ -90,7 +91,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::Bucket;
     use crate::pricing::Table;
 
     fn table(rows: &str) -> Table {

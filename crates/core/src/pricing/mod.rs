@@ -14,8 +14,12 @@ mod lookup;
 mod row;
 mod table;
 
-pub use bill::{Bill, NotABill};
-pub use cost::{Calls, Cost, cost};
+pub use bill::Bill;
+#[doc(hidden)]
+pub use bill::NotABill;
+pub use cost::Cost;
+#[doc(hidden)]
+pub use cost::{Calls, cost};
 pub use error::{PricingError, Unit};
 pub use lookup::PriceMatch;
 pub use row::{PriceRow, Row, Tier};

@@ -13,12 +13,12 @@ use std::hash::Hasher;
 use super::path::{is_hash, other_drive_case};
 
 /// The longest path to consider.
-const LONGEST: usize = 1024;
+const LONGEST_PATH: usize = 1024;
 
 /// The bytes of a file that are in memory at once.
 const BUFFER: usize = 1 << 20;
 
-/// The most paths to try, more than any home folder mentions.
+/// The maximum number of paths to try, more than any home folder mentions.
 const MOST: usize = 4_000_000;
 
 /// Searches for the paths of hashes.
@@ -58,7 +58,7 @@ impl Mentions {
         buffer.clear();
         while self.wants_more() {
             // A path that was cut at the end of the last buffer is repeated here.
-            let from = buffer.len().saturating_sub(LONGEST);
+            let from = buffer.len().saturating_sub(LONGEST_PATH);
             buffer.drain(..from);
             let known = buffer.len();
             let read = input.by_ref().take((BUFFER - known) as u64).read_to_end(&mut buffer)?;
@@ -84,7 +84,7 @@ impl Mentions {
     /// Tries the path at the beginning of `text` and the folders above it, once up to the first
     /// blank and once up to the end of the line.
     fn posix(&mut self, text: &[u8]) {
-        let text = &text[..text.len().min(LONGEST)];
+        let text = &text[..text.len().min(LONGEST_PATH)];
         let line = text.iter().position(|byte| ends_text(*byte)).unwrap_or(text.len());
         let word = text[..line].iter().position(|byte| ends_word(*byte)).unwrap_or(line);
         for end in [word, line] {
@@ -102,7 +102,7 @@ impl Mentions {
         path.clear();
         path.extend(&text[..2]);
         let mut word = None;
-        let mut rest = &text[2..text.len().min(LONGEST)];
+        let mut rest = &text[2..text.len().min(LONGEST_PATH)];
         while let Some((first, more)) = rest.split_first() {
             let slashes = rest.iter().take_while(|byte| **byte == b'\\').count();
             match (*first, slashes) {

@@ -67,7 +67,7 @@ impl Projects {
     pub fn new(hints: &ProjectHints) -> Self {
         let mut projects = Self { links: hints.links.clone(), ..Self::default() };
         for path in &hints.paths {
-            projects.propose(&path.to_string_lossy(), Proof::Hash);
+            projects.record_path(&path.to_string_lossy(), Proof::Hash);
         }
         projects
     }
@@ -75,7 +75,7 @@ impl Projects {
     /// Adds the facts that an earlier run learned.
     pub fn recall(&mut self, earlier: Learned) {
         for (path, proof) in earlier.by_hash.into_values() {
-            self.propose(&path, proof);
+            self.record_path(&path, proof);
         }
         for (path, _) in earlier.folders.values() {
             self.spell(path);
@@ -91,10 +91,10 @@ impl Projects {
         &self.learned
     }
 
-    /// Adds paths whose hashes are those of projects.
-    pub fn prove(&mut self, paths: &[String]) {
+    /// Records paths that were found by their hash.
+    pub fn record_found(&mut self, paths: &[String]) {
         for path in paths {
-            self.propose(path, Proof::Hash);
+            self.record_path(path, Proof::Hash);
         }
     }
 
@@ -109,7 +109,7 @@ impl Projects {
     }
 
     /// Records a path that may explain a hash.
-    pub fn propose(&mut self, path: &str, proof: Proof) {
+    pub fn record_path(&mut self, path: &str, proof: Proof) {
         self.known.clear();
         self.spell(path);
         let by_hash = &mut self.learned.by_hash;
@@ -143,14 +143,14 @@ impl Projects {
 
     /// Records the project of an agent's folder.
     pub fn set_folder(&mut self, folder: &Path, path: String, proof: Proof) {
-        self.propose(&path, proof);
+        self.record_path(&path, proof);
         let folder = to_text(folder).into_owned();
         self.learned.folders.insert(folder, (path, proof));
     }
 
     /// Returns the hash of a project whose path is still unknown.
     pub fn unresolved(&self, folder: Option<&Path>, hash: Option<&str>) -> Option<String> {
-        let project = self.find(folder, hash);
+        let project = self.resolve_uncached(folder, hash);
         project.hash.filter(|_| project.path.is_none())
     }
 
@@ -169,13 +169,13 @@ impl Projects {
         *self.learned.asked.entry(hash.to_owned()).or_default() += 1;
         for path in &hints.workspace {
             if hash_of(path) == hash {
-                self.propose(path, Proof::SessionContext);
+                self.record_path(path, Proof::SessionContext);
             }
         }
         let with_itself = |path| std::iter::once(path).chain(ancestors(path));
         for path in hints.tool_paths.iter().map(String::as_str).flat_map(with_itself) {
             if hash_of(path) == hash {
-                self.propose(path, Proof::Hash);
+                self.record_path(path, Proof::Hash);
             }
         }
         if !self.learned.by_hash.contains_key(hash)
@@ -195,17 +195,18 @@ impl Projects {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let project = Arc::new(self.find(folder, named));
+        let project = Arc::new(self.resolve_uncached(folder, named));
         self.known.insert(key, project.clone());
         project
     }
 
     /// Returns the project of a folder, regardless of its sessions.
     pub fn of_folder(&self, folder: &Path) -> Project {
-        self.find(Some(folder), None)
+        self.resolve_uncached(Some(folder), None)
     }
 
-    fn find(&self, folder: Option<&Path>, named: Option<&str>) -> Project {
+    /// Computes the project that [`resolve`](Self::resolve) remembers.
+    fn resolve_uncached(&self, folder: Option<&Path>, named: Option<&str>) -> Project {
         let dir = folder.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let recorded = named.filter(|named| is_absolute(named));
         let dir_hash = dir.as_deref().filter(|dir| is_hash(dir));

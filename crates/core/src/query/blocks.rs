@@ -1,4 +1,5 @@
-//! Computes the pace of the window in progress and its forecast.
+//! Describes a block, a window of a plan: its end, and the pace and forecast of the one in progress. Where blocks
+//! begin is decided in `archive::windows`, what was used in them is summed in `usage`.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,14 +1,16 @@
 //! Lists single calls for `export --format calls`.
 
+use std::collections::HashMap;
 use std::io;
 
 use serde::Serialize;
 
 use super::Filter;
 use crate::activity::simple_commands;
+use crate::agent::Agents;
 use crate::assemble::SessionFacts;
-use crate::facts::is_nameless;
-use crate::model::{AgentId, Message, MessageKind, Session, Usage};
+use crate::facts::CallKey;
+use crate::model::{AgentId, Message, MessageId, MessageKind, SessionId, Usage};
 use crate::pricing::Table;
 
 /// One row of `export --format calls`.
@@ -19,7 +21,7 @@ pub struct CallRow {
     /// The agent.
     pub agent: AgentId,
     /// The id of the session.
-    pub session: String,
+    pub session: SessionId,
     /// The key of the project.
     pub project: String,
     /// The time of the call, or the start of its session.
@@ -50,6 +52,7 @@ pub struct CallRow {
 
 /// Passes each call of a session to `sink`; `messages` are those of its full view.
 pub fn calls(
+    agents: Agents,
     assembled: &SessionFacts,
     messages: &[Message],
     prices: &Table,
@@ -57,6 +60,10 @@ pub fn calls(
     sink: &mut dyn FnMut(CallRow) -> io::Result<()>,
 ) -> io::Result<()> {
     let session = &assembled.session;
+    let agent = agents.get(&session.agent);
+    let entries = assembled.messages.iter().map(|entry| &entry.facts);
+    let keys: HashMap<&MessageId, &CallKey> =
+        entries.map(|facts| (&facts.id, &facts.key)).collect();
     let mut prompt = "";
     for message in messages {
         if matches!(message.kind, MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell) {
@@ -70,21 +77,30 @@ pub fn calls(
             continue;
         }
         let timestamp = at.map(|at| format!("{at:.3}"));
+        let key = match agent.zip(keys.get(&message.id)) {
+            _ if message.id.is_nameless() => {
+                values(&session.id, message, timestamp.as_deref(), &usage)
+            }
+            Some((agent, key)) => agent.call_id(&session.id, &message.id, key),
+            None => format!("{}:{}", session.id, message.id),
+        };
         let bill = prices.bill_message(message, at);
+        let Usage { input, cached, cache_write_5m, cache_write_1h, output, thoughts, tool, other } =
+            usage;
         let commands = message.tool_calls.iter().flat_map(simple_commands);
         sink(CallRow {
-            dedup_key: dedup_key(session, message, timestamp.as_deref(), &usage),
+            dedup_key: format!("{}:{key}", session.agent),
             agent: session.agent.clone(),
             session: session.id.clone(),
             project: session.project.key().to_owned(),
             timestamp,
             model: message.model.clone(),
-            input_tokens: usage.input,
-            output_tokens: usage.output + usage.tool + usage.other + usage.thoughts,
-            cached_input_tokens: usage.cached,
-            cache_read_input_tokens: usage.cached,
-            cache_creation_input_tokens: usage.cache_write_5m + usage.cache_write_1h,
-            reasoning_tokens: usage.thoughts,
+            input_tokens: input,
+            output_tokens: output + tool + other + thoughts,
+            cached_input_tokens: cached,
+            cache_read_input_tokens: cached,
+            cache_creation_input_tokens: cache_write_5m + cache_write_1h,
+            reasoning_tokens: thoughts,
             tools: message.tool_calls.iter().map(|call| call.name.label.clone()).collect(),
             bash_commands: commands.map(|command| command.text).collect(),
             user_message: prompt.chars().take(500).collect(),
@@ -94,15 +110,9 @@ pub fn calls(
     Ok(())
 }
 
-/// Returns the key of a call: the id of its message, or all values that distinguish calls without
-/// an id.
-fn dedup_key(session: &Session, message: &Message, at: Option<&str>, usage: &Usage) -> String {
-    let agent = &session.agent;
-    let session = &session.id;
-    if !is_nameless(&message.id) {
-        return format!("{agent}:{session}:{}", message.id);
-    }
+/// Returns the key of a call without an id within its agent: all values that distinguish such calls.
+fn values(session: &SessionId, message: &Message, at: Option<&str>, usage: &Usage) -> String {
     let (at, model) = (at.unwrap_or_default(), message.model.as_deref().unwrap_or_default());
     let Usage { input, cached, output, thoughts, .. } = usage;
-    format!("{agent}:{session}:{at}:{model}:{}:{output}:{cached}:{thoughts}", input + cached)
+    format!("{session}:{at}:{model}:{}:{output}:{cached}:{thoughts}", input + cached)
 }

@@ -1,12 +1,11 @@
 //! Counts the programs that shell tools ran.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
-
 use jiff::Timestamp;
+use rustc_hash::FxHashMap;
 
 use crate::activity::Run;
-use crate::archive::{Archive, ArchiveError};
+use crate::archive::{Archive, ArchiveError, ExampleReader, ProgramSum, add_up};
+use crate::model::SessionId;
 use crate::time::Period;
 
 /// The runs of one program.
@@ -26,48 +25,79 @@ pub struct Row {
     pub example: String,
 }
 
-#[derive(Default)]
-struct Sum {
-    runs: u64,
-    failures: u64,
-    sessions: HashSet<String>,
-    last: Option<Timestamp>,
-    example: String,
-}
-
 /// Counts the simple commands of sessions in a period, by program or (`full`) by the whole command.
-/// Returns the rows, most runs first.
+/// Returns at most `limit` rows, most runs first.
 pub fn commands(
     archive: &Archive,
-    sessions: &[String],
+    sessions: &[SessionId],
     period: &Period,
     full: bool,
+    limit: usize,
 ) -> Result<Vec<Row>, ArchiveError> {
-    let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
-    archive.each_activity(sessions, |session, runs: Vec<Run>| {
-        for run in runs.into_iter().filter(|run| period.includes(run.at)) {
-            let key = if full { run.text.clone() } else { run.program };
-            let sum = sums.entry(key).or_default();
-            sum.runs += 1;
-            sum.failures += u64::from(run.failed);
-            if !sum.sessions.contains(session) {
-                sum.sessions.insert(session.to_owned());
+    let activities = archive.activities(sessions)?;
+    let mut counts: FxHashMap<String, Count<'_>> = FxHashMap::default();
+    let mut stored = if full { None } else { Some(activities.parts::<Vec<ProgramSum>>(sessions)?) };
+    for session in sessions {
+        let sums = stored.as_mut().and_then(Iterator::next);
+        let is_split = |sum: &ProgramSum| sum.is_in(period).is_none();
+        if let Some(sums) = sums.filter(|sums| !sums.iter().any(is_split)) {
+            for (place, sum) in sums.into_iter().enumerate() {
+                if sum.is_in(period) == Some(true) {
+                    add(&mut counts, sum, Example::Stored(session, place));
+                }
             }
-            if sum.last <= run.at || sum.example.is_empty() {
-                sum.example = run.text;
+        } else {
+            let runs: Vec<Run> = activities.part(session)?;
+            let runs = runs.iter().filter(|run| period.includes(run.at));
+            let (sums, examples) = add_up(runs, |run| if full { &run.text } else { &run.program });
+            for (sum, example) in sums.into_iter().zip(examples) {
+                add(&mut counts, sum, Example::Known(example));
             }
-            sum.last = sum.last.max(run.at);
         }
-    })?;
-    let row = |(program, sum): (String, Sum)| Row {
-        program,
-        runs: sum.runs,
-        failures: sum.failures,
-        sessions: sum.sessions.len() as u64,
-        last: sum.last,
-        example: sum.example,
+    }
+    let mut counts: Vec<(String, Count<'_>)> = counts.into_iter().collect();
+    counts.sort_by(|(a, x), (b, y)| y.runs.cmp(&x.runs).then_with(|| a.cmp(b)));
+    counts.truncate(limit);
+    let mut examples = ExampleReader::new(&activities);
+    let row = |(program, count): (String, Count<'_>)| {
+        let example = match count.example {
+            Example::Known(text) => text,
+            Example::Stored(session, place) => examples.take(session, place)?.unwrap_or_default(),
+        };
+        let Count { runs, failures, sessions, last, .. } = count;
+        Ok(Row { program, runs, failures, sessions, last, example })
     };
-    let mut rows: Vec<Row> = sums.into_iter().map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.runs));
-    Ok(rows)
+    counts.into_iter().map(row).collect()
+}
+
+/// The runs of a program so far.
+struct Count<'a> {
+    runs: u64,
+    failures: u64,
+    sessions: u64,
+    last: Option<Timestamp>,
+    example: Example<'a>,
+}
+
+/// The simple command of the last run.
+enum Example<'a> {
+    Known(String),
+    /// The session, and the place of the program in it.
+    Stored(&'a SessionId, usize),
+}
+
+/// Adds the runs of a program in a session.
+fn add<'a>(counts: &mut FxHashMap<String, Count<'a>>, sum: ProgramSum, example: Example<'a>) {
+    let ProgramSum { program, runs, failures, times } = sum;
+    if let Some(count) = counts.get_mut(&program) {
+        count.runs += runs;
+        count.failures += failures;
+        count.sessions += 1;
+        if count.last <= times.last {
+            (count.last, count.example) = (times.last, example);
+        }
+    } else {
+        let new = Count { runs, failures, sessions: 1, last: times.last, example };
+        counts.insert(program, new);
+    }
 }

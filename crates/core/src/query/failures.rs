@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::activity::FailedCall;
 use crate::archive::{Archive, ArchiveError};
+use crate::model::SessionId;
 use crate::time::Period;
 
 /// One kind of failure.
@@ -22,7 +23,7 @@ pub struct Row {
     /// The time of the last one.
     pub last: Option<Timestamp>,
     /// The session of the last one.
-    pub session: String,
+    pub session: SessionId,
     /// Its original error.
     pub example: String,
 }
@@ -31,11 +32,12 @@ pub struct Row {
 /// most frequent first.
 pub fn failures(
     archive: &Archive,
-    sessions: &[String],
+    sessions: &[SessionId],
     period: &Period,
 ) -> Result<Vec<Row>, ArchiveError> {
     let mut rows: BTreeMap<(String, String), Row> = BTreeMap::new();
-    archive.each_activity(sessions, |session, failures: Vec<FailedCall>| {
+    let activities = archive.activities(sessions)?;
+    for (session, failures) in sessions.iter().zip(activities.parts::<Vec<FailedCall>>(sessions)?) {
         for call in failures.into_iter().filter(|call| period.includes(call.at)) {
             let FailedCall { at, tool, error } = call;
             let text = fold(&error);
@@ -44,18 +46,18 @@ pub fn failures(
                 text: text.clone(),
                 count: 0,
                 last: None,
-                session: session.to_owned(),
+                session: session.clone(),
                 example: error.clone(),
             };
             let row = rows.entry((tool.clone(), text.clone())).or_insert_with(new);
             row.count += 1;
             if at > row.last {
                 row.last = at;
-                session.clone_into(&mut row.session);
+                row.session = session.clone();
                 row.example.clone_from(&error);
             }
         }
-    })?;
+    }
     let mut rows: Vec<Row> = rows.into_values().collect();
     rows.sort_by_key(|row| (Reverse(row.count), Reverse(row.last)));
     Ok(rows)

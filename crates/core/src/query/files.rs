@@ -2,25 +2,20 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::io;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::reading::tool_calls;
-use crate::assemble::SessionFacts;
-use crate::content::Reader;
+use crate::activity::{FileAccess, each_tool_call, file_accesses, is_file_tool};
+use crate::archive::{Archive, ArchiveError, FileSum};
+use crate::collection::Collection;
 use crate::diff::diff;
 use crate::facts::ToolFacts;
-use crate::model::{ToolCall, ToolStatus};
+use crate::model::{Session, SessionId};
 use crate::time::Period;
-use crate::tools::tool_name;
-
-/// The arguments that name a file.
-const PATHS: [&str; 6] =
-    ["file_path", "absolute_path", "path", "target_file", "notebook_path", "paths"];
 
 /// One use of a file by a tool.
 #[derive(Debug, Clone)]
@@ -28,7 +23,7 @@ pub struct FileUse {
     /// The path; relative ones are below the project's folder if that is known.
     pub path: String,
     /// The session.
-    pub session: String,
+    pub session: SessionId,
     /// The time of the call.
     pub at: Option<Timestamp>,
     /// The tool's common name: `Read`, `Edit`, …
@@ -43,51 +38,71 @@ pub struct FileUse {
     pub diff: Option<String>,
 }
 
-/// Collects the files that sessions read and changed.
-pub struct Files {
-    period: Period,
-    /// Only files whose path ends in this one or is below it.
-    wanted: Option<String>,
-    diffs: bool,
-    uses: Vec<FileUse>,
+/// Returns the uses of files by the sessions `ids` in a period, newest first. A path limits them to a file
+/// or folder, by its path or a part of it.
+pub fn files(
+    archive: &Archive,
+    all: &Collection,
+    ids: &[SessionId],
+    period: &Period,
+    path: Option<&str>,
+) -> Result<Vec<FileUse>, ArchiveError> {
+    let mut uses = Vec::new();
+    let activities = archive.activities(ids)?;
+    for session in ids.iter().filter_map(|id| all.get(id)) {
+        let accesses: Vec<FileAccess> = activities.part(&session.id)?;
+        let used = accesses.into_iter().map(|access| FileUse::new(session, access));
+        uses.extend(used.filter(|used| used.is_wanted(period, path)));
+    }
+    Ok(newest_first(uses))
 }
 
-impl Files {
-    /// Returns an empty collection; `wanted` limits it to a file or a folder, and `diffs` adds what was changed.
-    pub fn new(period: Period, wanted: Option<String>, diffs: bool) -> Self {
-        Self { period, wanted, diffs, uses: Vec::new() }
-    }
-
-    /// Adds the files of a session.
-    pub fn add(&mut self, assembled: &SessionFacts, reader: Reader<'_>) -> io::Result<()> {
-        let session = &assembled.session;
-        let has_file = |tool: &ToolFacts| is_file_tool(tool_name(&tool.name, None).canonical);
-        tool_calls(assembled, reader, &self.period, has_file, |call, at| {
-            for path in paths(call) {
-                let path = whole(&path, session.project.path.as_deref());
-                if self.wanted.as_ref().is_some_and(|wanted| !is_within(&path, wanted)) {
-                    continue;
-                }
-                let is_change = call.name.canonical != "file_read";
-                let diff = if self.diffs && is_change { diff(call) } else { None };
-                self.uses.push(FileUse {
-                    path,
-                    session: session.id.clone(),
-                    at,
-                    tool: call.name.label.clone(),
-                    is_change,
-                    has_failed: call.has_failed(),
-                    lines: call.lines_added.zip(call.lines_removed),
-                    diff: diff.map(Cow::into_owned),
-                });
+/// Returns the same uses with what they changed, which is read from the text of their sessions.
+pub fn with_diffs(
+    archive: &Archive,
+    all: &Collection,
+    uses: &[FileUse],
+    period: &Period,
+    path: Option<&str>,
+) -> Result<Vec<FileUse>, ArchiveError> {
+    let ids: BTreeSet<&SessionId> = uses.iter().map(|used| &used.session).collect();
+    let ids: Vec<SessionId> = ids.into_iter().cloned().collect();
+    let mut out = Vec::new();
+    archive.each_assembled(&ids, |assembled| {
+        let Some(session) = all.get(&assembled.session.id) else { return Ok(()) };
+        let is_wanted = |tool: &ToolFacts| is_file_tool(&tool.name);
+        let read = each_tool_call(&assembled, archive.reader(), is_wanted, |call, _, at| {
+            for access in file_accesses(call, at) {
+                let used = FileUse::new(session, access);
+                let diff = if used.is_change { diff(call).map(Cow::into_owned) } else { None };
+                out.extend(used.is_wanted(period, path).then_some(FileUse { diff, ..used }));
             }
-        })
+        });
+        if read.is_err() {
+            archive.pass_over();
+            out.extend(uses.iter().filter(|used| used.session == session.id).cloned());
+        }
+        Ok(())
+    })?;
+    Ok(newest_first(out))
+}
+
+fn newest_first(mut uses: Vec<FileUse>) -> Vec<FileUse> {
+    uses.sort_by_key(|used| Reverse(used.at));
+    uses
+}
+
+impl FileUse {
+    fn new(session: &Session, access: FileAccess) -> Self {
+        let FileAccess { at, path, tool, is_change, has_failed, lines } = access;
+        let path = whole(&path, session.project.path.as_deref());
+        let session = session.id.clone();
+        Self { path, session, at, tool, is_change, has_failed, lines, diff: None }
     }
 
-    /// Returns the uses, newest first.
-    pub fn uses(mut self) -> Vec<FileUse> {
-        self.uses.sort_by_key(|used| Reverse(used.at));
-        self.uses
+    fn is_wanted(&self, period: &Period, path: Option<&str>) -> bool {
+        self.at.map_or(period.is_everything(), |at| period.contains(at))
+            && path.is_none_or(|path| is_within(&self.path, path))
     }
 }
 
@@ -103,64 +118,79 @@ pub struct FileRow {
     /// The lines added and removed.
     pub lines: (u64, u64),
     /// The sessions that used it, most recent first.
-    pub sessions: Vec<String>,
+    pub sessions: Vec<SessionId>,
     /// The time of the last use.
     pub last: Option<Timestamp>,
 }
 
-/// Groups uses by file, the most recently used first.
+/// Returns the files that the sessions `ids` used in a period, or only those that they changed, the most recently
+/// used first.
+pub fn list(
+    archive: &Archive,
+    all: &Collection,
+    ids: &[SessionId],
+    period: &Period,
+    changed: bool,
+) -> Result<Vec<FileRow>, ArchiveError> {
+    let mut rows = Vec::new();
+    archive.each_file_sum(ids, period, |id, sum| {
+        let Some(session) = all.get(id) else { return };
+        let FileSum { path, reads, times, changes } = sum;
+        if changed && changes.count == 0 {
+            return;
+        }
+        rows.push(FileRow {
+            path: whole(&path, session.project.path.as_deref()),
+            reads: if changed { 0 } else { reads },
+            changes: changes.count,
+            lines: changes.lines,
+            sessions: vec![session.id.clone()],
+            last: if changed { changes.last } else { times.last },
+        });
+    })?;
+    rows.sort_by_key(|row| Reverse(row.last));
+    Ok(grouped(rows))
+}
+
+/// Groups uses, newest first, by file, the most recently used first.
 pub fn by_file(uses: &[FileUse]) -> Vec<FileRow> {
-    let mut rows: BTreeMap<&str, FileRow> = BTreeMap::new();
-    for used in uses {
-        let row = rows
-            .entry(&used.path)
-            .or_insert_with(|| FileRow { path: used.path.clone(), ..FileRow::default() });
-        row.last = row.last.max(used.at);
-        if !row.sessions.contains(&used.session) {
-            row.sessions.push(used.session.clone());
+    let row = |used: &FileUse| {
+        let is_counted = used.is_change && !used.has_failed;
+        FileRow {
+            path: used.path.clone(),
+            reads: u64::from(!used.is_change),
+            changes: u64::from(is_counted),
+            lines: used.lines.filter(|_| is_counted).unwrap_or_default(),
+            sessions: vec![used.session.clone()],
+            last: used.at,
         }
-        match used.is_change {
-            false => row.reads += 1,
-            true if used.has_failed => {}
-            true => {
-                row.changes += 1;
-                let (added, removed) = used.lines.unwrap_or_default();
-                row.lines = (row.lines.0 + added, row.lines.1 + removed);
-            }
-        }
-    }
-    let mut rows: Vec<FileRow> = rows.into_values().collect();
-    rows.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(&b.path)));
-    rows
+    };
+    grouped(uses.iter().map(row))
 }
 
-fn is_file_tool(canonical: &str) -> bool {
-    matches!(canonical, "file_read" | "file_write" | "file_edit" | "file_delete")
-}
-
-/// Returns the paths that a call names.
-fn paths(call: &ToolCall) -> Vec<String> {
-    // A call that was only requested touched nothing.
-    if call.status == ToolStatus::Cancelled {
-        return Vec::new();
+/// Adds up rows of the same file.
+fn grouped(rows: impl IntoIterator<Item = FileRow>) -> Vec<FileRow> {
+    let mut out: Vec<FileRow> = Vec::new();
+    let mut places: FxHashMap<String, usize> = FxHashMap::default();
+    let mut known: FxHashSet<(usize, SessionId)> = FxHashSet::default();
+    for row in rows {
+        let place = places.get(&row.path).copied().unwrap_or(out.len());
+        let is_new = |session: &SessionId| known.insert((place, session.clone()));
+        let sessions = row.sessions.into_iter().filter(is_new);
+        let Some(sum) = out.get_mut(place) else {
+            places.insert(row.path.clone(), place);
+            let sessions = sessions.collect();
+            out.push(FileRow { sessions, ..row });
+            continue;
+        };
+        sum.sessions.extend(sessions);
+        sum.reads += row.reads;
+        sum.changes += row.changes;
+        sum.lines = (sum.lines.0 + row.lines.0, sum.lines.1 + row.lines.1);
+        sum.last = sum.last.max(row.last);
     }
-    let Some(args) = call.args.as_deref() else { return Vec::new() };
-    let args: Value = match serde_json::from_str(args.get()) {
-        Ok(Value::String(text)) => serde_json::from_str(&text).unwrap_or_default(),
-        args => args.unwrap_or_default(),
-    };
-    let named = |name: &&str| match args.get(name)? {
-        Value::String(path) => Some(vec![path.clone()]),
-        Value::Array(paths) => {
-            Some(paths.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-        }
-        _ => None,
-    };
-    let mut found: Vec<String> = PATHS.iter().find_map(named).unwrap_or_default();
-    found.retain(|path| !path.is_empty());
-    found.sort_unstable();
-    found.dedup();
-    found
+    out.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(&b.path)));
+    out
 }
 
 /// Returns a path below the project's folder if it is relative.
@@ -173,10 +203,23 @@ fn whole(path: &str, project: Option<&str>) -> String {
     }
 }
 
-/// Returns whether a path is `wanted`, ends in it, or is below it.
+/// Returns whether a path is `wanted`, or is below it. A relative one may be anywhere in the path, and a name need not have its
+/// extension.
 fn is_within(path: &str, wanted: &str) -> bool {
     let (path, wanted) = (Path::new(path), Path::new(wanted));
-    path.ends_with(wanted) || path.starts_with(wanted)
+    if wanted.is_absolute() {
+        return path.starts_with(wanted);
+    }
+    let (path, wanted): (Vec<&OsStr>, Vec<&OsStr>) =
+        (path.iter().collect(), wanted.iter().collect());
+    let is_it = |name: &OsStr, wanted: &OsStr| {
+        name == wanted || Path::new(name).file_stem() == Some(wanted)
+    };
+    wanted.split_last().is_some_and(|(last, before)| {
+        path.windows(wanted.len()).any(|part| {
+            part.split_last().is_some_and(|(name, above)| above == before && is_it(name, last))
+        })
+    })
 }
 
 #[cfg(test)]
@@ -193,6 +236,12 @@ mod tests {
         assert!(is_within("/code/shop/src/a.rs", "src/a.rs"));
         assert!(is_within("/code/shop/src/a.rs", "/code/shop"));
         assert!(!is_within("/code/shop/src/ba.rs", "a.rs"));
+        assert!(is_within("/code/shop/src/a.rs", "a"));
+        assert!(is_within("/code/shop/src/a.rs", "src"));
+        assert!(is_within("/code/shop/src/a.rs", "shop/src/"));
+        assert!(!is_within("/code/shop/src/a.rs", "shop/a.rs"));
+        assert!(!is_within("/code/shop/src/a.rs", "/shop"));
+        assert!(!is_within("/code/shop/src/a.rs", ""));
     }
 
     #[test]
@@ -200,7 +249,7 @@ mod tests {
         let at = |n: i64| Timestamp::from_second(n).ok();
         let used = |path: &str, session: &str, n: i64, is_change: bool, has_failed: bool| FileUse {
             path: path.to_owned(),
-            session: session.to_owned(),
+            session: session.into(),
             at: at(n),
             tool: "Edit".to_owned(),
             is_change,
@@ -219,7 +268,7 @@ mod tests {
         assert_eq!((rows[0].reads, rows[0].changes, rows[0].lines), (1, 1, (2, 1)));
         assert_eq!(
             (rows[0].sessions.as_slice(), rows[0].last),
-            (&["2".to_owned(), "1".to_owned()][..], at(9))
+            (&["2".into(), "1".into()][..], at(9))
         );
     }
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::archive::{self, Archive, ArchiveError, Match, TextRow};
 use crate::argument::argument;
-use crate::model::{Message, MessageKind, Session, ToolCall};
+use crate::model::{Message, MessageId, MessageKind, Session, ToolCall};
 use crate::search::{Bit, Extent, FieldMatch, Fields, Finder, Query, Where, snippet};
 
 /// A matching message, as it is shown.
@@ -16,7 +16,7 @@ pub struct Hit<'a> {
     /// The session.
     pub session: &'a Session,
     /// The id of the message; `None` for text about the session as a whole.
-    pub message: Option<String>,
+    pub message: Option<MessageId>,
     /// The time of the message.
     pub at: Option<Timestamp>,
     /// The name of its role.

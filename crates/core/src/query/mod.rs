@@ -1,19 +1,29 @@
 //! Answers questions with plain data, one question per file.
 
+// Modules that are hidden serve the program.
 pub mod blocks;
+#[doc(hidden)]
 pub mod calls;
+#[doc(hidden)]
 pub mod commands;
+#[doc(hidden)]
 pub mod failures;
+#[doc(hidden)]
 pub mod files;
 pub mod filter;
+#[doc(hidden)]
 pub mod hits;
+#[doc(hidden)]
 pub mod limits;
+#[doc(hidden)]
 pub mod log;
 pub mod overview;
+#[doc(hidden)]
 pub mod projects;
+#[doc(hidden)]
 pub mod prompts;
-mod reading;
 mod reports;
+pub mod spending;
 mod tally;
 pub mod tools;
 pub mod usage;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 use jiff::{ToSpan, Zoned};
 
-use super::tally::usage;
+use super::tally::recorded;
 use super::usage::{Group, Question, Sum};
 use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
@@ -43,8 +43,8 @@ pub(super) fn overview(
     let Some((period, from, to)) = last_days(now, days) else { return Ok(None) };
     let zone = now.time_zone();
     let question = |group| Question { period, ..Question::new(group) };
-    let by_day = usage(archive, &question(Group::Daily), zone, prices)?;
-    let by_model = usage(archive, &question(Group::Model), zone, prices)?;
+    let by_day = recorded(archive, &question(Group::Daily), zone, prices)?;
+    let by_model = recorded(archive, &question(Group::Model), zone, prices)?;
     let mut sums: HashMap<String, Sum> =
         by_day.rows.into_iter().map(|row| (row.key, row.sum)).collect();
     let dates = from.series(1.day()).take_while(|day| *day <= to);

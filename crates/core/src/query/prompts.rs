@@ -5,15 +5,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
+use xxhash_rust::xxh3::xxh3_64;
 
-use crate::activity::TypedText;
-use crate::archive::{Archive, ArchiveError};
+use crate::archive::{Activities, Archive, ArchiveError, TypedHead, TypedReader, text_hash};
 use crate::collection::Collection;
 use crate::discover::SourceKind;
 use crate::facts::SESSIONLESS;
-use crate::id::is_uuid;
-use crate::model::{Session, SessionKind, State};
+use crate::model::{MessageId, Session, SessionId, SessionKind, State};
 use crate::project::Project;
 use crate::projects::ProjectHints;
 use crate::read::bytes::{Bytes, read_whole};
@@ -21,17 +19,17 @@ use crate::read::decode;
 
 /// One typed text.
 #[derive(Debug, Clone)]
-pub struct Prompt {
+pub struct Prompt<Text = String> {
     /// The time it was typed.
     pub at: Option<Timestamp>,
-    /// The id of its session; a shell history does not record it.
-    pub session: Option<String>,
+    /// The id of its session; a shell history and the oldest prompt logs do not record it.
+    pub session: Option<SessionId>,
     /// Whether nothing but prompts is left of its session.
     pub log_only: bool,
     /// The project it was typed in.
     pub project: Arc<Project>,
     /// The typed text.
-    pub text: String,
+    pub text: Text,
     /// The place where it was found.
     pub from: From,
     /// The time by which it is sorted: its own, or that of its session or file.
@@ -60,26 +58,84 @@ impl From {
     }
 }
 
-/// Returns all prompts, each once, the newest last. Prompts without a time of their own come first,
-/// because the time of a file is only that of its last line. Texts that cannot be read are counted
-/// in [`Archive::unread`].
-pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
-    let mut typed = Typed::default();
-    // What may repeat prompts comes last, when they are already known.
-    let mut sessions: Vec<&Session> =
-        all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
-    sessions.sort_by_key(|session| (repeats(session), session.started));
-    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
-    archive.each_activity(&ids, |id, prompts| {
-        if let Some(session) = all.get(id) {
+/// A prompt whose text is read only when it is shown.
+pub type PromptHead = Prompt<LazyText>;
+
+/// A text, or its place in the archive.
+#[derive(Debug, Clone)]
+pub struct LazyText(Text);
+
+#[derive(Debug, Clone)]
+enum Text {
+    Known(String),
+    /// Its place among the typed texts of its session.
+    Stored {
+        place: usize,
+        hash: u128,
+    },
+}
+
+/// Everything that was typed.
+pub struct Prompts<'a> {
+    activities: Activities<'a>,
+    /// All prompts, each once, the newest last. Prompts without a time of their own come first, because
+    /// the time of a file is only that of its last line.
+    pub heads: Vec<PromptHead>,
+}
+
+impl<'a> Prompts<'a> {
+    /// Lists the prompts of all sessions and logs. Texts that cannot be read are counted in
+    /// [`Archive::unread`].
+    pub fn new(archive: &'a Archive, all: &Collection) -> Result<Self, ArchiveError> {
+        let mut typed = Typed::default();
+        // What may repeat prompts comes last, when they are already known.
+        let mut sessions: Vec<&Session> =
+            all.sessions.iter().filter(|session| is_typed(session.kind)).collect();
+        sessions.sort_by_key(|session| (repeats(session), session.started));
+        let ids: Vec<SessionId> = sessions.iter().map(|session| session.id.clone()).collect();
+        let activities = archive.activities(&ids)?;
+        for (session, prompts) in sessions.iter().zip(activities.parts(&ids)?) {
             typed.session(session, prompts);
         }
-    })?;
-    typed.logs(archive, all)?;
-    typed.histories(archive)?;
-    let mut out = typed.out;
-    out.sort_by_key(|prompt| (prompt.at.is_some(), prompt.order));
-    Ok(out)
+        typed.logs(archive, all)?;
+        typed.histories(archive)?;
+        let mut heads = typed.out;
+        heads.sort_by_key(|prompt| (prompt.at.is_some(), prompt.order));
+        Ok(Self { activities, heads })
+    }
+
+    /// Reads the texts of some of the prompts.
+    pub fn read(&self, heads: &[PromptHead]) -> Result<Vec<Prompt>, ArchiveError> {
+        let mut texts = TypedReader::new(&self.activities);
+        let mut out = Vec::with_capacity(heads.len());
+        for head in heads {
+            let text = match (&head.text.0, &head.session) {
+                (Text::Known(text), _) => Some(text.clone()),
+                // Another process may have changed the session in the meantime.
+                (Text::Stored { place, hash }, Some(session)) => {
+                    texts.take(session, *place)?.filter(|text| text_hash(text) == *hash)
+                }
+                (Text::Stored { .. }, None) => None,
+            };
+            out.extend(text.map(|text| head.with_text(text)));
+        }
+        Ok(out)
+    }
+}
+
+impl<Text> Prompt<Text> {
+    /// Returns the same prompt with another form of its text.
+    fn with_text<Other>(&self, text: Other) -> Prompt<Other> {
+        let Self { at, session, log_only, project, from, order, .. } = self;
+        let (session, project) = (session.clone(), project.clone());
+        Prompt { at: *at, session, log_only: *log_only, project, text, from: *from, order: *order }
+    }
+}
+
+/// Returns all prompts with their texts, see [`Prompts`].
+pub fn prompts(archive: &Archive, all: &Collection) -> Result<Vec<Prompt>, ArchiveError> {
+    let prompts = Prompts::new(archive, all)?;
+    prompts.read(&prompts.heads)
 }
 
 /// Only main sessions and saved chats contain prompts typed by a person.
@@ -92,85 +148,102 @@ fn repeats(session: &Session) -> bool {
     session.kind == SessionKind::Checkpoint || session.id.starts_with(SESSIONLESS)
 }
 
-#[derive(Default)]
-struct Typed {
-    out: Vec<Prompt>,
-    /// Ids that are unique everywhere.
-    ids: FxHashSet<String>,
-    /// The number of times that a session contains a text, which its log may contain too.
-    told: FxHashMap<u128, usize>,
-    /// Everything that was typed in a project.
-    known: FxHashSet<u128>,
+/// Identifies a text in a session or project. The texts themselves are long.
+type Mark = (u64, u128);
+
+fn mark(place: &str, text: u128) -> Mark {
+    (xxh3_64(place.as_bytes()), text)
 }
 
-/// Returns a number that identifies a text in a session or project. The texts themselves are long.
-fn mark(place: &str, text: &str) -> u128 {
-    xxh3_128_with_seed(text.as_bytes(), xxh3_64(place.as_bytes()))
+#[derive(Default)]
+struct Typed {
+    out: Vec<PromptHead>,
+    /// Ids that are unique everywhere.
+    ids: FxHashSet<MessageId>,
+    /// The number of times that a session contains a text, which its log may contain too.
+    told: FxHashMap<Mark, usize>,
+    /// Everything that was typed in a project.
+    known: FxHashSet<Mark>,
 }
 
 impl Typed {
-    fn push(&mut self, prompt: Prompt) {
-        self.known.insert(mark(prompt.project.key(), &prompt.text));
+    fn push(&mut self, prompt: PromptHead, hash: u128) {
+        self.known.insert(mark(prompt.project.key(), hash));
         self.out.push(prompt);
     }
 
-    fn session(&mut self, session: &Session, prompts: Vec<TypedText>) {
+    fn session(&mut self, session: &Session, prompts: Vec<TypedHead>) {
         let repeats = repeats(session);
         let log_only = session.state == State::LogOnly;
-        for TypedText { message, at, text } in prompts {
-            if is_uuid(&message) && !self.ids.insert(message) {
+        for (place, TypedHead { message, at, hash }) in prompts.into_iter().enumerate() {
+            if message.is_uuid() && !self.ids.insert(message) {
                 continue;
             }
-            if repeats && self.known.contains(&mark(session.project.key(), &text)) {
+            if repeats && self.known.contains(&mark(session.project.key(), hash)) {
                 continue;
             }
-            *self.told.entry(mark(&session.id, &text)).or_default() += 1;
-            self.push(Prompt {
+            *self.told.entry(mark(&session.id, hash)).or_default() += 1;
+            let prompt = Prompt {
                 at,
                 session: Some(session.id.clone()),
                 log_only,
                 project: session.project.clone(),
-                text,
+                text: LazyText(Text::Stored { place, hash }),
                 from: if log_only { From::Logs } else { From::Session },
                 order: at.or(session.started).or(session.updated),
-            });
+            };
+            self.push(prompt, hash);
         }
     }
 
     /// Adds lines of prompt logs that no session contains: failed prompts, and commands that left
     /// no trace.
     fn logs(&mut self, archive: &Archive, all: &Collection) -> Result<(), ArchiveError> {
+        let unknown = archive.projects(&ProjectHints::default())?.resolve(None, None);
         archive.each_prompt_line(|line| {
             let text = line.text.trim();
+            let hash = text_hash(text);
+            if line.session == SESSIONLESS && !text.is_empty() {
+                if !self.known.contains(&mark(unknown.key(), hash)) {
+                    let prompt = Prompt {
+                        at: line.at,
+                        session: None,
+                        log_only: false,
+                        project: unknown.clone(),
+                        text: LazyText(Text::Known(text.to_owned())),
+                        from: From::Logs,
+                        order: line.at,
+                    };
+                    self.push(prompt, hash);
+                }
+                return;
+            }
             let Some(session) = all.get(&line.session).filter(|_| !text.is_empty()) else { return };
-            let told = self.told.get_mut(&mark(&line.session, text));
+            let told = self.told.get_mut(&mark(&line.session, hash));
             if let Some(left) = told.filter(|left| **left > 0) {
                 *left -= 1;
                 return;
             }
-            if repeats(session) && self.known.contains(&mark(session.project.key(), text)) {
+            if repeats(session) && self.known.contains(&mark(session.project.key(), hash)) {
                 return;
             }
-            let text = text.to_owned();
-            self.push(Prompt {
+            let prompt = Prompt {
                 at: line.at,
+                text: LazyText(Text::Known(text.to_owned())),
                 session: Some(line.session),
                 log_only: session.state == State::LogOnly,
                 project: session.project.clone(),
-                text,
                 from: From::Logs,
                 order: line.at.or(session.started),
-            });
+            };
+            self.push(prompt, hash);
         })
     }
 
     fn histories(&mut self, archive: &Archive) -> Result<(), ArchiveError> {
         let mut projects = archive.projects(&ProjectHints::default())?;
-        for file in archive.files()? {
+        for file in archive.files_of(SourceKind::ShellHistory)? {
             let source = &file.source;
-            if source.kind != SourceKind::ShellHistory {
-                continue;
-            }
             let Ok(text) = read(archive, source) else {
                 // A file that is gone and was never captured does not count as unread.
                 if file.captured > 0 {
@@ -180,20 +253,20 @@ impl Typed {
             };
             let project = projects.resolve(source.folder(), None);
             for text in lines(&text) {
-                if self.known.contains(&mark(project.key(), &text)) {
+                let hash = text_hash(&text);
+                if self.known.contains(&mark(project.key(), hash)) {
                     continue;
                 }
-                let order = source.modified.and_then(|at| Timestamp::try_from(at).ok());
-                let project = project.clone();
-                self.push(Prompt {
+                let prompt = Prompt {
                     at: None,
                     session: None,
                     log_only: false,
-                    project,
-                    text,
+                    project: project.clone(),
+                    text: LazyText(Text::Known(text)),
                     from: From::ShellHistory,
-                    order,
-                });
+                    order: source.modified.and_then(|at| Timestamp::try_from(at).ok()),
+                };
+                self.push(prompt, hash);
             }
         }
         Ok(())

@@ -5,11 +5,12 @@ use jiff::tz::TimeZone;
 
 use super::overview::{self, Overview};
 use super::tally;
-use super::usage::{self, Answer, Costs, Question};
+use super::usage::{self, Answer, Costs, Group, Question};
 use super::verify::{self, Verified};
 use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
-use crate::pricing::Table;
+use crate::model::Session;
+use crate::pricing::{Bill, Table};
 
 /// Answers queries about the contents of an archive, with costs from a price table and days in a
 /// time zone.
@@ -29,7 +30,8 @@ use crate::pricing::Table;
 /// let prices = Table::embedded();
 /// let reports = Reports::new(&archive, &TimeZone::UTC, &prices);
 /// for row in reports.usage(&Question::new(Group::Project))?.rows {
-///     println!("{}: {} tokens, {:?}", row.key, row.sum.usage.total(), row.sum.bill.usd);
+///     let cost = row.sum.bill.short().unwrap_or_default();
+///     println!("{}: {} tokens, {cost}", row.key, row.sum.usage.total());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -38,22 +40,52 @@ pub struct Reports<'a> {
     archive: &'a Archive,
     zone: TimeZone,
     prices: &'a Table,
+    /// All sessions, if they are at hand.
+    list: Option<&'a [Session]>,
 }
 
 impl<'a> Reports<'a> {
     /// Returns reports on an archive.
     pub fn new(archive: &'a Archive, zone: &TimeZone, prices: &'a Table) -> Self {
-        Self { archive, zone: zone.clone(), prices }
+        Self { archive, zone: zone.clone(), prices, list: None }
+    }
+
+    /// Uses the list of all sessions that a caller has, so that it is not read again.
+    #[must_use]
+    pub fn with_list(self, all: &'a Collection) -> Self {
+        Self { list: Some(&all.sessions), ..self }
     }
 
     /// Adds up tokens and costs.
     pub fn usage(&self, question: &Question) -> Result<Answer, ArchiveError> {
-        tally::usage(self.archive, question, &self.zone, self.prices)
+        tally::usage(self.archive, question, &self.zone, self.prices, self.list)
     }
 
-    /// Returns the cost of each session.
+    /// Returns the cost of the calls that a question selects.
+    pub fn cost(&self, question: &Question) -> Result<Bill, ArchiveError> {
+        let question = Question { group: Group::Agent, ..question.clone() };
+        let answer = tally::recorded(self.archive, &question, &self.zone, self.prices)?;
+        Ok(answer.total.bill)
+    }
+
+    /// Adds up the calls that a question selects by the prompt that led to them, without its text and regardless
+    /// of the grouping. Calls without a prompt may be left out.
+    pub fn prompts(&self, question: &Question) -> Result<Answer, ArchiveError> {
+        tally::prompts(self.archive, question, &self.zone, self.prices)
+    }
+
+    /// Returns the cost of each session by itself, without that of its agents. A call that several sessions contain is
+    /// part of one of them only.
     pub fn session_costs(&self) -> Result<Costs, ArchiveError> {
         usage::session_costs(self.archive, self.prices)
+    }
+
+    /// Returns the costs of a few sessions.
+    pub fn costs_of<'s>(
+        &self,
+        sessions: impl IntoIterator<Item = &'s Session>,
+    ) -> Result<Costs, ArchiveError> {
+        usage::costs_of(self.archive, self.prices, sessions)
     }
 
     /// Returns an overview of the last `days` days, including today, in the zone of `now`; `None`

@@ -15,19 +15,30 @@ use crate::archive::{
 use crate::model::{AgentId, Service, Session, SessionKind, Usage};
 use crate::pricing::Table;
 
-/// Answers a question.
+/// Answers a question; `list` contains all sessions, if they are at hand.
 pub(super) fn usage(
     archive: &Archive,
     question: &Question,
     zone: &TimeZone,
     prices: &Table,
+    list: Option<&[Session]>,
 ) -> Result<Answer, ArchiveError> {
+    let mut answer = recorded(archive, question, zone, prices)?;
     if question.group == Group::Branch {
-        let by_session = Question { group: Group::Session, rollup: false, ..question.clone() };
-        let mut answer = usage(archive, &by_session, zone, prices)?;
-        answer.rows = by_branch(answer.rows, &archive.sessions()?);
-        return Ok(answer);
+        let read = if list.is_none() { archive.session_list()? } else { Vec::new() };
+        answer.rows = by_branch(answer.rows, list.unwrap_or(&read));
     }
+    answer.unrecorded = unrecorded(archive, question)?;
+    Ok(answer)
+}
+
+/// Answers a question without the calls that no file records. Sessions of a branch are not added up.
+pub(super) fn recorded(
+    archive: &Archive,
+    question: &Question,
+    zone: &TimeZone,
+    prices: &Table,
+) -> Result<Answer, ArchiveError> {
     let sessions = archive.session_keys()?;
     let mut tally = Tally::new(question, zone, prices, &sessions);
     if question.group == Group::Blocks {
@@ -41,7 +52,6 @@ pub(super) fn usage(
         archive.each_sum(&question.period, |sum| tally.add(sum))?;
     }
     let mut answer = tally.answer();
-    answer.unrecorded = unrecorded(archive, question)?;
     if question.group == Group::Machine {
         let labels = archive.machine_labels()?;
         for row in &mut answer.rows {
@@ -49,6 +59,23 @@ pub(super) fn usage(
         }
     }
     Ok(answer)
+}
+
+/// Adds up the calls that prompts led to, by prompt and without its text.
+pub(super) fn prompts(
+    archive: &Archive,
+    question: &Question,
+    zone: &TimeZone,
+    prices: &Table,
+) -> Result<Answer, ArchiveError> {
+    let question = &Question { group: Group::Prompt, ..question.clone() };
+    if question.current || !rollup_answers(&question.period, prices) {
+        return recorded(archive, question, zone, prices);
+    }
+    let sessions = archive.session_keys()?;
+    let mut tally = Tally::new(question, zone, prices, &sessions);
+    archive.each_prompt_sum(&question.period, |sum| tally.add(sum))?;
+    Ok(tally.answer())
 }
 
 /// Adds up rows of sessions by the project and the branch that a session worked on last. An agent that was started
@@ -239,7 +266,8 @@ impl<'a> Tally<'a> {
     fn answer(self) -> Answer {
         let mut rows: Vec<Row> = self.groups.into_iter().map(row).collect();
         if !self.question.group.is_time() {
-            rows.sort_by_key(|row| (Reverse(row.sum.usage.total()), row.key.clone()));
+            // They are in the order of their keys.
+            rows.sort_by_key(|row| Reverse(row.sum.usage.total()));
         }
         let models = self.models.into_iter().flatten();
         let unpriced = models.filter(|(_, model)| model.is_selected && !model.has_price);
@@ -247,7 +275,7 @@ impl<'a> Tally<'a> {
         unpriced_models.sort();
         unpriced_models.dedup();
         let sessions = self.total.sessions.iter().filter_map(|number| self.sessions.get(number));
-        let agents: BTreeSet<&str> = sessions.map(|session| session.agent.as_str()).collect();
+        let agents: BTreeSet<&str> = sessions.map(|session| &*session.agent).collect();
         let agents = agents.into_iter().map(AgentId::new).collect();
         let total = self.total.finish();
         Answer { rows, total, unpriced_models, agents, unrecorded: Usage::default() }

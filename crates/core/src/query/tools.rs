@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::archive::{Archive, ArchiveError, ToolCounts};
-use crate::model::{SessionKind, ToolName};
+use crate::model::{SessionId, SessionKind, ToolName};
 use crate::time::Period;
 use crate::tools::tool_name;
 
@@ -16,7 +16,7 @@ pub struct Question {
     /// The period to count.
     pub period: Period,
     /// The ids of the sessions to count; none for all.
-    pub sessions: Option<BTreeSet<String>>,
+    pub sessions: Option<BTreeSet<SessionId>>,
     /// Whether saved chats and restore points count, which repeat calls of a session.
     pub checkpoints: bool,
 }
@@ -32,6 +32,18 @@ pub enum Group {
     Category,
     /// By MCP server.
     Server,
+}
+
+impl Group {
+    /// Returns the name for the command line and documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Label => "label",
+            Self::Category => "category",
+            Self::Server => "server",
+        }
+    }
 }
 
 /// The calls of one group.
@@ -62,12 +74,17 @@ pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, Archive
             tools.entry((sum.name, sum.server)).or_default().add(&sum.counts);
         }
     })?;
+    Ok(grouped(tools, question.group))
+}
+
+/// Groups the counts of recorded names and servers, most calls first.
+pub fn grouped(tools: BTreeMap<(String, Option<String>), ToolCounts>, group: Group) -> Vec<Row> {
     let mut rows: HashMap<String, Row> = HashMap::new();
     for ((recorded, server), counts) in tools {
         // An older MCP tool names its server only in its display name.
         let shown = server.map(|server| format!("({server} MCP Server)"));
         let name = tool_name(&recorded, shown.as_deref());
-        let key = match question.group {
+        let key = match group {
             Group::Tool => name.name.clone(),
             Group::Label => name.label.clone(),
             Group::Category => name.category.to_owned(),
@@ -78,5 +95,5 @@ pub fn tools(archive: &Archive, question: &Question) -> Result<Vec<Row>, Archive
     }
     let mut rows: Vec<Row> = rows.into_values().collect();
     rows.sort_by_cached_key(|row| (Reverse(row.counts.calls), row.key.clone()));
-    Ok(rows)
+    rows
 }

@@ -1,11 +1,12 @@
 //! Adds up usage and costs by day, session, project, model and more.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use rustc_hash::FxHashMap;
 
 use crate::archive::{Archive, ArchiveError, CallRow};
-use crate::model::{AgentId, Usage};
+use crate::model::{AgentId, Session, SessionId, Usage};
 use crate::pricing::{Bill, Table};
 use crate::time::Period;
 
@@ -99,7 +100,7 @@ pub struct Question {
     /// The period to count.
     pub period: Period,
     /// The ids of the sessions to count; none for all.
-    pub sessions: Option<BTreeSet<String>>,
+    pub sessions: Option<BTreeSet<SessionId>>,
     /// Parts of model names; one must match.
     pub models: Vec<String>,
     /// Whether each row contains rows by model.
@@ -113,7 +114,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Selects everything but saved chats, grouped.
+    /// Selects all calls but those of saved chats and restore points, grouped, with every option off.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -133,7 +134,7 @@ impl Question {
 pub struct Sum {
     /// The number of calls.
     pub calls: u64,
-    /// The number of sessions.
+    /// The number of sessions of any kind that made one of the calls.
     pub sessions: u64,
     /// The tokens.
     pub usage: Usage,
@@ -171,7 +172,7 @@ impl Sum {
 /// One row of an answer.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The key of the group.
+    /// The key of the group: a date, a model, an id; for a project its path, or its name if no path is known.
     pub key: String,
     /// The typed text of a prompt.
     pub text: Option<String>,
@@ -184,7 +185,7 @@ pub struct Row {
 /// The answer to a question.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The rows.
+    /// The rows: periods in order, other groups with the most tokens first.
     pub rows: Vec<Row>,
     /// The sum of all rows.
     pub total: Sum,
@@ -202,7 +203,7 @@ pub(super) fn unrecorded(archive: &Archive, question: &Question) -> Result<Usage
     if question.current || !question.models.is_empty() {
         return Ok(Usage::default());
     }
-    let is_chosen = |id: &String| question.sessions.as_ref().is_none_or(|ids| ids.contains(id));
+    let is_chosen = |id: &SessionId| question.sessions.as_ref().is_none_or(|ids| ids.contains(id));
     let is_within = |last: Option<i64>| {
         let at = last.and_then(|last| Timestamp::from_millisecond(last).ok());
         at.map_or(question.period.is_everything(), |at| question.period.contains(at))
@@ -214,7 +215,7 @@ pub(super) fn unrecorded(archive: &Archive, question: &Question) -> Result<Usage
 
 /// The costs of sessions, by their ids.
 #[derive(Debug, Clone, Default)]
-pub struct Costs(HashMap<String, Bill>);
+pub struct Costs(FxHashMap<SessionId, Bill>);
 
 impl Costs {
     /// Returns the cost of a session; one without calls costs nothing.
@@ -225,13 +226,28 @@ impl Costs {
 
 /// Returns the cost of each session.
 pub(super) fn session_costs(archive: &Archive, prices: &Table) -> Result<Costs, ArchiveError> {
-    let mut bills: HashMap<i64, Bill> = HashMap::new();
+    let mut bills: FxHashMap<i64, Bill> = FxHashMap::default();
     archive.each_sum(&Period::default(), |row| {
         bills.entry(row.session).or_default().add(&bill(row, prices));
     })?;
     let sessions = archive.session_keys()?;
-    let ids = sessions.into_iter().filter_map(|(n, key)| Some((key.id, bills.remove(&n)?)));
+    let ids = bills.into_iter().filter_map(|(n, bill)| Some((sessions.get(&n)?.id.clone(), bill)));
     Ok(Costs(ids.collect()))
+}
+
+/// Returns the costs of some sessions.
+pub(super) fn costs_of<'a>(
+    archive: &Archive,
+    prices: &Table,
+    sessions: impl IntoIterator<Item = &'a Session>,
+) -> Result<Costs, ArchiveError> {
+    let mut costs = FxHashMap::default();
+    for session in sessions {
+        let mut sum = Bill::default();
+        archive.each_sum_of(&session.id, |row| sum.add(&bill(row, prices)))?;
+        costs.insert(session.id.clone(), sum);
+    }
+    Ok(Costs(costs))
 }
 
 /// Prices the calls of a row.

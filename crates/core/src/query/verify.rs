@@ -7,7 +7,7 @@ use crate::archive::{
     Archive, ArchiveError, CallRow, Doubts, SessionCalls, SessionKey, TokenProblem,
 };
 use crate::collection::Collection;
-use crate::model::{Call, Part, PartWhy, Session, SessionKind};
+use crate::model::{Call, Part, PartWhy, Session, SessionId, SessionKind};
 use crate::number::{count, plural};
 use crate::pricing::{Calls, Table};
 use crate::time::Period;
@@ -45,6 +45,7 @@ struct Cases {
     copies: Vec<String>,
     imports: Vec<String>,
     fates: Vec<String>,
+    missing: Vec<String>,
     at_least: Vec<String>,
     undated: Vec<String>,
     unpriced: Vec<String>,
@@ -87,7 +88,7 @@ pub(super) fn verify(
     let mut doubts: FxHashMap<i64, Doubts> = FxHashMap::default();
     archive.each_doubt(|session, found| _ = doubts.insert(session, found))?;
     let mut problems = Vec::new();
-    let mut order: Vec<(&String, i64)> = keys.iter().map(|(n, key)| (&key.id, *n)).collect();
+    let mut order: Vec<(&SessionId, i64)> = keys.iter().map(|(n, key)| (&key.id, *n)).collect();
     order.sort_unstable();
     for (id, number) in order {
         let doubts = doubts.remove(&number).unwrap_or_default();
@@ -157,6 +158,7 @@ impl Cases {
             let calls = plural(doubts.imported, "call", "calls");
             self.imports.push(format!("{id}: {calls} of another session"));
         }
+        self.missing.extend(doubts.missing.iter().map(|file| format!("{id}: {file}")));
         self.fates.extend(doubts.unexplained.iter().map(|message| format!("{id} {message}")));
     }
 
@@ -252,6 +254,17 @@ impl Cases {
                     "message",
                     "messages",
                     "removed without a recorded rewind or compression; their calls count",
+                ],
+            ),
+            check(
+                "missing",
+                false,
+                self.missing,
+                "no session continues a file that is missing",
+                [
+                    "session",
+                    "sessions",
+                    "with an earlier file that is missing; what was said in it is not shown",
                 ],
             ),
             // In documents before 0.32, tool-only replies lost their tokens, and a rewind erased

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-/// The most memory to keep for the next file; one with a line of a hundred megabytes is rare.
+/// The maximum memory to keep for the next file; one with a line of a hundred megabytes is rare.
 const MOST: usize = 4 << 20;
 
 thread_local! {

@@ -1,10 +1,10 @@
 //! Provides the content of sources: from the files themselves, or from captures of them.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
-use super::lines::LONGEST;
+use super::lines::LONGEST_LINE;
 use crate::discover::Source;
 
 /// The largest marker that names a folder's owner; a path has a few thousand bytes at most.
@@ -54,10 +54,10 @@ pub fn read_regular(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 
 /// Reads everything, unless it is longer than any string of an agent that runs on Node.
 pub fn read_whole(input: impl Read, bytes: &mut Vec<u8>) -> io::Result<()> {
-    input.take(LONGEST as u64 + 1).read_to_end(bytes)?;
-    if bytes.len() > LONGEST {
+    input.take(LONGEST_LINE as u64 + 1).read_to_end(bytes)?;
+    if bytes.len() > LONGEST_LINE {
         *bytes = Vec::new();
-        return Err(too_large(LONGEST as u64));
+        return Err(too_large(LONGEST_LINE as u64));
     }
     Ok(())
 }
@@ -88,12 +88,15 @@ pub trait Bytes {
     fn beside(&self, folder: &Path, below: &Path, most: u64) -> Option<Vec<u8>>;
 }
 
-/// The files on the disk.
+/// The files on the disk. Those of which only an extract may be read have no content.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Disk;
 
 impl Bytes for Disk {
     fn open(&self, source: &Source) -> io::Result<Box<dyn ReadSeek + '_>> {
+        if source.kind.is_extract() {
+            return Ok(Box::new(Cursor::new([])));
+        }
         Ok(Box::new(open_regular(&source.path)?))
     }
 

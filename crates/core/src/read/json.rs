@@ -261,6 +261,14 @@ pub fn number(text: &str) -> Option<f64> {
     text.parse().ok()
 }
 
+/// Parses a number without sign, fraction or exponent. Returns `None` if it is too large.
+pub fn natural(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
 /// Serializes maps of raw values as JSON texts.
 pub(crate) mod raw_map {
     use std::hash::Hash;
@@ -376,6 +384,15 @@ mod tests {
             if let Ok(want) = serde_json::from_str::<String>(text) {
                 assert_eq!(got, want, "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn natural_numbers_are_those_of_the_standard_library() {
+        for text in
+            ["0", "7", "18446744073709551615", "18446744073709551616", "-1", "1.5", "1e3", "null"]
+        {
+            assert_eq!(natural(text.as_bytes()), text.parse().ok(), "{text}");
         }
     }
 

@@ -15,7 +15,7 @@ const WINDOW: usize = 64 * 1024;
 
 /// The length of the longest line, in bytes. Node has no longer strings, so no agent that runs on
 /// it can have read more.
-pub const LONGEST: usize = 0x1FFF_FFE8;
+pub const LONGEST_LINE: usize = 0x1FFF_FFE8;
 
 /// The number of bytes kept of a longer line.
 const BEGINNING: usize = 1024;
@@ -87,7 +87,7 @@ impl<R: Read> Lines<R> {
             end: 0,
             scanned: 0,
             skipped: 0,
-            longest: LONGEST,
+            longest: LONGEST_LINE,
             at: from,
             exhausted: false,
         }

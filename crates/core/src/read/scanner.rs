@@ -4,10 +4,11 @@
 //! light pass does not read, so strings are skipped 64 bytes at a time. Nothing recurses, because a
 //! file may nest to any depth.
 
+mod block;
+
 use std::borrow::Cow;
 
-use wide::u8x16;
-
+use self::block::{BLOCK, CHUNK, common_letters, equal, escaped, is_escape, specials, specials_of};
 use super::json::{self, JsStr, Raw};
 
 /// The text is not JSON. See [`json::check`] for the position and the reason.
@@ -67,6 +68,33 @@ impl<'a> Scanner<'a> {
         if self.peek().is_none() { Ok(()) } else { Err(Invalid) }
     }
 
+    /// Consumes the next bytes, if they are exactly these.
+    #[inline]
+    pub fn literal(&mut self, bytes: &[u8]) -> bool {
+        let found = self.bytes[self.at..].starts_with(bytes);
+        self.at += if found { bytes.len() } else { 0 };
+        found
+    }
+
+    /// Returns the next value as written, which need not be text.
+    pub fn bytes(&mut self) -> Result<&'a [u8], Invalid> {
+        self.peek();
+        let first = self.at;
+        self.pass()?;
+        Ok(&self.bytes[first..self.at])
+    }
+
+    /// Returns the inside of the next value, which must be a string without escapes; it need not be
+    /// text.
+    #[inline]
+    pub fn plain(&mut self) -> Result<&'a [u8], Invalid> {
+        if !self.take(b'"') {
+            return Err(Invalid);
+        }
+        let first = self.at;
+        if self.pass_string()? { Ok(&self.bytes[first..self.at - 1]) } else { Err(Invalid) }
+    }
+
     /// Returns the next value.
     pub fn value(&mut self) -> Result<Raw<'a>, Invalid> {
         Ok(self.spanned(Self::pass)?.1)
@@ -121,11 +149,22 @@ impl<'a> Scanner<'a> {
         if self.take(b'}') {
             return Ok(());
         }
+        let key = self.key()?;
+        field(self, key)?;
+        self.more_fields(field)
+    }
+
+    /// Scans the fields that follow the value of one, to the end of the object.
+    pub fn more_fields(
+        &mut self,
+        mut field: impl FnMut(&mut Self, JsStr<'a>) -> Result<(), Invalid>,
+    ) -> Result<(), Invalid> {
         loop {
-            let key = self.key()?;
-            field(self, key)?;
             match self.next()? {
-                b',' => {}
+                b',' => {
+                    let key = self.key()?;
+                    field(self, key)?;
+                }
                 b'}' => return Ok(()),
                 _ => return Err(Invalid),
             }
@@ -260,8 +299,8 @@ impl<'a> Scanner<'a> {
     /// Skips to after the closing quote of a string that has no special byte before `at`.
     fn pass_long_string(&mut self, mut at: usize) -> Result<bool, Invalid> {
         let bytes = self.bytes;
-        let mut is_plain = true;
-        'block: loop {
+        let (mut is_plain, mut is_escaped) = (true, false);
+        loop {
             let padded;
             let block = if let Some(block) = bytes[at..].first_chunk() {
                 block
@@ -272,20 +311,28 @@ impl<'a> Scanner<'a> {
                 padded = last;
                 &padded
             };
-            let mut found = specials(block);
-            while found != 0 {
-                let here = found.trailing_zeros() as usize;
-                if block[here] == b'"' {
-                    self.at = at + here + 1;
-                    return Ok(is_plain);
+            let found = specials(block);
+            let (quotes, backslashes) = (equal(block, b'"'), equal(block, b'\\'));
+            let escaped = escaped(backslashes, &mut is_escaped);
+            let end = quotes & !escaped;
+            // All bits before the closing quote.
+            let inside = (end & end.wrapping_neg()).wrapping_sub(1);
+            if found & !quotes & !backslashes & inside != 0 {
+                return Err(Invalid);
+            }
+            is_plain &= backslashes & inside == 0;
+            // Other escapes are rare enough to be looked at one by one.
+            let mut rest = escaped & inside & !(quotes | backslashes | common_letters(block));
+            while rest != 0 {
+                let here = rest.trailing_zeros() as usize;
+                if !is_escape(&bytes[at + here..]) {
+                    return Err(Invalid);
                 }
-                is_plain = false;
-                let behind = here + escape(&bytes[at + here..])?;
-                if behind >= BLOCK {
-                    at += behind;
-                    continue 'block;
-                }
-                found &= u64::MAX << behind;
+                rest &= rest - 1;
+            }
+            if end != 0 {
+                self.at = at + end.trailing_zeros() as usize + 1;
+                return Ok(is_plain);
             }
             at += BLOCK;
         }
@@ -338,56 +385,6 @@ impl<'a> Scanner<'a> {
             self.at += 1;
         }
     }
-}
-
-/// Whether a character after a backslash completes an escape. It is a table, because a processor
-/// cannot predict which one comes next.
-const IS_SHORT_ESCAPE: [bool; 256] = {
-    let (mut table, kinds, mut n) = ([false; 256], br#""\/bfnrt"#, 0);
-    while n < kinds.len() {
-        table[kinds[n] as usize] = true;
-        n += 1;
-    }
-    table
-};
-
-/// Returns the length of the escape that begins here; a control character is invalid.
-#[inline]
-fn escape(bytes: &[u8]) -> Result<usize, Invalid> {
-    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
-    match bytes {
-        [b'\\', kind, ..] if IS_SHORT_ESCAPE[usize::from(*kind)] => Ok(2),
-        [b'\\', b'u', rest @ ..] if rest.get(..4).is_some_and(is_hex) => Ok(6),
-        _ => Err(Invalid),
-    }
-}
-
-/// As many bytes as a word has bits.
-const BLOCK: usize = 64;
-
-/// As many bytes as a vector has.
-const CHUNK: usize = 16;
-
-/// Returns a bit for each byte that is a quote, a backslash or a control character, which end a
-/// string or need special treatment.
-#[inline]
-fn specials(block: &[u8; BLOCK]) -> u64 {
-    let (chunks, _) = block.as_chunks();
-    let mut found = 0;
-    for (n, chunk) in chunks.iter().enumerate() {
-        found |= u64::from(specials_of(chunk)) << (CHUNK * n);
-    }
-    found
-}
-
-/// Returns the bits of [`specials`] for a part of a block.
-#[inline]
-fn specials_of(chunk: &[u8; CHUNK]) -> u32 {
-    let (quote, backslash) = (u8x16::splat(b'"'), u8x16::splat(b'\\'));
-    let last_control = u8x16::splat(b' ' - 1);
-    let bytes = u8x16::new(*chunk);
-    let is_control = bytes.min(last_control).simd_eq(bytes);
-    (bytes.simd_eq(quote) | bytes.simd_eq(backslash) | is_control).to_bitmask()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

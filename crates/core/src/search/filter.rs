@@ -70,8 +70,8 @@ impl Filters {
         now: &Zoned,
     ) -> Result<(), String> {
         if matches!(key, "since" | "until") {
-            let stretch = time::stretch(value, now);
-            let Some((start, end)) = stretch.filter(|_| !negated) else {
+            let period = time::parse_period(value, now);
+            let Some((start, end)) = period.filter(|_| !negated) else {
                 return Err(if negated {
                     format!("`{key}:` cannot be turned round")
                 } else {

@@ -1,6 +1,6 @@
 //! Searches text: defines tokens, parses queries and locates matches.
 //!
-//! Nothing here depends on the archive: the index (`archive/text.rs`) and a scan of plain text use
+//! Nothing here depends on the archive: the index (`archive/text_index`) and a scan of plain text use
 //! the same tokens and the same queries.
 
 mod field;
@@ -10,9 +10,19 @@ mod query;
 mod snippet;
 mod token;
 
-pub use field::{Extent, Fields, Piece, Where};
-pub use filter::{Condition, Filters, MessageTraits};
+// What is hidden serves the archive and the program.
+pub use field::Where;
+#[doc(hidden)]
+pub use field::{Extent, Fields, Piece};
+pub use filter::Filters;
+#[doc(hidden)]
+pub use filter::{Condition, MessageTraits};
+#[doc(hidden)]
 pub use find::{FieldMatch, Finder};
-pub use query::{Node, Query, QueryError, Term};
+#[doc(hidden)]
+pub use query::{Node, Term};
+pub use query::{Query, QueryError};
+#[doc(hidden)]
 pub use snippet::{Bit, snippet};
+#[doc(hidden)]
 pub use token::{Form, GAP, Token, each_token};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The number of characters around a match.
 const AROUND: usize = 60;
-const LONGEST: usize = 240;
+const LONGEST_SNIPPET: usize = 240;
 
 /// A piece of a snippet, and whether it is a match.
 pub type Bit = (String, bool);
@@ -47,7 +47,9 @@ fn window(text: &str, marks: &[Range<usize>]) -> Range<usize> {
     let mut last = 0;
     for (n, mark) in marks.iter().enumerate() {
         last = last.max(n);
-        while marks.get(last + 1).is_some_and(|next| next.end - mark.start <= LONGEST - 2 * AROUND)
+        while marks
+            .get(last + 1)
+            .is_some_and(|next| next.end - mark.start <= LONGEST_SNIPPET - 2 * AROUND)
         {
             last += 1;
         }
@@ -56,7 +58,7 @@ fn window(text: &str, marks: &[Range<usize>]) -> Range<usize> {
         }
     }
     let Range { start, end } = best.1;
-    let end = end.min(forward(text, start, LONGEST));
+    let end = end.min(forward(text, start, LONGEST_SNIPPET));
     back(text, start, AROUND)..forward(text, end, AROUND)
 }
 
@@ -156,7 +158,7 @@ mod tests {
             let bits = snippet(&text, &marks);
             prop_assert!(marks.is_empty() || bits.iter().any(|(text, found)| *found && !text.is_empty()));
             let length: usize = bits.iter().map(|(text, _)| text.chars().count()).sum();
-            prop_assert!(length <= LONGEST + 2 * AROUND + 2);
+            prop_assert!(length <= LONGEST_SNIPPET + 2 * AROUND + 2);
         }
     }
 }

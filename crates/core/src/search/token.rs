@@ -19,7 +19,10 @@ pub const GAP: &str = "·";
 
 /// The length to which words are cut, in the index and in queries alike; longer ones are not real
 /// words.
-const LONGEST: usize = 64;
+const LONGEST_TOKEN: usize = 64;
+
+/// The first byte of an escape sequence.
+const ESCAPE: u8 = 0x1B;
 
 /// The relation of a token to the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +68,8 @@ pub fn each_token(text: &str, sink: &mut dyn FnMut(Token<'_>)) {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         if byte.is_ascii_alphanumeric() {
-            state.letter(at, byte.is_ascii_uppercase(), byte.is_ascii_lowercase());
-            state.word.push(char::from(byte.to_ascii_lowercase()));
-            at += 1;
-        } else if *byte == 0x1B {
+            at = state.run(text, at);
+        } else if *byte == ESCAPE {
             if let Some(length) = escape(&bytes[at..]) {
                 at += length;
             } else {
@@ -116,6 +117,28 @@ struct State<'a> {
 }
 
 impl State<'_> {
+    /// Adds the ASCII letters and digits at `at` to the word, and returns the end of their run.
+    #[inline]
+    fn run(&mut self, text: &str, at: usize) -> usize {
+        let rest = &text.as_bytes()[at..];
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let (run, end) = (&rest[..length], at + length);
+        let is_alone = self.before.is_none()
+            && self.spaceless.is_none()
+            && rest.get(length).is_none_or(|next| next.is_ascii() && *next != ESCAPE);
+        // Most words are like this: they need no folding.
+        if is_alone && !run.iter().any(u8::is_ascii_uppercase) {
+            let cut = at + length.min(LONGEST_TOKEN);
+            (self.sink)(Token { text: &text[at..cut], form: Form::Word, start: at, end });
+            return end;
+        }
+        for (n, byte) in run.iter().enumerate() {
+            self.letter(at + n, byte.is_ascii_uppercase(), byte.is_ascii_lowercase());
+            self.word.push(char::from(byte.to_ascii_lowercase()));
+        }
+        end
+    }
+
     /// Adds a letter or digit at `at` to the word.
     #[inline]
     fn letter(&mut self, at: usize, upper: bool, lower: bool) {
@@ -136,7 +159,7 @@ impl State<'_> {
         if is_ignored(c) {
             return;
         }
-        let is_letter = c.is_alphanumeric() || is_combining_mark(c);
+        let is_letter = is_common(c) || c.is_alphanumeric() || is_combining_mark(c);
         if is_letter && is_spaceless(c) {
             self.end_word(at);
             if let Some((before, start)) = self.spaceless {
@@ -164,14 +187,14 @@ impl State<'_> {
         if self.before.take().is_none() {
             return;
         }
-        let mut length = self.word.len().min(LONGEST);
+        let mut length = self.word.len().min(LONGEST_TOKEN);
         while !self.word.is_char_boundary(length) {
             length -= 1;
         }
         let start = self.from;
         if length > 0 {
             (self.sink)(Token { text: &self.word[..length], form: Form::Word, start, end });
-            if self.humps && self.word.len() <= LONGEST {
+            if self.humps && self.word.len() <= LONGEST_TOKEN {
                 self.camels.push(start..end);
             }
         }
@@ -276,6 +299,12 @@ fn is_ignored(c: char) -> bool {
         | '\u{FE00}'..='\u{FE0F}' | '\u{FE20}'..='\u{FE2F}' | '\u{FEFF}')
 }
 
+/// Returns whether a character is one of the many letters of China, Japan and Korea, which are recognized without
+/// a lookup in a table.
+fn is_common(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+}
+
 /// Returns whether a script puts no spaces between words: those of China, Japan and Korea, Thai,
 /// Lao, Burmese, Khmer.
 fn is_spaceless(c: char) -> bool {
@@ -297,6 +326,13 @@ mod tests {
         let mut out = Vec::new();
         each_token(text, &mut |token| out.push(token.text.to_owned()));
         out.join(" ")
+    }
+
+    #[test]
+    fn common_letters_are_letters() {
+        for c in ('\0'..=char::MAX).filter(|c| is_common(*c)) {
+            assert!(c.is_alphanumeric() && is_spaceless(c), "{c:?}");
+        }
     }
 
     #[test]
@@ -362,7 +398,7 @@ mod tests {
     #[test]
     fn long_words_are_cut() {
         let long = "x".repeat(10_000);
-        assert_eq!(tokens(&long).len(), LONGEST);
+        assert_eq!(tokens(&long).len(), LONGEST_TOKEN);
         assert_eq!(tokens(&"é".repeat(100)), "e".repeat(64));
         assert_eq!(tokens(&"ж".repeat(100)).len(), 64);
     }
@@ -387,12 +423,23 @@ mod tests {
     }
 
     proptest! {
+        /// A soft hyphen is not part of a word, but what follows one is not copied as it is.
+        #[test]
+        fn words_are_the_same_with_soft_hyphens(text in "[a-cA-C0-2 _é日本.-]{0,100}") {
+            let mut hyphened = String::new();
+            for c in text.chars() {
+                hyphened.push(c);
+                hyphened.extend(c.is_alphanumeric().then_some('\u{AD}'));
+            }
+            assert_eq!(tokens(&hyphened), tokens(&text));
+        }
+
         /// For any text, tokens are plain, short and in order, and do not split characters.
         #[test]
         fn any_text(text in any::<String>()) {
             let mut last = 0;
             each_token(&text, &mut |token| {
-                assert!(!token.text.is_empty() && token.text.len() <= LONGEST);
+                assert!(!token.text.is_empty() && token.text.len() <= LONGEST_TOKEN);
                 let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || !c.is_ascii();
                 assert!(token.text.chars().all(plain), "{:?}", token.text);
                 assert!(token.text.chars().all(|c| !c.is_whitespace()));

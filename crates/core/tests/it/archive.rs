@@ -8,6 +8,7 @@ use std::path::Path;
 use backstory_core::archive::{Archive, Foreign, Machine, SyncOptions, SyncStats};
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
+use backstory_core::model::SessionId;
 use backstory_core::projects::ProjectHints;
 use backstory_core::read::bytes::Bytes;
 use jiff::Timestamp;
@@ -201,8 +202,8 @@ fn what_is_forgotten_is_gone_and_stays_gone() {
     let mut archive = Archive::open(&file).unwrap();
     sync(&mut archive, &found, "here");
     archive.capture(&[], None, &|_| {}).unwrap();
-    let id = "11111111-0000-4000-8000-000000000000".to_owned();
-    let ids = |archive: &Archive| -> Vec<String> {
+    let id = "11111111-0000-4000-8000-000000000000".into();
+    let ids = |archive: &Archive| -> Vec<SessionId> {
         archive.sessions().unwrap().into_iter().map(|session| session.id).collect()
     };
     assert!(ids(&archive).contains(&id));
@@ -288,8 +289,8 @@ fn forgetting_what_only_a_log_knows_leaves_the_rest_of_the_log() {
     fs::remove_file(&log).unwrap();
     let candidates = ProjectHints::default();
     let setup = SyncOptions::plain(&candidates);
-    archive.forget(&[id(1)], &setup, Timestamp::UNIX_EPOCH).unwrap();
-    archive.unforget(&[id(1)]).unwrap();
+    archive.forget(&[id(1).into()], &setup, Timestamp::UNIX_EPOCH).unwrap();
+    archive.unforget(&[id(1).into()]).unwrap();
     sync(&mut archive, &discover_at(folder.path()), "");
     let home = Home::new(archive, Discovery::default());
     let kept: Vec<&str> = home.sessions.iter().map(|s| s.session.id.as_str()).collect();

@@ -44,7 +44,15 @@ fn rows(home: &Home) -> Vec<CallRow> {
             out.push(row);
             Ok(())
         };
-        calls(assembled, &messages, &Table::embedded(), &Filter::default(), &mut sink).unwrap();
+        calls(
+            home.archive.agents(),
+            assembled,
+            &messages,
+            &Table::embedded(),
+            &Filter::default(),
+            &mut sink,
+        )
+        .unwrap();
     }
     out
 }
@@ -349,7 +357,7 @@ fn a_history_in_a_session_file_is_a_session_like_any_other() {
     assert_eq!(counted(true), [row("read_file", 2, 2, 0), row("run_shell_command", 2, 0, 2)]);
 
     let ids = [assembled.session.id.clone()];
-    let rows = commands(&home.archive, &ids, &Period::default(), false).unwrap();
+    let rows = commands(&home.archive, &ids, &Period::default(), false, usize::MAX).unwrap();
     let rows: Vec<_> = rows.into_iter().map(|row| (row.program, row.runs, row.failures)).collect();
     assert_eq!(rows, [("mak".to_owned(), 1, 1)]);
 }

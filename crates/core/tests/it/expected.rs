@@ -30,7 +30,7 @@ pub(crate) fn session(home: &Home, assembled: &SessionFacts, folder: &Path) -> V
         .collect();
     let view = |view| home.messages(assembled, view);
     out["messages"] = view(View::Full).iter().map(message).collect();
-    out["current"] = view(View::Current).iter().map(|message| message.id.clone()).collect();
+    out["current"] = view(View::Current).iter().map(|message| message.id.as_str()).collect();
     out["listed"] = assembled.session.is_listed().into();
     out
 }

@@ -171,7 +171,7 @@ fn what_either_side_forgot_is_in_neither() {
         let holder = lab.archive("holder.db");
         let mut forgetter = lab.archive("forgetter.db");
         let candidates = ProjectHints::default();
-        forgetter.forget(&[ID.to_owned()], &SyncOptions::plain(&candidates), NOW).unwrap();
+        forgetter.forget(&[ID.into()], &SyncOptions::plain(&candidates), NOW).unwrap();
         let (mut archive, other) = if is_forgotten_here {
             (forgetter, lab.copy(&holder, "other.db", ""))
         } else {

@@ -68,8 +68,8 @@ fn an_archive_of_an_earlier_version_is_rebuilt_without_loss() {
         "Count the gulls",
     ];
     assert_eq!(typed, want);
-    let ids = [TIDES.to_owned(), PAINT.to_owned()];
-    let rows = commands(&archive, &ids, &Period::default(), true).unwrap();
+    let ids = [TIDES.into(), PAINT.into()];
+    let rows = commands(&archive, &ids, &Period::default(), true, usize::MAX).unwrap();
     let runs: Vec<&str> = rows.iter().map(|row| row.program.as_str()).collect();
     assert_eq!(runs, ["cargo test", "git status"]);
     let facts = archive.assembled(PAINT).unwrap().unwrap();

@@ -160,7 +160,7 @@ fn commands_are_those_of_powershell_where_the_project_has_a_drive() {
         );
         let home = Home::at(root.path());
         let ids = [home.sessions[0].session.id.clone()];
-        let rows = commands(&home.archive, &ids, &Period::default(), false).unwrap();
+        let rows = commands(&home.archive, &ids, &Period::default(), false, usize::MAX).unwrap();
         let names: Vec<String> = rows.into_iter().map(|row| row.program).collect();
         assert_eq!(names, want, "{path}");
     }

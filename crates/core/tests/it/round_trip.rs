@@ -8,7 +8,7 @@ use backstory_core::archive::SessionCalls;
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::export::json;
-use backstory_core::model::{Call, Message, Session, ToolUse};
+use backstory_core::model::{Call, Message, Session, SessionId, ToolUse};
 use backstory_core::pricing::{Bill, Table};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -70,7 +70,7 @@ fn there_and_back(tree: &Path, ending: &str, write: Write) -> usize {
         let faults = &file.about.faults;
         assert!(faults.is_clean(), "{}: {faults:?}", tree.display());
     }
-    let ids = |all: &Home| -> Vec<String> {
+    let ids = |all: &Home| -> Vec<SessionId> {
         all.sessions.iter().map(|assembled| assembled.session.id.clone()).collect()
     };
     assert_eq!(ids(&first), ids(&second), "{}", tree.display());

@@ -1,6 +1,7 @@
 //! Compares the text index with the text itself.
 
 use crate::support::discover_at;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
@@ -10,7 +11,7 @@ use backstory_core::archive::{Archive, Order, SyncOptions};
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
-use backstory_core::model::Message;
+use backstory_core::model::{Message, MessageId, SessionId};
 use backstory_core::projects::ProjectHints;
 use backstory_core::search::{Extent, Fields, Finder, Form, Query, Where, each_token};
 use jiff::{Timestamp, Zoned};
@@ -26,7 +27,7 @@ fn query(text: &str) -> Query {
 }
 
 /// Session and message of all matches; an empty message is the session itself.
-type Hits = BTreeSet<(String, String)>;
+type Hits = BTreeSet<(SessionId, MessageId)>;
 
 fn ask(archive: &Archive, all: &Collection, query: &Query) -> Hits {
     let hits = archive.matches(query, &all.sessions, Order::Relevance, &|_| true).unwrap();
@@ -37,7 +38,7 @@ fn ask(archive: &Archive, all: &Collection, query: &Query) -> Hits {
 /// An indexed home and all its messages, except those that repeat another session's.
 struct Indexed {
     home: Home,
-    messages: Vec<(String, Message)>,
+    messages: Vec<(SessionId, Message)>,
 }
 
 impl Indexed {
@@ -74,7 +75,7 @@ impl Indexed {
         for assembled in &self.home.sessions {
             let own = Fields::of_session(&assembled.session);
             if !own.pieces.is_empty() && finder.find(&own, &fields).is_some() {
-                out.insert((assembled.session.id.clone(), String::new()));
+                out.insert((assembled.session.id.clone(), MessageId::default()));
             }
         }
         out
@@ -258,7 +259,7 @@ impl Kept {
         self.archive.capture(&[], None, &|_| ()).unwrap();
     }
 
-    fn ask(&self, text: &str) -> Vec<String> {
+    fn ask(&self, text: &str) -> Vec<MessageId> {
         let all = Collection::new(&self.archive, Discovery::default()).unwrap();
         ask(&self.archive, &all, &query(text)).into_iter().map(|(_, message)| message).collect()
     }
@@ -284,6 +285,79 @@ fn what_grew_is_read_and_no_more() {
     kept.archive.index(&|| ()).unwrap();
     assert_eq!(kept.ask("an answer"), ["m1"]);
     assert!(kept.archive.check(&|_| ()).unwrap().problems.is_empty());
+}
+
+/// FTS5 writes a segment whenever it flushes its buffer, and merges segments later.
+#[test]
+fn all_sessions_of_a_batch_share_one_segment() {
+    let mut kept = Kept::new();
+    for n in 1..=5 {
+        kept.write(&["some words", "an answer"]);
+        let log = fs::read_to_string(kept.log()).unwrap();
+        let name = format!("session-2026-08-01T10-00-5f0a1b{n:02}.jsonl");
+        let id = ID.replace("5f0a1b2c", &format!("5f0a1b{n:02}"));
+        fs::write(kept.log().with_file_name(name), log.replace(ID, &id)).unwrap();
+    }
+    kept.sync();
+    assert_eq!(kept.archive.index(&|| ()).unwrap().sessions, 6);
+    let db = rusqlite::Connection::open(kept.folder.path().join("archive.db")).unwrap();
+    let sql = "SELECT count(DISTINCT id >> 37) FROM words_data WHERE id >> 37 > 0";
+    assert_eq!(db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap(), 1);
+}
+
+#[test]
+fn a_new_message_before_one_that_changed() {
+    let mut kept = Kept::new();
+    let write = |kept: &Kept, messages: &[(&str, &str)]| {
+        kept.write(&[]);
+        let mut out = fs::read_to_string(kept.log()).unwrap();
+        for (n, (id, text)) in messages.iter().enumerate() {
+            writeln!(out, r#"{{"id":"{id}","timestamp":"2026-08-01T10:0{n}:00.000Z","type":"user","content":"{text}"}}"#).unwrap();
+        }
+        fs::write(kept.log(), out).unwrap();
+    };
+    write(&kept, &[("a", "first"), ("c", "last")]);
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    write(&kept, &[("a", "first"), ("b", "between"), ("c", "changed")]);
+    kept.sync();
+    kept.archive.index(&|| ()).unwrap();
+    for (word, id) in [("first", "a"), ("between", "b"), ("changed", "c")] {
+        assert_eq!(kept.ask(word), [id]);
+    }
+    assert!(kept.ask("last").is_empty());
+}
+
+/// Indexes while another process changes the archive after text was read, `times` times at most.
+fn index_while_names_change(times: usize) -> Kept {
+    let mut kept = Kept::new();
+    kept.write(&["a lighthouse", "it blinks"]);
+    kept.sync();
+    let path = kept.folder.path().join("archive.db");
+    let reads = Cell::new(0);
+    let change = || {
+        if reads.get() < times {
+            let name = format!("name{}", reads.get());
+            let mut other = Archive::open(&path).unwrap();
+            other.set_name(ID, Some(&name), Timestamp::UNIX_EPOCH).unwrap();
+        }
+        reads.set(reads.get() + 1);
+    };
+    kept.archive.index(&change).unwrap();
+    assert_eq!(reads.get(), times + 1);
+    kept
+}
+
+#[test]
+fn text_is_read_again_if_the_archive_changed_in_the_meantime() {
+    for times in 0..4 {
+        let kept = index_while_names_change(times);
+        assert_eq!(kept.ask("lighthouse"), ["m0"]);
+        if times > 0 {
+            assert_eq!(kept.ask(&format!("name{}", times - 1)), [""]);
+        }
+        assert_eq!(kept.archive.left_to_index().unwrap(), 0);
+    }
 }
 
 #[test]
@@ -332,7 +406,7 @@ fn what_is_forgotten_leaves_no_word() {
     };
     assert!(holds(), "the index holds words as they are");
     kept.setup(|archive, setup| {
-        archive.forget(&[ID.to_owned()], setup, Timestamp::UNIX_EPOCH).unwrap()
+        archive.forget(&[ID.into()], setup, Timestamp::UNIX_EPOCH).unwrap()
     });
     assert!(kept.ask("quokkasecret").is_empty());
     assert!(!holds());

@@ -13,7 +13,7 @@ use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
 use backstory_core::export::json::{MessageRow, SessionRow};
-use backstory_core::model::Message;
+use backstory_core::model::{Message, SessionId};
 use backstory_core::pricing::{Bill, Table};
 use serde_json::{Value, json};
 
@@ -117,10 +117,11 @@ impl Home {
 
     pub(crate) fn new(archive: Archive, found: Discovery) -> Self {
         let all = Collection::new(&archive, found).unwrap();
-        let ids: Vec<String> = all.sessions.iter().map(|session| session.id.clone()).collect();
+        let ids: Vec<SessionId> = all.sessions.iter().map(|session| session.id.clone()).collect();
         let mut sessions = Vec::new();
         let put = |mut assembled: SessionFacts| {
             assembled.session = all.get(&assembled.session.id).unwrap().clone();
+            archive.add_prompts(&mut assembled.session)?;
             sessions.push(assembled);
             Ok(())
         };

@@ -1,7 +1,7 @@
 //! Tests that text typed by a person is separated from text that Gemini CLI wrote in their name.
 
 use backstory_core::content::View;
-use backstory_core::model::MessageKind;
+use backstory_core::model::{MessageKind, Session};
 use backstory_core::pricing::Table;
 use backstory_core::query::Reports;
 use backstory_core::query::prompts::prompts;
@@ -62,7 +62,7 @@ fn what_gemini_cli_writes_itself_is_not_a_prompt() {
     assert_eq!(session.last_prompt.as_deref(), Some(typed));
     let messages = home.messages(assembled, View::Full);
     let you = blocks(&messages, &Options::default()).into_iter().filter_map(|block| {
-        if let BlockKind::You(words) = block.what { Some(words) } else { None }
+        if let BlockKind::You(words) = block.body { Some(words) } else { None }
     });
     assert_eq!(you.collect::<Vec<_>>(), [typed]);
     let kinds = messages.iter().skip(2).step_by(2).map(|message| message.kind);
@@ -100,4 +100,20 @@ fn what_was_typed_while_the_model_worked_is_a_prompt_of_its_own() {
     assert_eq!((session.prompts, session.last_prompt.as_deref()), (2, Some("use tabs")));
     let messages = home.messages(&home.sessions[0], View::Full);
     assert_eq!((messages[2].kind, messages[2].words()), (MessageKind::Prompt, "use tabs"));
+}
+
+#[test]
+fn a_list_has_the_beginning_of_a_prompt_and_the_archive_all_of_it() {
+    let typed = "why\n does it fail? ".repeat(100);
+    let (_folder, home) = home(&[json!({ "content": typed }), json!({ "content": "thanks" })]);
+    let whole = home.archive.sessions().unwrap();
+    let texts = |session: &Session| (session.first_prompt.clone(), session.last_prompt.clone());
+    assert_eq!(texts(&whole[0]), (Some(typed.trim().to_owned()), Some("thanks".to_owned())));
+    let listed = &home.all.sessions[0];
+    let beginning: String = "why does it fail? ".repeat(100).chars().take(500).collect();
+    assert_eq!(texts(listed), (Some(beginning), None));
+    assert_eq!(listed.title(), whole[0].title());
+    let mut completed = listed.clone();
+    home.archive.add_prompts(&mut completed).unwrap();
+    assert_eq!(texts(&completed), texts(&whole[0]));
 }

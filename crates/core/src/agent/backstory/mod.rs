@@ -18,10 +18,9 @@ use crate::facts::{
     SourceFacts, Stated, ToolFacts,
 };
 use crate::fault::{FaultKind, Faults};
-use crate::id::is_uuid;
 use crate::model::{
-    AgentId, Attachment, Fate, Message, MessageKind, Reference, Service, SessionKind, State,
-    Thought, ToolCall, ToolStatus, Usage,
+    AgentId, Attachment, Fate, Message, MessageId, MessageKind, Reference, Service, SessionId,
+    SessionKind, State, Thought, ToolCall, ToolCallId, ToolStatus, Usage,
 };
 use crate::project::{Project, Proof};
 use crate::read::{decode, json};
@@ -139,10 +138,10 @@ struct Head {
     /// Messages do not have this field.
     #[serde(rename = "schema")]
     _schema: String,
-    id: String,
+    id: SessionId,
     agent: String,
     kind: String,
-    parent: Option<String>,
+    parent: Option<SessionId>,
     project: ProjectIn,
     started: Option<Timestamp>,
     updated: Option<Timestamp>,
@@ -201,7 +200,7 @@ impl Head {
 /// A message as written in documents.
 #[derive(Deserialize)]
 struct Row {
-    id: String,
+    id: MessageId,
     at: Option<Timestamp>,
     kind: String,
     fate: String,
@@ -247,7 +246,7 @@ struct ThoughtIn {
 
 #[derive(Deserialize)]
 struct ToolCallIn {
-    id: String,
+    id: ToolCallId,
     name: String,
     display_name: Option<String>,
     description: Option<String>,
@@ -263,7 +262,7 @@ struct ToolCallIn {
     exit_code: Option<i32>,
     lines_added: Option<u64>,
     lines_removed: Option<u64>,
-    agent_session: Option<String>,
+    agent_session: Option<SessionId>,
 }
 
 impl ToolCallIn {
@@ -274,7 +273,7 @@ impl ToolCallIn {
     fn facts(&self) -> ToolFacts {
         let server = tools::server(&self.name, self.display_name.as_deref());
         ToolFacts {
-            id: (!self.id.is_empty()).then(|| self.id.as_str().into()),
+            id: Some(self.id.clone()).filter(|id| !id.is_empty()),
             agent_id: self.agent_session.as_deref().map(Box::from),
             status: self.status().with_exit_code(self.exit_code),
             server: server.filter(|server| !server.is_empty()).map(Box::from),
@@ -318,10 +317,10 @@ impl Row {
             .then(|| self.typed.clone().unwrap_or_else(|| self.text.trim().to_owned()));
         let recorded = self.tool_calls.iter().filter(|call| call.recorded);
         // With a key, the session that made the call is found again; without one, only the mark remains.
-        let is_inherited = self.imported && !is_uuid(&self.id);
+        let is_inherited = self.imported && !self.id.is_uuid();
         let usage = self.usage.filter(|_| !is_inherited);
         MessageFacts {
-            key: if is_uuid(&self.id) { CallKey::Message } else { CallKey::Local },
+            key: if self.id.is_uuid() { CallKey::Message } else { CallKey::Local },
             typed_is_sure: typed.is_some(),
             typed,
             call: usage.map(|usage| CallFacts::new(usage).with_service(self.service)),

@@ -7,13 +7,13 @@ use crate::agent::gemini::views::segment::Segment;
 use crate::discover::{Source, SourceKind};
 use crate::facts::SessionRef;
 use crate::id::is_uuid;
-use crate::model::SessionKind;
+use crate::model::{SessionId, SessionKind};
 
 /// The session that a file, or a part of one, belongs to.
 pub(crate) struct Identity {
     pub(crate) session: SessionRef,
     pub(crate) kind: SessionKind,
-    pub(crate) parent: Option<String>,
+    pub(crate) parent: Option<SessionId>,
 }
 
 impl Identity {
@@ -24,12 +24,12 @@ impl Identity {
     /// Returns the identity of a subagent that shares its parent's id.
     fn child_of(parent: &str, stem: &str) -> Self {
         let id = format!("{parent}/{stem}");
-        Self::subagent(id, parent.to_owned())
+        Self::subagent(id, parent)
     }
 
-    fn subagent(id: String, parent: String) -> Self {
-        let session = SessionRef::Id(id);
-        Self { session, kind: SessionKind::Subagent, parent: Some(parent) }
+    fn subagent(id: String, parent: &str) -> Self {
+        let session = SessionRef::Id(id.into());
+        Self { session, kind: SessionKind::Subagent, parent: Some(parent.into()) }
     }
 
     pub(crate) fn is_subagent(&self) -> bool {
@@ -45,15 +45,15 @@ pub(crate) fn of(source: &Source, segment: &Segment, several: Option<usize>) -> 
     let session = segment.session_id.as_deref().unwrap_or(&stem).to_owned();
     match source.kind {
         SourceKind::Background => Identity {
-            session: SessionRef::Id(format!("{inside}/{session}")),
+            session: SessionRef::Id(format!("{inside}/{session}").into()),
             kind: SessionKind::Background,
             parent: None,
         },
         SourceKind::Subagent if session == inside => Identity::child_of(&inside, &stem),
-        SourceKind::Subagent if is_uuid(&session) => Identity::subagent(session, inside),
+        SourceKind::Subagent if is_uuid(&session) => Identity::subagent(session, &inside),
         SourceKind::Subagent => Identity::child_of(&inside, &session),
         _ if segment.kind.as_deref() == Some("subagent") => Identity::child_of(&session, &stem),
-        _ if is_uuid(&session) => Identity::main(SessionRef::Id(session)),
+        _ if is_uuid(&session) => Identity::main(SessionRef::Id(session.into())),
         _ => {
             let number = several.map(|n| format!("#{n}")).unwrap_or_default();
             let name = format!("{stem}{number}");
@@ -67,7 +67,7 @@ pub(crate) fn of(source: &Source, segment: &Segment, several: Option<usize>) -> 
                     let beginning = beginning.to_owned();
                     SessionRef::StartingWith { beginning, otherwise: name }
                 }
-                None => SessionRef::Id(name),
+                None => SessionRef::Id(name.into()),
             })
         }
     }
@@ -78,7 +78,7 @@ pub(crate) fn of_history(source: &Source) -> Identity {
     let stem = source.stem();
     let name = match source.kind {
         SourceKind::Conversation if stem.starts_with("session-") => {
-            return Identity::main(SessionRef::Id(stem));
+            return Identity::main(SessionRef::Id(stem.into()));
         }
         SourceKind::SavedChat => percent_decode(stem.strip_prefix("checkpoint-").unwrap_or(&stem)),
         _ => stem,

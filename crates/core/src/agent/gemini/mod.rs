@@ -73,14 +73,14 @@ impl Agent for Gemini {
         format::scan(source, bytes, detail)
     }
 
-    fn resume(
+    fn continue_scan(
         &self,
         source: &Source,
         bytes: &dyn Bytes,
         earlier: SourceFacts,
         state: &[u8],
     ) -> Option<Scan> {
-        format::resume(source, bytes, earlier, state)
+        format::continue_scan(source, bytes, earlier, state)
     }
 
     fn fill(&self, message: &mut Message, facts: &MessageFacts, record: &str) {

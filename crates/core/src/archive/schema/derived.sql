@@ -44,6 +44,9 @@ CREATE TABLE sources (
 CREATE UNIQUE INDEX sources_path ON sources (machine, path) WHERE state != 'replaced';
 CREATE INDEX sources_versions ON sources (machine, path);
 CREATE INDEX sources_folder ON sources (folder);
+-- The few that no longer exist or are not captured completely (capture.rs), and those with faults.
+CREATE INDEX sources_unusual ON sources (machine) WHERE NOT (state = 'live' AND captured - lost >= size);
+CREATE INDEX sources_faulty ON sources (state, faults, problems) WHERE faults + problems > 0;
 
 -- The facts of a source, and the state its agent needs to continue when it grows. Sources that are
 -- only captured or that were forgotten have no row.
@@ -96,6 +99,18 @@ CREATE TABLE titles (
 CREATE INDEX titles_session ON titles (session);
 CREATE INDEX titles_source ON titles (source);
 
+-- What the agents' own lists say about sessions (listed.rs).
+CREATE TABLE listed (
+    source  INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    -- The name of the file that the agent would load.
+    file    TEXT,
+    -- The name of the session, unless a file of its own names it.
+    name    TEXT
+);
+CREATE INDEX listed_session ON listed (session);
+CREATE INDEX listed_source ON listed (source);
+
 -- Reports about the limits of the user's plan: the time of the first and the last one with the same numbers, the
 -- minutes of the window, the used part in percent. All times are milliseconds since 1970, UTC.
 CREATE TABLE limits (
@@ -123,14 +138,26 @@ CREATE TABLE sessions (
     -- The times of its first and last call.
     first   INTEGER,
     last    INTEGER,
+    -- The time of its last update, and whether it is in the default list.
+    updated INTEGER,
+    listed  INTEGER NOT NULL,
     -- Whether its text is indexed as it is now.
     indexed INTEGER NOT NULL DEFAULT 0,
-    -- The session as the library stores it.
+    -- The session as the library stores it, with only the beginning of its first prompt.
     body    BLOB NOT NULL
 );
 -- Everything that reports group by, because the rows themselves are large.
 CREATE INDEX sessions_id ON sessions (id, indexed, kind, parent, project, agent, machine);
 CREATE INDEX sessions_group ON sessions (group_key);
+CREATE INDEX sessions_newest ON sessions (updated DESC, id) WHERE listed;
+CREATE INDEX sessions_unindexed ON sessions (id) WHERE NOT indexed;
+
+-- The first and the last prompt of a session. They can be long, and lists do not need them.
+CREATE TABLE prompts (
+    session INTEGER PRIMARY KEY,
+    first   TEXT,
+    last    TEXT
+);
 
 -- Single calls and tool calls, for queries that sums cannot answer.
 CREATE TABLE details (
@@ -147,21 +174,29 @@ CREATE TABLE summaries (
     doubts  BLOB
 );
 
--- What a person typed in a session, and the commands and failures of its tools (activity.rs). It is
--- read from the text when a report first needs it.
+-- What a person typed in a session, and the commands, files and failures of its tools (activity.rs). It is
+-- read from the text when a report first needs it. Its parts (activity_parts.rs) are sorted by kind, so that a
+-- report reads nothing but those it needs.
 CREATE TABLE activity (
-    session  INTEGER PRIMARY KEY,
-    -- The largest comes last, because SQLite reads a row from its beginning.
-    failures BLOB NOT NULL,
-    runs     BLOB NOT NULL,
-    prompts  BLOB NOT NULL
-);
+    part    TEXT NOT NULL,
+    session INTEGER NOT NULL,
+    body    BLOB NOT NULL,
+    PRIMARY KEY (part, session)
+) WITHOUT ROWID;
 
 -- The calls of a session by quarter of an hour, model, service and prompt size (sums.rs), which is enough
 -- for most reports.
 CREATE TABLE rollup (
     session INTEGER PRIMARY KEY,
     -- The first and the last quarter of an hour, in milliseconds since 1970, UTC; null without times.
+    first   INTEGER,
+    last    INTEGER,
+    body    BLOB NOT NULL
+);
+
+-- The calls of a session by the prompt that led to them as well (prompt_sums.rs). Costs of prompts need them.
+CREATE TABLE prompt_sums (
+    session INTEGER PRIMARY KEY,
     first   INTEGER,
     last    INTEGER,
     body    BLOB NOT NULL

@@ -1,33 +1,33 @@
 //! Fills the text index: the words of every message, each message once.
 //!
 //! Only changes are read: a session's row loses its mark when one of its sources changes, and only
-//! those messages of the session are read whose records have moved. A batch is one transaction that
-//! begins before its sessions are assembled, so that no other process changes them in the meantime.
+//! those messages of the session are read whose records have moved. Text is read in batches
+//! (`indexer`), and each batch is written in one transaction.
 
 mod copies;
+mod indexer;
 mod rows;
 mod stamps;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
-use rayon::prelude::*;
 use rusqlite::{Transaction, TransactionBehavior};
 use rustc_hash::FxHashMap;
 
 use self::copies::mark_copies;
-use self::rows::{Incoming, IndexedMessage, Row, columns, insert, remove, row, rows_of};
-use self::stamps::{label, stamp};
-use super::{Archive, ArchiveError, ledger};
-use crate::assemble::{MessageEntry, SessionFacts};
-use crate::model::Session;
+use self::indexer::Indexer;
+use self::rows::{remove, rows_of};
+use self::stamps::label;
+use super::{Archive, ArchiveError};
+use crate::model::SessionId;
 use crate::projects::ProjectHints;
-use crate::search::Fields;
 
 /// The number of index rows a session can have, as a power of two.
 pub(super) const BITS: u32 = 24;
 
-/// The bytes of files per transaction, and read at a time. It bounds memory use.
-const BATCH: u64 = 24 << 20;
+/// The number of times that text is read again because another process changed the archive in the meantime.
+/// After that, the archive is locked while text is read.
+const RETRIES: usize = 3;
 
 /// The key of the note that exists while copies of indexed messages are not marked yet.
 const UNMARKED: &str = "unmarked_copies";
@@ -59,47 +59,50 @@ impl Archive {
             self.mark(&touched)?;
             return Ok(done);
         }
-        let (names, tags) = (&self.names()?, &self.tags()?);
-        let mut projects = self.projects(&ProjectHints::default())?;
-        let mut rest = self.in_order(&pending)?.into_iter().peekable();
-        while rest.peek().is_some() {
-            let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-            let mut batch = Batch { archive: self, names, tags, touched, done: &mut done };
-            let mut settle = self.db.prepare("UPDATE sessions SET indexed = 1 WHERE id = ?1")?;
-            let mut size = 0;
-            // Sessions that are assembled together belong in one batch.
-            while size < BATCH
-                && let Some(id) = rest.next()
-            {
-                if !pending.contains(&id) {
-                    // It was assembled together with an earlier one.
-                    continue;
-                }
-                for assembled in self.assembled_with(&id, &mut projects)? {
-                    if !pending.remove(&assembled.session.id) {
-                        continue;
-                    }
-                    progress();
-                    size += assembled.files.iter().map(|file| file.size.max(1)).sum::<u64>();
-                    batch.session(&assembled)?;
-                    settle.execute([&assembled.session.id])?;
-                }
+        for attempt in 0..=RETRIES {
+            let mut indexer = Indexer::new(self, touched, done, attempt == RETRIES)?;
+            self.index_sessions(&mut pending, &mut indexer, progress)?;
+            let has_dropped;
+            (touched, done, has_dropped) = indexer.finish()?;
+            if !has_dropped {
+                break;
             }
-            touched = batch.touched;
-            drop(settle);
-            ledger::set_note(&self.db, UNMARKED, &[])?;
-            transaction.commit()?;
+            pending = self.unindexed()?.0;
         }
         self.mark(&touched)?;
         Ok(done)
     }
 
+    /// Indexes the pending sessions.
+    fn index_sessions(
+        &self,
+        pending: &mut BTreeSet<SessionId>,
+        indexer: &mut Indexer<'_>,
+        progress: &dyn Fn(),
+    ) -> Result<(), ArchiveError> {
+        let mut projects = self.projects(&ProjectHints::default())?;
+        for id in self.in_order(pending)? {
+            if !pending.contains(&id) {
+                // It was assembled together with an earlier one.
+                continue;
+            }
+            indexer.begin()?;
+            for assembled in self.assembled_with(&id, &mut projects)? {
+                if pending.remove(&assembled.session.id) {
+                    indexer.session(&assembled)?;
+                    progress();
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the ids of sessions, oldest first, with those of one group next to each other.
-    fn in_order(&self, wanted: &BTreeSet<String>) -> Result<Vec<String>, ArchiveError> {
+    fn in_order(&self, wanted: &BTreeSet<SessionId>) -> Result<Vec<SessionId>, ArchiveError> {
         let mut find = self.db.prepare(
             "SELECT id FROM sessions ORDER BY max(last) OVER (PARTITION BY group_key), group_key, id",
         )?;
-        let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+        let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<SessionId>, _>>()?;
         Ok(ids.into_iter().filter(|id| wanted.contains(id)).collect())
     }
 
@@ -141,8 +144,11 @@ impl Archive {
 
     /// Returns the sessions whose text is not indexed, and the index numbers of sessions that no
     /// longer exist.
-    fn unindexed(&self) -> Result<(BTreeSet<String>, Vec<i64>), ArchiveError> {
-        let mut known: FxHashMap<String, (i64, i64)> = FxHashMap::default();
+    fn unindexed(&self) -> Result<(BTreeSet<SessionId>, Vec<i64>), ArchiveError> {
+        if self.is_indexed()? {
+            return Ok((BTreeSet::new(), Vec::new()));
+        }
+        let mut known: FxHashMap<SessionId, (i64, i64)> = FxHashMap::default();
         let mut find = self.db.prepare("SELECT session, number, label FROM indexed_sessions")?;
         for row in find.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))? {
             let (session, about) = row?;
@@ -155,7 +161,7 @@ impl Archive {
         let mut find = self.db.prepare("SELECT id, indexed FROM sessions")?;
         let mut seen: HashSet<i64> = HashSet::new();
         for row in
-            find.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)))?
+            find.query_map([], |row| Ok((row.get::<_, SessionId>(0)?, row.get::<_, bool>(1)?)))?
         {
             let (id, is_indexed) = row?;
             let label = match (names.get(&id), tags.get(&id)) {
@@ -175,6 +181,18 @@ impl Archive {
         let gone =
             known.into_values().map(|(number, _)| number).filter(|n| !seen.contains(n)).collect();
         Ok((pending, gone))
+    }
+
+    /// Returns whether every session is certainly indexed as it is now, without looking at each one. An indexed
+    /// session has a row in the index, so there are no others if there are as many.
+    fn is_indexed(&self) -> Result<bool, ArchiveError> {
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM sessions WHERE NOT indexed)
+             AND (SELECT count(*) FROM (SELECT DISTINCT id FROM sessions)) = (SELECT count(*) FROM indexed_sessions)
+             AND NOT EXISTS (SELECT 1 FROM indexed_sessions WHERE label != ?1)
+             AND NOT EXISTS (SELECT 1 FROM names WHERE name != '')
+             AND NOT EXISTS (SELECT 1 FROM tags WHERE removed IS NULL)";
+        // A label is compared one by one, but most people have none.
+        Ok(self.db.query_row(sql, [label(None, None)], |row| row.get(0))?)
     }
 
     /// Removes sessions from the index.
@@ -206,199 +224,24 @@ impl Archive {
     }
 }
 
-/// The state of one transaction.
-struct Batch<'a> {
-    archive: &'a Archive,
-    names: &'a HashMap<String, String>,
-    tags: &'a HashMap<String, Vec<String>>,
-    /// The contents of messages that were added or removed.
-    touched: BTreeSet<i64>,
-    done: &'a mut IndexStats,
-}
-
-impl Batch<'_> {
-    fn session(&mut self, assembled: &SessionFacts) -> Result<(), ArchiveError> {
-        let db = &self.archive.db;
-        let id = &assembled.session.id;
-        db.prepare_cached(
-            "INSERT OR IGNORE INTO indexed_sessions (session, label) VALUES (?1, 0)",
-        )?
-        .execute([id])?;
-        let session: i64 = db
-            .prepare_cached("SELECT number FROM indexed_sessions WHERE session = ?1")?
-            .query_row([id], |row| row.get(0))?;
-        let mut known = rows_of(db, session)?;
-        let mut next =
-            known.values().map(|(number, ..)| number + 1).max().unwrap_or(session << BITS);
-        let mut wanted: Vec<(&MessageEntry, i64, i64)> = Vec::new();
-        for placed in assembled.listed() {
-            let stamp = stamp(assembled, placed);
-            match known.remove(&placed.facts.id) {
-                Some((_, known, _)) if known == stamp => {}
-                before => {
-                    if let Some((number, _, content)) = before {
-                        remove(db, &[number])?;
-                        self.touched.insert(content);
-                    }
-                    let number = before.map_or(next, |(number, ..)| number);
-                    next += i64::from(before.is_none());
-                    wanted.push((placed, number, stamp));
-                }
-            }
-        }
-        let label = known.remove("");
-        let old: Vec<i64> = known.values().map(|(number, ..)| *number).collect();
-        remove(db, &old)?;
-        self.touched.extend(known.values().map(|(_, _, content)| *content));
-        match self.messages(assembled, &wanted) {
-            Err(ArchiveError::Read(..)) => self.done.lost += 1,
-            other => other?,
-        }
-        // Last, because it has the highest number: FTS5 buffers rows as long as they arrive in
-        // order.
-        let label = self.label(&assembled.session, session, label, &mut next)?;
-        db.prepare_cached("UPDATE indexed_sessions SET label = ?2 WHERE number = ?1")?
-            .execute([session, label])?;
-        self.done.sessions += 1;
-        Ok(())
-    }
-
-    /// Indexes the text about the session as a whole. Returns the hash of the user's name and tags
-    /// for it.
-    fn label(
-        &mut self,
-        session: &Session,
-        number: i64,
-        before: Option<(i64, i64, i64)>,
-        next: &mut i64,
-    ) -> Result<i64, ArchiveError> {
-        let db = &self.archive.db;
-        let mut session = session.clone();
-        session.name = self.names.get(&session.id).cloned();
-        session.tags = self.tags.get(&session.id).cloned().unwrap_or_default();
-        if let Some((number, ..)) = before {
-            remove(db, &[number])?;
-        }
-        let fields = Fields::of_session(&session);
-        if !fields.pieces.is_empty() {
-            debug_assert_eq!(*next >> BITS, number);
-            let at = session.updated.or(session.started).map(jiff::Timestamp::as_millisecond);
-            let row = Row {
-                number: before.map_or(*next, |(number, ..)| number),
-                content: 0,
-                capped: false,
-                tools: String::new(),
-                columns: columns(&fields),
-            };
-            *next += 1;
-            insert(
-                db,
-                &row,
-                &IndexedMessage {
-                    message: "",
-                    stamp: 0,
-                    at,
-                    kind: "session",
-                    fate: "kept",
-                    model: None,
-                },
-            )?;
-        }
-        Ok(label(session.name.as_ref(), Some(&session.tags)))
-    }
-
-    /// Reads messages and writes their words, a limited number at a time.
-    fn messages(
-        &mut self,
-        assembled: &SessionFacts,
-        wanted: &[(&MessageEntry, i64, i64)],
-    ) -> Result<(), ArchiveError> {
-        let mut rest = wanted;
-        while !rest.is_empty() {
-            let mut size = 0;
-            let length = |(placed, ..): &(&MessageEntry, i64, i64)| -> u64 {
-                placed.places.iter().map(|place| place.span.length()).sum()
-            };
-            let fits = |one: &&(&MessageEntry, i64, i64)| {
-                let first = size == 0;
-                size += length(one).max(1);
-                first || size <= BATCH
-            };
-            let count = rest.iter().take_while(fits).count();
-            let (now, later) = rest.split_at(count);
-            rest = later;
-            let placed: Vec<&MessageEntry> = now.iter().map(|(placed, ..)| *placed).collect();
-            let read = self
-                .archive
-                .reader()
-                .excerpt(assembled, &placed)
-                .map_err(|error| ArchiveError::Read(assembled.session.id.clone(), error))?;
-            let mut numbers: HashMap<&str, (i64, i64)> = now
-                .iter()
-                .map(|(placed, number, stamp)| (placed.facts.id.as_str(), (*number, *stamp)))
-                .collect();
-            let incoming: Vec<Incoming> = read
-                .into_iter()
-                .filter_map(|message| {
-                    let (number, stamp) = numbers.remove(message.id.as_str())?;
-                    Some(Incoming { number, message, stamp })
-                })
-                .collect();
-            self.write(&incoming)?;
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, incoming: &[Incoming]) -> Result<(), ArchiveError> {
-        let rows: Vec<Row> = incoming.par_iter().with_min_len(16).map(row).collect();
-        for (Incoming { message, stamp, .. }, row) in incoming.iter().zip(&rows) {
-            self.touched.insert(row.content);
-            self.done.messages += 1;
-            let about = IndexedMessage {
-                message: &message.id,
-                stamp: *stamp,
-                at: message.at.map(jiff::Timestamp::as_millisecond),
-                kind: message.kind.name(),
-                fate: message.fate.name(),
-                model: message.model.as_deref(),
-            };
-            insert(&self.archive.db, row, &about)?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::rows::{Row, insert};
     use super::*;
-    use crate::search::Where;
+    use crate::search::{Fields, Where};
 
     /// SQLite indexes exactly our tokens.
     #[test]
     fn the_index_holds_exactly_our_tokens() {
         let archive = Archive::in_memory().unwrap();
         let text = "Fix parseHttpHeader in src/main_loop.rs! 日本語 Straße ΣΊΣΥΦΟΣ i\u{307} 1,5 'it''s' \0 \u{1b}[1mé\u{ad}e\u{1b}[0m x\u{a0}y ½ ª ﬁn Ⅷ नमस्ते שָׁלוֹם 🥛";
-        let columns = columns(&Fields::of_text(Where::Reply, text));
-        let want: Vec<String> = columns[Where::Reply as usize]
+        let row = Row::of_session(None, None, &Fields::of_text(Where::Reply, text));
+        let want: Vec<String> = row.columns[Where::Reply as usize]
             .split(' ')
             .filter(|t| !t.is_empty())
             .map(str::to_owned)
             .collect();
-        let row =
-            Row { number: 1 << BITS, content: 0, capped: false, tools: String::new(), columns };
-        insert(
-            &archive.db,
-            &row,
-            &IndexedMessage {
-                message: "m",
-                stamp: 0,
-                at: None,
-                kind: "reply",
-                fate: "kept",
-                model: None,
-            },
-        )
-        .unwrap();
+        insert(&archive.db, 1 << BITS, &row).unwrap();
         archive
             .db
             .execute_batch("CREATE VIRTUAL TABLE temp.seen USING fts5vocab (main, words, instance)")

@@ -6,37 +6,71 @@ use rusqlite::{Connection, params};
 
 use super::BITS;
 use super::stamps::content;
-use crate::model::Message;
+use crate::model::{Message, MessageId};
 use crate::search::{Extent, Fields, GAP, Where, each_token};
 
 /// A message to be indexed.
 pub(super) struct Incoming {
-    pub(super) number: i64,
+    /// The number of the row that it replaces.
+    pub(super) number: Option<i64>,
     pub(super) message: Message,
     pub(super) stamp: i64,
 }
 
 /// A row of the index.
 pub(super) struct Row {
-    pub(super) number: i64,
+    /// The number of the row that it replaces.
+    pub(super) number: Option<i64>,
+    /// Empty for the text about a session as a whole.
+    pub(super) message: MessageId,
+    pub(super) stamp: i64,
     pub(super) content: i64,
-    pub(super) capped: bool,
+    pub(super) at: Option<i64>,
+    pub(super) kind: &'static str,
+    pub(super) fate: &'static str,
+    pub(super) model: Option<String>,
     pub(super) tools: String,
+    pub(super) capped: bool,
     pub(super) columns: [String; Where::ALL.len()],
 }
 
-pub(super) fn row(incoming: &Incoming) -> Row {
-    let message = &incoming.message;
-    let fields = Fields::of(message, Extent::Capped);
-    let mut tools: Vec<&str> =
-        message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
-    tools.dedup();
-    Row {
-        number: incoming.number,
-        content: content(message),
-        capped: fields.capped,
-        tools: tools.join(" "),
-        columns: columns(&fields),
+impl Row {
+    /// Returns the row of a message, whose text is dropped.
+    pub(super) fn of(Incoming { number, message, stamp }: Incoming) -> Self {
+        let fields = Fields::of(&message, Extent::Capped);
+        let mut tools: Vec<&str> =
+            message.tool_calls.iter().map(|call| call.name.name.as_str()).collect();
+        tools.dedup();
+        Self {
+            number,
+            stamp,
+            content: content(&message),
+            at: message.at.map(jiff::Timestamp::as_millisecond),
+            kind: message.kind.name(),
+            fate: message.fate.name(),
+            tools: tools.join(" "),
+            capped: fields.capped,
+            columns: columns(&fields),
+            model: message.model,
+            message: message.id,
+        }
+    }
+
+    /// Returns the row of the text about a session as a whole.
+    pub(super) fn of_session(number: Option<i64>, at: Option<i64>, fields: &Fields<'_>) -> Self {
+        Self {
+            number,
+            message: MessageId::default(),
+            stamp: 0,
+            content: 0,
+            at,
+            kind: "session",
+            fate: "kept",
+            model: None,
+            tools: String::new(),
+            capped: false,
+            columns: columns(fields),
+        }
     }
 }
 
@@ -49,6 +83,7 @@ pub(super) fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
             column.push_str(GAP);
             column.push(' ');
         }
+        column.reserve(piece.text.len() + 1);
         each_token(&piece.text, &mut |token| {
             column.push_str(token.text);
             column.push(' ');
@@ -57,32 +92,18 @@ pub(super) fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
     out
 }
 
-/// The columns of a row that do not come from the text.
-pub(super) struct IndexedMessage<'a> {
-    pub(super) message: &'a str,
-    pub(super) stamp: i64,
-    pub(super) at: Option<i64>,
-    pub(super) kind: &'a str,
-    pub(super) fate: &'a str,
-    pub(super) model: Option<&'a str>,
-}
-
-pub(super) fn insert(
-    db: &Connection,
-    row: &Row,
-    about: &IndexedMessage<'_>,
-) -> rusqlite::Result<()> {
+pub(super) fn insert(db: &Connection, number: i64, row: &Row) -> rusqlite::Result<()> {
     // Not `OR REPLACE`: FTS5 flushes its buffer for a statement that may have to be rolled back.
     db.prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
         .execute(params![
-            row.number,
-            about.message,
-            about.stamp,
+            number,
+            row.message,
+            row.stamp,
             row.content,
-            about.at,
-            about.kind,
-            about.fate,
-            about.model,
+            row.at,
+            row.kind,
+            row.fate,
+            row.model,
             row.tools,
             row.capped
         ])?;
@@ -90,7 +111,7 @@ pub(super) fn insert(
         "INSERT INTO words (rowid, prompt, reference, reply, thought, tool, output, summary, name)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
-    insert.raw_bind_parameter(1, row.number)?;
+    insert.raw_bind_parameter(1, number)?;
     for (n, column) in row.columns.iter().enumerate() {
         insert.raw_bind_parameter(n + 2, Some(column).filter(|column| !column.is_empty()))?;
     }
@@ -116,7 +137,7 @@ pub(super) fn remove(db: &Connection, numbers: &[i64]) -> rusqlite::Result<()> {
 pub(super) fn rows_of(
     db: &Connection,
     session: i64,
-) -> rusqlite::Result<HashMap<String, (i64, i64, i64)>> {
+) -> rusqlite::Result<HashMap<MessageId, (i64, i64, i64)>> {
     let mut find = db.prepare_cached(
         "SELECT message, number, stamp, content FROM texts WHERE number >= ?1 AND number < ?2",
     )?;

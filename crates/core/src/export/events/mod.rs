@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use self::clock::Clock;
 use self::removed::Removed;
+#[doc(hidden)]
 pub use self::told::Told;
 use super::write_line;
 use crate::assemble::SessionFacts;
@@ -56,6 +57,7 @@ pub fn write(
 
 /// Writes the events of a growing session that are not in `told`, and adds them to it. A growing
 /// session gets at most one `session_end`, the first one seen.
+#[doc(hidden)]
 pub fn write_new(
     assembled: &SessionFacts,
     messages: &[Message],
@@ -78,7 +80,7 @@ pub fn write_new(
     let session = &assembled.session;
     let mut written = 0;
     let all = events(assembled, messages, prices);
-    let wanted = all.iter().filter(|event| choice.types.contains(&event.what.kind()));
+    let wanted = all.iter().filter(|event| choice.types.contains(&event.body.kind()));
     for (seq, event) in told.add(wanted) {
         let is_inside = match event.at {
             Some(Time(at)) => choice.period.contains(at),
@@ -124,16 +126,16 @@ pub fn events<'a>(
     let mut removed = Removed::new(messages);
     for (n, message) in messages.iter().enumerate() {
         stream.source = stem(message.part);
-        if let Some(what) = removed.before(message) {
-            stream.push(message.at, what);
+        if let Some(body) = removed.before(message) {
+            stream.push(message.at, body);
         }
         stream.message(message);
-        if let Some(what) = removed.after(n, message) {
-            stream.push(None, what);
+        if let Some(body) = removed.after(n, message) {
+            stream.push(None, body);
         }
     }
-    if let Some(what) = removed.rewind() {
-        stream.push(None, what);
+    if let Some(body) = removed.rewind() {
+        stream.push(None, body);
     }
     stream.push(session.updated, EventBody::SessionEnd { updated });
     stream.events
@@ -152,9 +154,9 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    fn push(&mut self, at: Option<Timestamp>, what: EventBody<'a>) {
+    fn push(&mut self, at: Option<Timestamp>, body: EventBody<'a>) {
         let at = self.clock.tick(at).map(Time);
-        self.events.push(Event { at, source: self.source, what });
+        self.events.push(Event { at, source: self.source, body });
     }
 
     fn message(&mut self, said: &'a Message) {
@@ -201,7 +203,7 @@ impl<'a> Stream<'a> {
                 continue;
             }
             let name = &call.name;
-            let what = EventBody::ToolUse {
+            let body = EventBody::ToolUse {
                 id: id.clone(),
                 name: &name.name,
                 label: &name.label,
@@ -210,14 +212,14 @@ impl<'a> Stream<'a> {
                 server: name.server.as_deref(),
                 args: call.args.as_deref(),
             };
-            self.push(said.at, what);
+            self.push(said.at, body);
             if call.status != ToolStatus::Unfinished {
                 done.push((id, call));
             }
         }
         done.sort_by_key(|(_, call)| (call.at.is_none(), call.at));
         for (id, call) in done {
-            let what = EventBody::ToolResult {
+            let body = EventBody::ToolResult {
                 id,
                 name: &call.name.name,
                 status: call.status.name(),
@@ -225,7 +227,7 @@ impl<'a> Stream<'a> {
                 error: call.error.as_deref(),
                 exit_code: call.exit_code,
             };
-            self.push(call.at, what);
+            self.push(call.at, body);
         }
     }
 }

@@ -26,7 +26,7 @@ impl Told {
         let mut alike: HashMap<(EventType, &str), usize> = HashMap::new();
         let mut new = Vec::new();
         for event in events {
-            let (kind, about) = (event.what.kind(), about(&event.what));
+            let (kind, about) = (event.body.kind(), about(&event.body));
             let number = alike.entry((kind, about)).or_default();
             *number += 1;
             if self.known.insert((kind, about.to_owned(), *number)) {
@@ -41,8 +41,8 @@ impl Told {
 }
 
 /// Returns the message or tool call that an event is about.
-fn about<'a>(what: &'a EventBody<'a>) -> &'a str {
-    match what {
+fn about<'a>(body: &'a EventBody<'a>) -> &'a str {
+    match body {
         EventBody::UserPrompt { message, .. }
         | EventBody::Thought { message, .. }
         | EventBody::AssistantMessage { message, .. }

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use crate::export::document::{Document, typed};
 use crate::export::escape::html;
-use crate::model::{Message, Usage};
+use crate::model::{Bucket, Message, Usage};
 use crate::number::{count, plural};
 
 const HEIGHT: u64 = 56;
 const WIDTH: u64 = 720;
 const GAP: u64 = 3;
-/// The most bars that can be distinguished.
+/// The maximum number of bars that can be distinguished.
 const BARS: usize = 120;
 
 /// A prompt and the usage of its answer.
@@ -88,13 +88,22 @@ fn bar(
         html(&link(turn.anchor)),
         count(total),
     )?;
-    let made = usage.output + usage.thoughts;
-    let fresh = usage.input + usage.cache_writes() + usage.tool + usage.other;
-    let mut below = 0;
-    for (class, tokens) in [("cached", usage.cached), ("fresh", fresh), ("made", made)] {
+    // Each label begins with its place in the bar, from the bottom.
+    let mut parts = usage.by_label(|bucket| match bucket {
+        Bucket::Cached => (0, "cached"),
+        Bucket::Input
+        | Bucket::CacheWrite5m
+        | Bucket::CacheWrite1h
+        | Bucket::Tool
+        | Bucket::Other => (1, "fresh"),
+        Bucket::Output | Bucket::Thoughts => (2, "made"),
+    });
+    parts.sort_unstable();
+    let mut below: u64 = 0;
+    for ((_, class), tokens) in parts {
         // From the running sum, so that the parts are never higher than the whole.
         let from = scaled(below, largest);
-        below += tokens;
+        below = below.saturating_add(tokens);
         let to = scaled(below, largest);
         if to > from {
             let (y, height) = (HEIGHT - to, to - from);

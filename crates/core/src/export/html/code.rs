@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::export::escape::html;
 
 /// The longest code that is marked; more would make a page slow to read and to draw.
-const LONGEST: usize = 64 * 1024;
+const LONGEST_CODE: usize = 64 * 1024;
 
 /// The signs of a family of languages.
 struct Family {
@@ -194,7 +194,7 @@ const FAMILIES: [Family; 4] = [
 pub(super) fn highlighted<'a>(code: &'a str, language: &str) -> Cow<'a, str> {
     let language = language.to_ascii_lowercase();
     let family = FAMILIES.iter().find(|family| family.names.contains(&language.as_str()));
-    match family.filter(|_| code.len() <= LONGEST) {
+    match family.filter(|_| code.len() <= LONGEST_CODE) {
         Some(family) => Cow::Owned(family.mark(code)),
         None => html(code),
     }

@@ -75,7 +75,7 @@ pub(super) fn render(text: &str, lines: Lines) -> String {
     out.replace("<pre><code", "<pre tabindex=\"0\"><code")
 }
 
-/// Returns the beginning of a link. Other than web links only show their target.
+/// Returns the beginning of a link. A link that does not lead to the web only shows its target.
 fn anchor<'a>(to: &str) -> Event<'a> {
     let shown = escape::html(to);
     let tag: CowStr<'a> = if link::is_web(to) {

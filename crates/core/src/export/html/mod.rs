@@ -12,8 +12,10 @@ mod story;
 
 use std::io::{self, Write};
 
+#[doc(hidden)]
 pub use self::chart::{Link, write_minimap};
 use self::story::Story;
+#[doc(hidden)]
 pub use self::story::{Place, write_messages};
 use super::document::{Document, buckets, typed};
 use super::escape::html;
@@ -21,9 +23,13 @@ use crate::clean;
 use crate::number::{brief, count, plural};
 
 /// The style of messages, which other pages share.
+#[doc(hidden)]
 pub const STORY_STYLE: &str = include_str!("story.css");
 const STYLE: &str = concat!(include_str!("story.css"), include_str!("page.css"));
-const SCRIPT: &str = include_str!("script.js");
+
+/// The script of every page with a transcript.
+pub const STORY_SCRIPT: &str = include_str!("story.js");
+const SCRIPT: &str = concat!(include_str!("story.js"), include_str!("script.js"));
 
 /// Writes one session.
 pub fn write(document: &Document<'_>, out: &mut dyn Write) -> io::Result<()> {

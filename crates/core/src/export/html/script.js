@@ -1,5 +1,4 @@
 
-'use strict';
 (() => {
   const $ = (id) => document.getElementById(id);
   const find = $('find');
@@ -48,27 +47,8 @@
     }
   };
   const highlight = (words) => {
-    if (!window.Highlight || !CSS.highlights) return;
-    CSS.highlights.delete('found');
-    if (words.length === 0) return;
-    const ranges = [];
-    for (const article of articles) {
-      if (article.hidden) continue;
-      const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
-      while (walker.nextNode() && ranges.length < 5000) {
-        const text = walker.currentNode.data.toLowerCase();
-        for (const word of words) {
-          for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + word.length)) {
-            if (at + word.length > walker.currentNode.length) break;
-            const range = new Range();
-            range.setStart(walker.currentNode, at);
-            range.setEnd(walker.currentNode, at + word.length);
-            ranges.push(range);
-          }
-        }
-      }
-    }
-    CSS.highlights.set('found', new Highlight(...ranges));
+    const shown = articles.filter((article) => !article.hidden && words.length > 0);
+    transcript.mark('found', shown.reduce((found, article) => transcript.places(article, words, found), []));
   };
   let waiting;
   find.addEventListener('input', () => {
@@ -77,9 +57,8 @@
   });
 
   // Fold and unfold.
-  const foldAll = (open) => story.querySelectorAll('details').forEach((details) => { details.open = open; });
-  $('open').addEventListener('click', () => foldAll(true));
-  $('close').addEventListener('click', () => foldAll(false));
+  $('open').addEventListener('click', () => transcript.foldAll(story, true));
+  $('close').addEventListener('click', () => transcript.foldAll(story, false));
   $('bar').hidden = false;
 
   // Which kinds of content are shown.
@@ -92,9 +71,7 @@
   story.addEventListener('click', (event) => {
     const button = event.target.closest('.copy');
     if (!button) return;
-    const article = button.closest('article');
-    const words = [...article.querySelectorAll(':scope > .words')].map((part) => part.innerText).join('\n\n');
-    navigator.clipboard.writeText(words || article.innerText).then(() => {
+    navigator.clipboard.writeText(transcript.textOf(button.closest('article'))).then(() => {
       button.textContent = 'copied';
       button.classList.add('done');
       setTimeout(() => { button.textContent = 'copy'; button.classList.remove('done'); }, 1500);
@@ -104,7 +81,7 @@
   // An address may lead into something folded.
   const unfold = () => {
     const target = location.hash && $(location.hash.slice(1));
-    for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
+    transcript.unfold(target);
     if (target) target.scrollIntoView();
   };
   addEventListener('hashchange', unfold);

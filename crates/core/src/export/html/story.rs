@@ -114,14 +114,14 @@ impl<'a> Story<'a> {
     fn blocks(&mut self, message: &Message, blocks: &[Block<'_>]) -> io::Result<()> {
         let thoughts: Vec<&Thought> = blocks
             .iter()
-            .filter_map(|block| match block.what {
+            .filter_map(|block| match block.body {
                 BlockKind::Thought(thought) => Some(thought),
                 _ => None,
             })
             .collect();
         self.thoughts(&thoughts)?;
         for block in blocks {
-            match &block.what {
+            match &block.body {
                 BlockKind::Thought(_) => {}
                 BlockKind::You(text) => {
                     writeln!(self.out, "<div class=\"words\">{}</div>", render(text, Lines::Kept))?;
@@ -322,7 +322,7 @@ impl<'a> Story<'a> {
 /// Returns the style class of a message and its author.
 fn speaking<'a>(block: &Block<'a>) -> (&'static str, &'a str) {
     let message = block.message;
-    match block.what {
+    match block.body {
         BlockKind::You(_) => ("you", "You"),
         BlockKind::Error(_) => ("failure", "Error"),
         BlockKind::Notice(_) | BlockKind::Compress => ("aside", ""),

@@ -52,7 +52,7 @@ impl Writer<'_> {
                 let (n, of) = (part + 1, session.parts.len());
                 writeln!(self.out, "\n---\n\n*Part {n} of {of} ({why})*")?;
             }
-            let who = match blocks[0].what {
+            let who = match blocks[0].body {
                 BlockKind::You(_) => "You".to_owned(),
                 BlockKind::Error(_) => "✗ Error".to_owned(),
                 BlockKind::Notice(_) => message.kind.name().replace('_', " "),
@@ -67,7 +67,7 @@ impl Writer<'_> {
             speaker = who;
             for block in &blocks {
                 writeln!(self.out)?;
-                self.block(message, &block.what)?;
+                self.block(message, &block.body)?;
             }
             if self.document.options.tokens {
                 self.tokens(message)?;
@@ -93,8 +93,8 @@ impl Writer<'_> {
         }
     }
 
-    fn block(&mut self, message: &Message, what: &BlockKind<'_>) -> io::Result<()> {
-        match what {
+    fn block(&mut self, message: &Message, body: &BlockKind<'_>) -> io::Result<()> {
+        match body {
             BlockKind::You(text) => {
                 for line in markdown(text, Lines::Kept).lines() {
                     writeln!(self.out, "{}", format!("> {line}").trim_end())?;

@@ -15,6 +15,7 @@ use crate::agent::gemini::views::current::{Mode, Outcome, Replay};
 use crate::agent::gemini::views::segment::{Segment, Segments};
 use crate::facts::{Base, Form, MessageFacts, Span};
 use crate::fault::{FaultKind, Faults};
+use crate::model::MessageId;
 use crate::read::buffer::Buffer;
 use crate::read::bytes::read_whole;
 use crate::read::json::{self, JsStr, Malformed, Raw};
@@ -33,7 +34,7 @@ pub struct Loaded {
     /// The places of the messages in Gemini CLI's list.
     pub messages: Vec<Span>,
     /// The ids of those messages; empty for a message without one.
-    pub ids: Vec<String>,
+    pub ids: Vec<MessageId>,
     /// The number of user messages among them.
     pub user_messages: usize,
     /// The first prompt of the session as Gemini CLI would show it, as a JSON string.
@@ -76,7 +77,8 @@ impl Loaded {
 
     fn new(form: Form, accepted: bool, outcome: Outcome, segments: Vec<Segment>) -> Self {
         let text = |key: Box<[u8]>| String::from_utf8_lossy(&key).into_owned();
-        let (ids, messages) = outcome.messages.into_iter().map(|(id, at)| (text(id), at)).unzip();
+        let messages = outcome.messages.into_iter();
+        let (ids, messages) = messages.map(|(id, at)| (text(id).into(), at)).unzip();
         Self {
             accepted,
             form,
@@ -462,7 +464,7 @@ fn assemble(
         resumable: messages().any(|message| message.resumable == Ok(true)),
         ids: elements
             .iter()
-            .map(|element| element.message.as_ref().map(|m| text(&m.id)).unwrap_or_default())
+            .map(|element| element.message.as_ref().map(|m| text(&m.id).into()).unwrap_or_default())
             .collect(),
         segments: match want {
             Want::Current => Vec::new(),

@@ -12,7 +12,7 @@ use crate::facts::Base;
 use crate::fault::Repair;
 use crate::read::decode;
 use crate::read::json::Malformed;
-use crate::read::lines::{LONGEST, Line, Lines, Position};
+use crate::read::lines::{LONGEST_LINE, Line, Lines, Position};
 
 /// The record on one line.
 pub(crate) struct Entry<'a> {
@@ -60,7 +60,7 @@ pub(crate) fn read(
 
 pub(crate) fn entry(line: Line<'_>, depth: Depth, sink: &mut impl FnMut(&mut Entry<'_>)) {
     if line.is_too_long {
-        let reason = format!("the line is longer than {} MiB", LONGEST.div_ceil(1 << 20));
+        let reason = format!("the line is longer than {} MiB", LONGEST_LINE.div_ceil(1 << 20));
         let record = Err(Malformed { column: line.bytes.len(), reason });
         let base = Base { text: "", offset: None };
         return sink(&mut Entry { line: line.number, record, repair: None, base });

@@ -15,6 +15,6 @@ pub use load::{Loaded, LogReader, load, load_current};
 pub use log::Tail;
 pub use saved::read_prompt_log;
 pub use scan::{Holds, read_conversation};
-pub(super) use scan::{resume, scan};
+pub(super) use scan::{continue_scan, scan};
 pub use shape::Shape;
 pub(super) use shape::is_certain;

@@ -57,7 +57,7 @@ pub(crate) fn scan(source: &Source, bytes: &dyn Bytes, detail: Detail) -> io::Re
 }
 
 /// Continues a log from the end of an earlier scan. Returns `None` if it is no longer a log.
-pub(crate) fn resume(
+pub(crate) fn continue_scan(
     source: &Source,
     bytes: &dyn Bytes,
     earlier: SourceFacts,

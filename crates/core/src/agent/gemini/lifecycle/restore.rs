@@ -19,7 +19,6 @@ use crate::agent::lifecycle::{
 use crate::assemble::SessionFacts;
 use crate::discover::{Source, SourceKind};
 use crate::file::is_below;
-use crate::id::is_uuid;
 use crate::model::{MessageKind, PartWhy, SessionKind, State};
 use crate::project::{Project, Proof};
 use crate::projects::{hash_of, is_hash};
@@ -64,7 +63,7 @@ pub(crate) fn plan(
     for part in parts {
         put(&assembled.files[part], FileRole::Part)?;
     }
-    if session.kind == SessionKind::Main && is_uuid(&session.id) {
+    if session.kind == SessionKind::Main && session.id.is_uuid() {
         for source in archived.attached {
             put(source, FileRole::Attachment(source.kind))?;
         }

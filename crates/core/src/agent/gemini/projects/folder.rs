@@ -19,7 +19,7 @@ pub(in crate::agent::gemini) fn learn(folder: &Path, projects: &mut Projects) {
             projects.set_folder(&tmp.join(slug), path, Proof::Registry);
         }
         for path in trusted_folders(&root.join("trustedFolders.json")) {
-            projects.propose(&path, Proof::Hash);
+            projects.record_path(&path, Proof::Hash);
         }
     }
     if let Some(path) = marker(folder) {

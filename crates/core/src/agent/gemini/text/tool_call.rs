@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::agent::gemini::format::record::ToolCallFields;
 use crate::agent::gemini::views::facts::time;
-use crate::model::{ToolCall, ToolStatus};
+use crate::model::{SessionId, ToolCall, ToolStatus};
 use crate::read::json::{self, Raw};
 use crate::tools::{self, tool_name};
 
@@ -18,7 +18,7 @@ pub(crate) fn recorded(call: &ToolCallFields<'_>) -> ToolCall {
     let (output, error) = call.result.map(|result| response(result, &id)).unwrap_or_default();
     let (added, removed) = call.result_display.and_then(lines_changed).unzip();
     ToolCall {
-        id,
+        id: id.into(),
         name: tool_name(&name, display_name.as_deref()),
         display_name,
         description: text(call.description).filter(|text| !text.is_empty()),
@@ -37,7 +37,7 @@ pub(crate) fn recorded(call: &ToolCallFields<'_>) -> ToolCall {
         markdown: call.markdown.is_some_and(json::is_truthy),
         lines_added: added,
         lines_removed: removed,
-        agent_session: text(call.agent_id),
+        agent_session: text(call.agent_id).map(SessionId::from),
         is_powershell: false,
     }
 }
@@ -106,7 +106,7 @@ fn functions(
             b"name" => name = json::string(value).unwrap_or_default().into_owned(),
             _ => {}
         });
-        let mut call = ToolCall::new(id, tool_name(&name, None));
+        let mut call = ToolCall::new(id.into(), tool_name(&name, None));
         if fill(&mut call, function.get()) {
             out.push(call);
         }

@@ -242,7 +242,7 @@ impl Draft {
         let mut parts: Vec<PartKey> =
             self.keys.iter().map(|key| PartKey { key: key.clone(), name: None }).collect();
         for tool in &self.said.tools {
-            let key = Key::Call(tool.id.clone().unwrap_or_else(|| tool.name.clone()));
+            let key = Key::Call(tool.id.as_deref().unwrap_or(&tool.name).into());
             match parts.iter_mut().find(|part| part.key == key) {
                 Some(part) => part.name = Some(tool.name.clone()),
                 None => parts.push(PartKey { key, name: Some(tool.name.clone()) }),

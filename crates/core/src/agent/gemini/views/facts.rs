@@ -13,7 +13,7 @@ use crate::agent::gemini::format::tokens;
 use crate::agent::gemini::text::prompt;
 use crate::agent::gemini::text::tool_call;
 use crate::facts::{CallFacts, MessageFacts, Span, ToolFacts};
-use crate::model::MessageKind;
+use crate::model::{MessageId, MessageKind, ToolCallId};
 use crate::read::json::{self, Raw};
 use crate::time::iso;
 use crate::tools;
@@ -49,7 +49,7 @@ fn tool_facts(call: &ToolCallFields<'_>) -> ToolFacts {
         agent_id: text(call.agent_id),
         status: tool_call::status(status.as_deref(), false)
             .with_exit_code(tool_call::recorded_exit_code(call, &name)),
-        id: text(call.id),
+        id: text(call.id).map(ToolCallId::from),
         server: server.map(Box::from),
         at: call.timestamp.and_then(time),
         // Only edits have line counts; the display of other tools may be megabytes of something
@@ -112,7 +112,7 @@ impl Facts {
 impl Facts {
     /// Creates a message from its first record. Its id is set when everything is read.
     pub(crate) fn into_message(mut self, span: Option<Span>) -> MessageFacts {
-        let mut message = MessageFacts::new(String::new(), self.kind, self.at);
+        let mut message = MessageFacts::new(MessageId::default(), self.kind, self.at);
         if let Some((typed, sure)) = self.typed.take() {
             (message.typed, message.typed_is_sure) = (Some(typed), sure);
         }

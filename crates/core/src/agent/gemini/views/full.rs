@@ -186,7 +186,7 @@ impl History {
             if is_uuid(&key) {
                 draft.said.key = CallKey::Message;
             }
-            draft.said.id = id(key);
+            draft.said.id = id(key).into();
             draft.said
         };
         self.drafts.into_iter().map(said).collect()
@@ -235,7 +235,7 @@ mod unsettled {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use crate::facts::MessageFacts;
-    use crate::model::{Fate, MessageKind};
+    use crate::model::{Fate, MessageId, MessageKind};
 
     type Unsettled = (MessageKind, Fate, bool, bool);
 
@@ -251,7 +251,7 @@ mod unsettled {
         deserializer: D,
     ) -> Result<MessageFacts, D::Error> {
         let (kind, fate, unexplained, is_copy) = Unsettled::deserialize(deserializer)?;
-        let said = MessageFacts::new(String::new(), kind, None);
+        let said = MessageFacts::new(MessageId::default(), kind, None);
         Ok(MessageFacts { fate, unexplained, is_copy, ..said })
     }
 }

@@ -69,10 +69,10 @@ fn finish_calls(turns: &mut [Turn<'_>]) {
         let is_user = turns[at].is_user;
         for n in 0..turns[at].functions.len() {
             let function = &turns[at].functions[n];
-            let (id, name, status) = (&function.id, &function.name.name, function.status);
+            let (id, name, status) = (function.id.as_str(), &*function.name.name, function.status);
             let has_open = |key: &str| open.get(key).is_some_and(|calls| !calls.is_empty());
             let key = if id.is_empty() || (is_user && !has_open(id)) { name } else { id };
-            let calls = open.entry(key.clone()).or_default();
+            let calls = open.entry(key.to_owned()).or_default();
             if !is_user {
                 calls.push_back((at, n));
             } else if let Some((turn, call)) = calls.pop_front() {

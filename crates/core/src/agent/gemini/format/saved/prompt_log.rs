@@ -5,6 +5,7 @@ use std::io::{self, Read};
 
 use crate::agent::gemini::views::facts::time;
 use crate::facts::PromptLine;
+use crate::model::SessionId;
 use crate::read::bytes::read_whole;
 use crate::read::json::{self, Raw};
 use crate::read::{decode, document};
@@ -19,10 +20,10 @@ pub fn read_prompt_log(input: impl Read) -> io::Result<Vec<PromptLine>> {
 }
 
 fn entry(raw: Raw<'_>) -> Option<PromptLine> {
-    let (session, text) = (String::new(), String::new());
+    let (session, text) = (SessionId::default(), String::new());
     let mut typed = PromptLine { session, number: 0, at: None, text, project: None };
     json::each_field(raw.get(), |key, value| match &*key {
-        b"sessionId" => typed.session = json::string(value).unwrap_or_default().into_owned(),
+        b"sessionId" => typed.session = json::string(value).unwrap_or_default().into(),
         b"messageId" => typed.number = value.get().parse().unwrap_or_default(),
         b"message" => typed.text = json::string(value).unwrap_or_default().into_owned(),
         b"timestamp" => typed.at = time(value),

@@ -106,7 +106,7 @@ impl Agent for Parley {
                 output: Some(output.to_owned()),
                 status: ToolStatus::Success,
                 recorded: true,
-                ..ToolCall::new(id.to_owned(), tool_name(name, None))
+                ..ToolCall::new(id.into(), tool_name(name, None))
             }),
             _ => {}
         }
@@ -118,18 +118,18 @@ fn record(line: &str, span: Span, part: &mut PartFacts) -> Option<()> {
     let words: Vec<&str> = line.splitn(5, ' ').collect();
     match words[..] {
         ["session", id, folder, ..] => {
-            part.session = SessionRef::Id(id.to_owned());
+            part.session = SessionRef::Id(id.into());
             part.project = Some(folder.to_owned());
             if let [parent, tool] = words[3..] {
                 part.kind = SessionKind::Subagent;
-                part.parent = Some(parent.to_owned());
+                part.parent = Some(parent.into());
                 part.spawned_by = Some(tool.into());
             }
         }
         [kind @ ("typed" | "reply"), id, at, numbers, rest] => {
             let is_reply = kind == "reply";
             let kind = if is_reply { MessageKind::Reply } else { MessageKind::Prompt };
-            let mut message = MessageFacts::new(id.to_owned(), kind, at.parse().ok());
+            let mut message = MessageFacts::new(id.into(), kind, at.parse().ok());
             if is_reply {
                 let (input, output) = numbers.split_once('/')?;
                 let (input, output) = (input.parse().ok()?, output.parse().ok()?);
@@ -245,7 +245,7 @@ fn an_agent_of_a_test_goes_through_everything() {
     assert_eq!(report.fault_count, 1);
     assert_eq!(report.deletions.len(), 0);
 
-    let forgotten = archive.forget(&["one".to_owned()], &setup, Timestamp::UNIX_EPOCH).unwrap();
+    let forgotten = archive.forget(&["one".into()], &setup, Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(forgotten.sources, 1);
     let left = Collection::new(&archive, found).unwrap();
     assert_eq!(left.sessions.len(), 2);

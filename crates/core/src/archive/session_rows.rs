@@ -1,12 +1,12 @@
-//! Writes sessions as rows when their sources change.
+//! Writes and removes the rows of a session: the session itself, its calls, sums and prompts.
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::calls::SessionCalls;
 use super::doubts::Doubts;
 use super::tool_sums::tool_sums;
-use super::{Archive, ArchiveError, codec, sums, unrecorded};
+use super::{ArchiveError, activity, codec, prompt_sums, sums, unrecorded};
 use crate::assemble::SessionFacts;
 
 /// Removes the sessions of a group.
@@ -16,14 +16,16 @@ pub(super) fn remove(db: &Connection, group: &str) -> rusqlite::Result<()> {
     for number in numbers {
         for sql in [
             "DELETE FROM rollup WHERE session = ?1",
+            "DELETE FROM prompt_sums WHERE session = ?1",
             "DELETE FROM details WHERE session = ?1",
             "DELETE FROM summaries WHERE session = ?1",
-            "DELETE FROM activity WHERE session = ?1",
             "DELETE FROM reported WHERE session = ?1",
+            "DELETE FROM prompts WHERE session = ?1",
             "DELETE FROM sessions WHERE number = ?1",
         ] {
             db.prepare_cached(sql)?.execute([number])?;
         }
+        activity::remove(db, number)?;
     }
     Ok(())
 }
@@ -35,9 +37,13 @@ pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(),
     doubts.add_calls(&assembled, &detail);
     let archived = assembled.own_files().next().and_then(|source| source.archived.as_ref());
     let machine = archived.map_or("", |archived| &archived.machine);
+    let machine = machine.to_owned();
+    let (first, last) = assembled.session.take_prompts();
     let id = &assembled.session.id;
     let body = codec::encode(&assembled.session, id)?;
-    let number = insert_session(db, &assembled, &detail, machine, &body)?;
+    let number = insert_session(db, &assembled, &detail, &machine, &body)?;
+    db.prepare_cached("INSERT INTO prompts VALUES (?1, ?2, ?3)")?
+        .execute(params![number, first, last])?;
     let tools = codec::encode(&tool_sums(&detail.tools), id)?;
     db.prepare_cached("INSERT INTO summaries VALUES (?1, ?2, ?3)")?.execute(params![
         number,
@@ -46,6 +52,7 @@ pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(),
     ])?;
     db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
         .execute(params![number, codec::encode(&detail, id)?])?;
+    prompt_sums::put(db, number, &detail, id)?;
     sums::put(db, number, &detail, id)
 }
 
@@ -71,8 +78,8 @@ fn insert_session(
     let s = &assembled.session;
     let times = || detail.calls.iter().filter_map(|call| call.at).map(Timestamp::as_millisecond);
     db.prepare_cached(
-        "INSERT INTO sessions (id, group_key, agent, machine, kind, parent, project, first, last, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO sessions (id, group_key, agent, machine, kind, parent, project, first, last, updated, listed, body)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?
     .execute(params![
         s.id,
@@ -84,6 +91,8 @@ fn insert_session(
         s.project.key(),
         times().min(),
         times().max(),
+        s.updated.map(Timestamp::as_millisecond),
+        s.is_listed(),
         body,
     ])?;
     let number = db.last_insert_rowid();
@@ -91,27 +100,4 @@ fn insert_session(
         unrecorded::put(db, number, reported)?;
     }
     Ok(number)
-}
-
-impl Archive {
-    pub(super) fn note(&self, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
-        note(&self.db, key)
-    }
-}
-
-pub(super) fn note(db: &Connection, key: &str) -> rusqlite::Result<Option<Vec<u8>>> {
-    db.prepare_cached("SELECT value FROM notes WHERE key = ?1")?
-        .query_row([key], |row| row.get(0))
-        .optional()
-}
-
-pub(super) fn remove_note(db: &Connection, key: &str) -> rusqlite::Result<()> {
-    db.prepare_cached("DELETE FROM notes WHERE key = ?1")?.execute([key])?;
-    Ok(())
-}
-
-pub(super) fn set_note(db: &Connection, key: &str, value: &[u8]) -> rusqlite::Result<()> {
-    db.prepare_cached("INSERT OR REPLACE INTO notes VALUES (?1, ?2)")?
-        .execute(params![key, value])?;
-    Ok(())
 }

@@ -1,4 +1,5 @@
-//! Divides the time of each agent into the windows by which plans limit usage.
+//! Divides the time of each agent into the windows by which plans limit usage, from the times of all its
+//! calls. Commands and documents call a window a block; `query::blocks` computes its pace.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
