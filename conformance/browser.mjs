@@ -8,7 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const scratch = mkdtempSync(join(tmpdir(), 'backstory-browser-'));
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
+process.on('exit', () => {
+  try {
+    rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  } catch {
+    // A program that was just stopped may still write into it; that is not what is checked.
+  }
+});
 
 // A home of its own: what the user keeps is none of its business.
 export const env = { ...process.env, HOME: scratch, XDG_DATA_HOME: join(scratch, 'data'), XDG_CONFIG_HOME: join(scratch, 'config') };

@@ -64,8 +64,14 @@ impl Database {
         }
     }
 
-    /// Returns whether bytes that were read from the file may be used.
-    pub(crate) fn accepts(&mut self, file: InnerFile, bytes: &mut [u8], offset: i64) -> bool {
+    /// Returns whether bytes that were read from the file have the right checksum. Reads of less than a page have none,
+    /// and are accepted.
+    pub(crate) fn has_valid_checksum(
+        &mut self,
+        file: InnerFile,
+        bytes: &mut [u8],
+        offset: i64,
+    ) -> bool {
         if offset == 0 && bytes.len() >= header::LEN {
             let header = Header::parse(bytes);
             let whole = header.filter(|header| header.page_size == bytes.len());

@@ -232,7 +232,7 @@ unsafe extern "C" fn read(
             // SAFETY: the buffer has this size, the read has filled it, and nobody else uses it
             // before SQLite has it back.
             let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.cast(), len) };
-            database.accepts(inner, bytes, offset)
+            database.has_valid_checksum(inner, bytes, offset)
         }
         ffi::SQLITE_IOERR_SHORT_READ => database.accepts_short(inner, len, offset),
         _ => true,

@@ -1,4 +1,3 @@
-'use strict';
 // What the page of a session can do: find, copy, fold, load further messages, and follow a running session.
 (() => {
   const { $, $$, pause, fetchPage, say, copy, live, keys, handlers } = backstory;
@@ -24,9 +23,7 @@
   story.addEventListener('click', (event) => {
     const button = event.target.closest('.copy');
     if (!button) return;
-    const article = button.closest('article');
-    const words = $$(':scope > .words', article).map((part) => part.innerText).join('\n\n');
-    copy(words || article.innerText, 'the message');
+    copy(transcript.textOf(button.closest('article')), 'the message');
   });
   const dressHead = () => {
     const about = $('#about');
@@ -38,7 +35,7 @@
   let isOpen = false;
   const foldAll = () => {
     isOpen = !isOpen;
-    for (const details of $$('details', story)) details.open = isOpen;
+    transcript.foldAll(story, isOpen);
     $('.unfold').textContent = isOpen ? 'Fold all' : 'Unfold all';
   };
   dressHead();
@@ -46,7 +43,7 @@
   // An address may lead into something folded, or to a message that is not on the page yet.
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
+    transcript.unfold(target);
     show(target);
     const wanted = /^#m(\d+)$/.exec(location.hash);
     if (!target && wanted) {
@@ -106,23 +103,12 @@
   const find = () => {
     const field = $('#find');
     const words = field.value.trim().toLowerCase();
-    hits = [];
+    hits = words.length < 2 ? [] : transcript.places(story, [words]);
     hit = -1;
-    if (window.Highlight) { CSS.highlights.delete('found'); CSS.highlights.delete('here'); }
+    transcript.mark('found', hits);
+    transcript.mark('here', []);
     $('#found').textContent = '';
     if (words.length < 2) return;
-    const walker = document.createTreeWalker(story, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode() && hits.length < 5000) {
-      const text = walker.currentNode.data.toLowerCase();
-      for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + words.length)) {
-        if (at + words.length > walker.currentNode.length) break;
-        const range = new Range();
-        range.setStart(walker.currentNode, at);
-        range.setEnd(walker.currentNode, at + words.length);
-        hits.push(range);
-      }
-    }
-    if (window.Highlight && hits.length > 0) CSS.highlights.set('found', new Highlight(...hits));
     const more = $(':scope > .part', story) ? ' on the loaded part' : '';
     $('#found').textContent = hits.length === 0 ? `nothing found${more}` : `${hits.length} found${more}; n, p go through them`;
   };
@@ -130,8 +116,8 @@
     if (hits.length === 0) return;
     hit = (hit + by + hits.length) % hits.length;
     const range = hits[hit];
-    for (let at = range.startContainer.parentElement; at && at !== story; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
-    if (window.Highlight) CSS.highlights.set('here', new Highlight(range));
+    transcript.unfold(range.startContainer.parentElement);
+    transcript.mark('here', [range]);
     show(range.startContainer.parentElement, 'center');
     $('#found').textContent = `${hit + 1} of ${hits.length}`;
   };
@@ -247,7 +233,7 @@
   const failure = () => {
     const next = $$('.tool.error, .tool.failed, article.failure', story).find((found) => found.getBoundingClientRect().top > 140);
     if (!next) { say('No further failure'); return; }
-    for (let at = next; at && at !== story; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
+    transcript.unfold(next);
     show(next, 'center');
   };
   handlers.push((event) => {

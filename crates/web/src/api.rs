@@ -46,7 +46,7 @@ pub(crate) fn document(ask: &Ask<'_>) -> Result<Reply, Problem> {
         if name == "session" && *command == "show" {
             let found =
                 ask.all().find(value).map_err(|error| Problem::not_found(error.to_string()))?;
-            value.clone_from(&found.id);
+            *value = found.id.to_string();
         }
     }
     Ok(Reply::json(ask.app.site.program.run(command, &arguments, true)?))

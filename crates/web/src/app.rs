@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use backstory_core::archive::Archive;
 use backstory_core::collection::Collection;
+use backstory_core::model::SessionId;
 use backstory_core::query::usage::{Answer, Group, Question};
 use backstory_core::time::Period;
 use backstory_core::{Reports, Session};
@@ -69,21 +70,22 @@ impl Ask<'_> {
         Scope::of(&query, &self.zoned())
     }
 
-    /// Adds up calls of a scope in a period.
+    /// Adds up calls of a scope in a period, once per snapshot.
     pub(crate) fn usage(
         &self,
         scope: &Scope,
         period: Period,
         group: Group,
-    ) -> Result<Answer, Problem> {
-        self.usage_of(period, scope.sessions(self.all()), group)
+    ) -> Result<Arc<Answer>, Problem> {
+        let key = format!("usage {group:?} {period:?} {:?} {:?}", scope.agent, scope.project);
+        self.snapshot.memo.get(&key, || self.usage_of(period, scope.sessions(self.all()), group))
     }
 
     /// Adds up calls of some sessions in a period.
     pub(crate) fn usage_of(
         &self,
         period: Period,
-        sessions: Option<BTreeSet<String>>,
+        sessions: Option<BTreeSet<SessionId>>,
         group: Group,
     ) -> Result<Answer, Problem> {
         let question = Question { period, sessions, ..Question::new(group) };

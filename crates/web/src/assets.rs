@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::http::header::CACHE_CONTROL;
 use axum::http::{HeaderValue, Response, StatusCode};
-use backstory_core::export::html::STORY_STYLE;
+use backstory_core::export::html::{STORY_SCRIPT, STORY_STYLE};
 use sha2::{Digest, Sha256};
 
 use crate::query::hex;
@@ -38,7 +38,7 @@ static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
     [
         Asset::new("web", "css", "text/css; charset=utf-8", format!("{STORY_STYLE}{STYLE}")),
         Asset::new("web", "js", script, SCRIPT.to_owned()),
-        Asset::new("session", "js", script, SESSION_SCRIPT.to_owned()),
+        Asset::new("session", "js", script, format!("{STORY_SCRIPT}{SESSION_SCRIPT}")),
         Asset::new("icon", "svg", "image/svg+xml", ICON.to_owned()),
     ]
 });

@@ -30,7 +30,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) each: &'a [Column],
     /// Writes a length as text, for the scale.
     pub(crate) scale: &'a dyn Fn(f64) -> String,
-    /// The most labels below the chart.
+    /// The maximum number of labels below the chart.
     pub(crate) labels: usize,
 }
 

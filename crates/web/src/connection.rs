@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-/// The most connections at once.
+/// The maximum number of connections at once.
 const MOST: usize = 1024;
 
 /// The pause after a connection could not be accepted, because too many files are open.

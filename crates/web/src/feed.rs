@@ -6,6 +6,7 @@ use std::sync::Arc;
 use backstory_core::archive::{Archive, ArchiveError};
 use backstory_core::collection::Collection;
 use backstory_core::discover::Discovery;
+use backstory_core::model::SessionId;
 use backstory_core::query::usage::Costs;
 use backstory_core::{PriceTable, Session};
 use jiff::tz::TimeZone;
@@ -20,7 +21,7 @@ pub struct Snapshot {
     /// Counts the snapshots.
     pub(crate) version: u64,
     /// The version at which each session last changed; those of the first snapshot are not listed.
-    pub(crate) changed: HashMap<String, u64>,
+    pub(crate) changed: HashMap<SessionId, u64>,
     /// Whether the files have been read since the start.
     pub(crate) is_fresh: bool,
     /// Answers that take long and stay the same.

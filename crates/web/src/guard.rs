@@ -3,7 +3,7 @@
 //! Any web page may send requests to a server on this machine, and a name that an attacker controls may
 //! resolve to it. So a request is answered only if its `Host` cannot be such a name, its `Origin` is this
 //! server, and it has a secret that only this run knows: the token of the address that was printed, or the
-//! cookie that the token was exchanged for. A change also needs the secret of the forms.
+//! cookie that the token was exchanged for. A change also needs the form token.
 
 use std::net::IpAddr;
 
@@ -39,7 +39,7 @@ pub(crate) enum Denial {
     Origin,
     /// There is no token and no cookie, or a wrong one.
     Token,
-    /// A change without the secret of the forms.
+    /// A change without the form token.
     Form,
 }
 
@@ -82,7 +82,7 @@ impl Guard {
         &self.token
     }
 
-    /// Returns the secret for forms.
+    /// Returns the form token, which every form contains.
     pub(crate) fn form(&self) -> &str {
         &self.form
     }
@@ -98,7 +98,7 @@ impl Guard {
     }
 
     /// Checks the name of the host and the origin of a request, whoever sent it.
-    pub(crate) fn check_source(&self, headers: &HeaderMap) -> Result<(), Denial> {
+    pub(crate) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Denial> {
         let host = single(headers, &HOST).ok_or(Denial::Host)?;
         if !self.answers_to(host) {
             return Err(Denial::Host);
@@ -213,7 +213,7 @@ mod tests {
             "desk.lan:80",
             "127.9.9.9",
         ] {
-            assert!(local.check_source(&with(HOST, host)).is_ok(), "{host}");
+            assert!(local.check_origin(&with(HOST, host)).is_ok(), "{host}");
         }
         for host in [
             "evil.example:7310",
@@ -230,12 +230,12 @@ mod tests {
             "a@localhost",
             "localhost/",
         ] {
-            assert_eq!(local.check_source(&with(HOST, host)), Err(Denial::Host), "{host}");
+            assert_eq!(local.check_origin(&with(HOST, host)), Err(Denial::Host), "{host}");
         }
         let open = guard("0.0.0.0");
-        assert!(open.check_source(&with(HOST, "192.168.0.7:7310")).is_ok());
-        assert_eq!(open.check_source(&with(HOST, "evil.example")), Err(Denial::Host));
-        assert_eq!(open.check_source(&HeaderMap::new()), Err(Denial::Host));
+        assert!(open.check_origin(&with(HOST, "192.168.0.7:7310")).is_ok());
+        assert_eq!(open.check_origin(&with(HOST, "evil.example")), Err(Denial::Host));
+        assert_eq!(open.check_origin(&HeaderMap::new()), Err(Denial::Host));
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
         let from = |origin: &str| {
             let mut headers = with(HOST, "127.0.0.1:7310");
             headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
-            guard.check_source(&headers)
+            guard.check_origin(&headers)
         };
         assert!(from("http://127.0.0.1:7310").is_ok());
         for origin in
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_needs_the_secret_of_the_forms() {
+    fn a_change_needs_the_form_token() {
         let guard = guard("127.0.0.1");
         let none = HeaderMap::new();
         assert!(guard.check_change(&none, Some(guard.form())).is_ok());

@@ -35,6 +35,7 @@ use jiff::tz::TimeZone;
 
 pub use feed::{Feed, Snapshot};
 pub use server::{Options, Server, StartError};
+pub use words::session_path;
 
 /// The archive to show, and everything that belongs to it.
 pub struct Site {

@@ -71,7 +71,7 @@ impl Reader {
     fn changed(&mut self) -> u64 {
         let snapshot = self.feed.borrow_and_update();
         match &self.session {
-            Some(session) => snapshot.changed.get(session).copied().unwrap_or(0),
+            Some(session) => snapshot.changed.get(session.as_str()).copied().unwrap_or(0),
             None => snapshot.version,
         }
     }

@@ -68,7 +68,7 @@ impl Query {
     }
 }
 
-/// Decodes `%41`; what is not a valid code stays as it is.
+/// Decodes `%41`; an invalid code stays as it is.
 pub(crate) fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 /// The number of threads. Each connection has a cache of up to 16 MB.
 const READERS: usize = 3;
 
-/// The most questions that wait; more are refused.
+/// The maximum number of questions that wait; more are refused.
 const WAITING: usize = 512;
 
 type Job = Box<dyn FnOnce(Result<&Archive, &ArchiveError>) + Send>;
@@ -94,6 +94,9 @@ fn serve(inbox: &Mutex<Receiver<Job>>, path: &Path) {
     }
 }
 
+/// The maximum number of answers that are kept.
+const MOST_ANSWERS: usize = 64;
+
 /// Answers that are kept as long as a snapshot.
 #[derive(Default)]
 pub(crate) struct Memo {
@@ -114,7 +117,12 @@ impl Memo {
             return Ok(known);
         }
         let found = Arc::new(find()?);
-        self.answers().insert(name.to_owned(), Arc::clone(&found) as Arc<dyn Any + Send + Sync>);
+        let mut answers = self.answers();
+        // There is no end to the periods that people can name.
+        if answers.len() >= MOST_ANSWERS {
+            answers.clear();
+        }
+        answers.insert(name.to_owned(), Arc::clone(&found) as Arc<dyn Any + Send + Sync>);
         Ok(found)
     }
 

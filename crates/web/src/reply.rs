@@ -49,6 +49,14 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
+
+    /// Returns the problem as a document, for programs.
+    pub(crate) fn document(&self) -> Response<Body> {
+        let Self { status, what, hint } = self;
+        let schema = "backstory.error/1";
+        let body = serde_json::json!({ "schema": schema, "error": what, "hint": hint });
+        Reply::json(body.to_string().into_bytes()).respond(*status)
+    }
 }
 
 impl From<ArchiveError> for Problem {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use backstory_core::collection::Collection;
+use backstory_core::model::SessionId;
 use backstory_core::query::Filter;
 use backstory_core::time::{self, Period};
 use jiff::civil::Date;
@@ -52,7 +53,7 @@ impl Scope {
         if since.is_some() || until.is_some() {
             let when = |word: Option<&str>| {
                 let Some(word) = word else { return Ok(None) };
-                let found = time::stretch(word, now).map(Some);
+                let found = time::parse_period(word, now).map(Some);
                 found.ok_or_else(|| {
                     Problem::invalid(format!("`{word}` is not a time."))
                         .hint(format!("Write {}.", time::FORMS))
@@ -113,7 +114,7 @@ impl Scope {
     }
 
     /// Returns the ids of the sessions that calls are counted of; none for all.
-    pub(crate) fn sessions(&self, all: &Collection) -> Option<BTreeSet<String>> {
+    pub(crate) fn sessions(&self, all: &Collection) -> Option<BTreeSet<SessionId>> {
         let filter = self.filter();
         filter.narrows().then(|| {
             let wanted = all.sessions.iter().filter(|session| filter.takes_owner(session));
@@ -122,7 +123,7 @@ impl Scope {
     }
 
     /// Returns the ids of the sessions whose tool calls are counted: no checkpoints, which are copies.
-    pub(crate) fn counted(&self, all: &Collection) -> Vec<String> {
+    pub(crate) fn counted(&self, all: &Collection) -> Vec<SessionId> {
         let filter = self.filter();
         let takes = |session: &&backstory_core::Session| {
             session.kind != backstory_core::model::SessionKind::Checkpoint

@@ -28,7 +28,7 @@ use crate::readers::{NotAnswered, Readers};
 use crate::reply::{Problem, Reply};
 use crate::{Site, api, assets, layout, live, pages};
 
-/// The most bytes of a form.
+/// The maximum number of bytes of a form.
 const FORM: usize = 16 * 1024;
 
 /// The policy of every page: nothing from elsewhere, and no code or style in the page itself.
@@ -160,12 +160,16 @@ fn router(app: &Shared) -> Router {
 /// Makes a page on one of the threads that have the archive.
 async fn answer(app: Shared, page: Page, path: Vec<String>, query: Query) -> Response<Body> {
     let shared = Arc::clone(&app);
+    let is_for_programs = path.first().is_some_and(|part| part == "api");
+    let refuse = move |problem: &Problem| {
+        if is_for_programs { problem.document() } else { layout::problem(problem) }
+    };
     let answer = app.readers.ask(move |archive| {
         let archive = match archive {
             Ok(archive) => archive,
             Err(error) => {
                 let what = format!("The archive cannot be opened: {error}");
-                return layout::problem(&Problem::new(StatusCode::SERVICE_UNAVAILABLE, what));
+                return refuse(&Problem::new(StatusCode::SERVICE_UNAVAILABLE, what));
             }
         };
         let snapshot = shared.feed.now();
@@ -174,11 +178,11 @@ async fn answer(app: Shared, page: Page, path: Vec<String>, query: Query) -> Res
             Ask { app: &shared, snapshot: &snapshot, archive, path: &path, query: &query, now };
         match page(&ask) {
             Ok(reply) => reply.respond(StatusCode::OK),
-            Err(problem) => layout::problem(&problem),
+            Err(problem) => refuse(&problem),
         }
     });
     answer.await.unwrap_or_else(|error| {
-        layout::problem(&match error {
+        refuse(&match error {
             NotAnswered::Busy => Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Too many requests wait for an answer.",
@@ -197,7 +201,7 @@ fn page(page: Page) -> MethodRouter<Shared> {
     })
 }
 
-/// Routes a change, whose form has the secret of the forms.
+/// Routes a change, whose form has the form token.
 fn change(page: Page) -> MethodRouter<Shared> {
     post(async move |State(app): State<Shared>, request: Request| {
         let (parts, body) = request.into_parts();
@@ -248,7 +252,7 @@ async fn check(State(app): State<Shared>, request: Request, next: Next) -> Respo
 /// Decides whether a request is answered. The token is exchanged for a cookie and leaves the address.
 fn admit(app: &App, request: &Request) -> Result<Option<Response<Body>>, Denial> {
     let headers = request.headers();
-    app.guard.check_source(headers)?;
+    app.guard.check_origin(headers)?;
     let query = Query::parse(request.uri().query().unwrap_or_default());
     if let Some(token) = query.get("token").filter(|_| request.method() == Method::GET) {
         if !app.guard.is_token(token) {

@@ -22,8 +22,8 @@ pub(crate) fn is_running(session: &Session, now: Timestamp) -> bool {
     session.state == backstory_core::model::State::Live && session.updated.is_some_and(is_recent)
 }
 
-/// Returns the address of a session.
-pub(crate) fn session_path(session: &Session) -> String {
+/// Returns the address of a session, without that of the server.
+pub fn session_path(session: &Session) -> String {
     format!("/sessions/{}/{}", encode(session.agent.as_str()), encode(&session.id))
 }
 

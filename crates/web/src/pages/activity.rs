@@ -15,7 +15,7 @@ use crate::reply::{Problem, Reply};
 use crate::scope::Scope;
 use crate::words::{age, float, session_path, title};
 
-/// The most rows of a table.
+/// The maximum number of rows of a table.
 const ROWS: usize = 200;
 const FAILURES: usize = 40;
 
@@ -126,7 +126,7 @@ pub(crate) fn commands(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let key =
         format!("commands {is_full} {:?} {:?} {:?}", scope.period, scope.agent, scope.project);
     let rows = ask.snapshot.memo.get(&key, || {
-        count_commands(ask.archive, &scope.counted(ask.all()), &scope.period, is_full)
+        count_commands(ask.archive, &scope.counted(ask.all()), &scope.period, is_full, usize::MAX)
             .map_err(Problem::from)
     })?;
     let runs: u64 = rows.iter().map(|row| row.runs).sum();

@@ -19,7 +19,7 @@ const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// An error that occurred this often is worth a notice.
 const OFTEN: u64 = 3;
 
-/// A session is an outlier if it cost this many times the median, among at least so many.
+/// A session is an outlier if it cost this many times the median, among at least this many sessions.
 const TIMES: f64 = 5.0;
 const AMONG: usize = 8;
 

@@ -1,7 +1,7 @@
 //! The files that agents read and changed.
 
 use backstory_core::number::{count, plural};
-use backstory_core::query::files::{FileRow, FileUse, Files, by_file};
+use backstory_core::query::files::{self, FileRow, FileUse, by_file};
 use maud::{Markup, html};
 
 use super::attention::sessions;
@@ -12,7 +12,7 @@ use crate::reply::{Problem, Reply};
 use crate::scope::Scope;
 use crate::words::{age, session_path, title};
 
-/// The most rows of a table.
+/// The maximum number of rows of a table.
 const ROWS: usize = 300;
 const USES: usize = 60;
 
@@ -20,27 +20,9 @@ const USES: usize = 60;
 pub(super) fn uses(ask: &Ask<'_>, scope: &Scope) -> Result<std::sync::Arc<Vec<FileUse>>, Problem> {
     let key = format!("files {:?} {:?} {:?}", scope.period, scope.agent, scope.project);
     ask.snapshot.memo.get(&key, || {
-        let filter = scope.filter();
-        let is_in =
-            |id: &String| ask.all().get(id).is_some_and(|session| in_period(&filter, session));
-        let ids: Vec<String> = scope.counted(ask.all()).into_iter().filter(is_in).collect();
-        let mut files = Files::new(scope.period, None, false);
-        ask.archive.each_assembled(&ids, |assembled| {
-            // A session whose text cannot be read is left out.
-            let _ = files.add(&assembled, ask.archive.reader());
-            Ok(())
-        })?;
-        Ok(files.uses())
+        let ids = scope.counted(ask.all());
+        Ok(files::files(ask.archive, ask.all(), &ids, &scope.period, None)?)
     })
-}
-
-/// Returns whether a session has tools, and was active in the period.
-fn in_period(filter: &backstory_core::query::Filter, session: &backstory_core::Session) -> bool {
-    let time = match (session.started, session.updated) {
-        (Some(started), Some(updated)) => filter.period.overlaps(started, updated),
-        _ => true,
-    };
-    session.tool_calls > 0 && time
 }
 
 pub(crate) fn files(ask: &Ask<'_>) -> Result<Reply, Problem> {

@@ -1,11 +1,13 @@
-//! What is worth a look: failing tools, commands run again and again, files read again and again, what fills
+//! Findings: failing tools, commands that kept failing, files read again and again, what fills
 //! the context, and sessions that cost much more than others. Every line leads to its evidence.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use backstory_core::model::Bucket;
+use backstory_core::model::{Bucket, ToolStatus};
 use backstory_core::number::{count, percent, plural};
 use backstory_core::query::files::FileUse;
+use backstory_core::query::log::log;
 use backstory_core::query::usage::Group;
 use maud::{Markup, html};
 
@@ -22,14 +24,20 @@ use crate::words::{cost, float, session_path, share, title};
 /// The rows of each list.
 const ROWS: usize = 8;
 
-/// A file that was read this often in one session, or an edit that failed this often, is a loop.
+/// A file that was read this often in one session, or an edit or command that failed this often, is a loop.
 const AGAIN: u64 = 4;
+
+/// The longest part of a command that is shown, in characters.
+const COMMAND: usize = 80;
 
 pub(crate) fn insights(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let scope = ask.scope()?;
     let failures = failed(ask, &scope)?;
     let uses = files::uses(ask, &scope)?;
     let usage = ask.usage(&scope, scope.period, Group::Agent)?.total.usage;
+    let runs = log(ask.archive, &scope.counted(ask.all()), &scope.period)?;
+    let failed_runs = runs.iter().filter(|run| run.status == ToolStatus::Error);
+    let commands = repeated(failed_runs.map(|run| (&*run.session, &*run.command)));
     let body = html! {
         h1 { "Insights" }
         div.pair {
@@ -52,13 +60,18 @@ pub(crate) fn insights(ask: &Ask<'_>) -> Result<Reply, Problem> {
             section.panel {
                 h2 { "Read again and again" }
                 p.note { "The same file read at least " (AGAIN) " times in one session." }
-                (loops(ask, &repeated(&uses, &|used| !used.is_change), "reads"))
+                (loops(ask, &repeated(paths(&uses, &|used| !used.is_change)), file_name, "reads"))
             }
             section.panel {
                 h2 { "Edits that kept failing" }
                 p.note { "At least " (AGAIN) " failed edits of the same file in one session." }
-                (loops(ask, &repeated(&uses, &|used| used.is_change && used.has_failed), "failed edits"))
+                (loops(ask, &repeated(paths(&uses, &|used| used.is_change && used.has_failed)), file_name, "failed edits"))
             }
+        }
+        section.panel {
+            h2 { "Commands that kept failing" }
+            p.note { "The same command failed at least " (AGAIN) " times in one session." }
+            (loops(ask, &commands, first_line, "failures"))
         }
     };
     Ok(frame(
@@ -82,7 +95,7 @@ fn context(usage: &backstory_core::Usage) -> Markup {
         .map(|bucket| (bucket, usage.get(bucket)))
         .filter(|(_, number)| *number > 0)
         .collect();
-    parts.sort_by_key(|(_, number)| std::cmp::Reverse(*number));
+    parts.sort_by_key(|(_, number)| Reverse(*number));
     let rows: Vec<Bar> = parts
         .iter()
         .map(|(bucket, number)| Bar {
@@ -122,37 +135,68 @@ fn costly(ask: &Ask<'_>, scope: &Scope) -> Markup {
     }
 }
 
-/// Counts uses of the same file in the same session, and returns those that are a loop.
-fn repeated<'a>(
+/// Returns the sessions and paths of some uses.
+fn paths<'a>(
     uses: &'a [FileUse],
-    is_meant: &dyn Fn(&FileUse) -> bool,
-) -> Vec<(&'a FileUse, u64)> {
-    let mut counts: HashMap<(&str, &str), (&FileUse, u64)> = HashMap::new();
-    for used in uses.iter().filter(|used| is_meant(used)) {
-        counts.entry((&used.session, &used.path)).or_insert((used, 0)).1 += 1;
+    is_meant: &'a dyn Fn(&FileUse) -> bool,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    uses.iter().filter(|used| is_meant(used)).map(|used| (&*used.session, &*used.path))
+}
+
+/// Counts what a session did to the same file or with the same command, and returns the loops: the session, what it
+/// used, and the number.
+fn repeated<'a>(done: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str, &'a str, u64)> {
+    let mut counts: HashMap<(&str, &str), u64> = HashMap::new();
+    for key in done {
+        *counts.entry(key).or_default() += 1;
     }
-    let mut out: Vec<(&FileUse, u64)> =
-        counts.into_values().filter(|(_, number)| *number >= AGAIN).collect();
-    out.sort_by(|a, b| {
-        b.1.cmp(&a.1)
-            .then_with(|| a.0.path.cmp(&b.0.path))
-            .then_with(|| a.0.session.cmp(&b.0.session))
-    });
+    let again = counts.into_iter().filter(|(_, number)| *number >= AGAIN);
+    let mut out: Vec<_> = again.map(|((session, used), number)| (session, used, number)).collect();
+    out.sort_by_key(|(session, used, number)| (Reverse(*number), *used, *session));
     out
 }
 
-fn loops(ask: &Ask<'_>, found: &[(&FileUse, u64)], what: &str) -> Markup {
+fn file_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn first_line(command: &str) -> String {
+    command.trim().lines().next().unwrap_or_default().chars().take(COMMAND).collect()
+}
+
+fn loops(
+    ask: &Ask<'_>,
+    found: &[(&str, &str, u64)],
+    name: fn(&str) -> String,
+    what: &str,
+) -> Markup {
     html! {
         @if found.is_empty() { (nothing("None in this period.", &html! {})) }
-        @else { ul.evidence { @for (used, number) in found.iter().take(ROWS) {
-            @let name = used.path.rsplit('/').next().unwrap_or_default();
+        @else { ul.evidence { @for (session, used, number) in found.iter().take(ROWS) {
+            @let name = name(used);
             li {
-                @if let Some(session) = ask.all().get(&used.session) {
-                    a href=(Query::default().with("find", Some(name)).address(&session_path(session))) { (name) }
+                @if let Some(session) = ask.all().get(session) {
+                    a href=(Query::default().with("find", Some(&name)).address(&session_path(session))) { (name) }
                     " " span.n { (count(*number)) " " (what) }
                     small { "in " (title(session)) }
                 }
             }
         } } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_session_did_often_is_a_loop() {
+        let often = std::iter::repeat_n(("a", "cargo test"), 5);
+        let enough = std::iter::repeat_n(("b", "make"), 4);
+        // Three times in each of two sessions.
+        let rarely = ["a", "b"].into_iter().flat_map(|id| std::iter::repeat_n((id, "ls"), 3));
+        let found = repeated(enough.chain(often).chain(rarely));
+        assert_eq!(found, [("a", "cargo test", 5), ("b", "make", 4)]);
+        assert_eq!(first_line("\n cat <<EOF\nx"), "cat <<EOF");
     }
 }

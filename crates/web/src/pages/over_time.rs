@@ -1,8 +1,10 @@
 //! Divides calls into days, weeks or months, and those by agent, model or project.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use backstory_core::Session;
+use backstory_core::model::SessionId;
 use backstory_core::number::count;
 use backstory_core::pricing::Bill;
 use backstory_core::query::usage::{Answer, Group, Question, Row, Sum};
@@ -15,11 +17,11 @@ use crate::reply::Problem;
 use crate::scope::Scope;
 use crate::words::dollars;
 
-/// The most columns by day; longer periods have columns by week or month.
+/// The maximum number of columns by day; longer periods have columns by week or month.
 const DAYS: usize = 92;
 const WEEKS: usize = 380;
 
-/// The most series, of which the last may be all others.
+/// The maximum number of series, of which the last may be all others.
 const SERIES: usize = 6;
 
 /// Returns the length of a column: a day, a week or a month.
@@ -35,8 +37,20 @@ pub(super) fn group_of(scope: &Scope, ask: &Ask<'_>) -> Group {
     }
 }
 
-/// Divides the calls of a scope into at most six series.
+/// Divides the calls of a scope into at most six series, once per snapshot.
 pub(super) fn split(
+    ask: &Ask<'_>,
+    scope: &Scope,
+    by: &str,
+    group: Group,
+) -> Result<Arc<Vec<(String, Answer)>>, Problem> {
+    let by = if ["model", "project"].contains(&by) { by } else { "agent" };
+    let (period, agent, project) = (scope.period, &scope.agent, &scope.project);
+    let key = format!("series {by} {group:?} {period:?} {agent:?} {project:?}");
+    ask.snapshot.memo.get(&key, || series(ask, scope, by, group))
+}
+
+fn series(
     ask: &Ask<'_>,
     scope: &Scope,
     by: &str,
@@ -76,7 +90,7 @@ pub(super) fn split(
         "project" => session.project.key().to_owned(),
         _ => session.agent.as_str().to_owned(),
     };
-    let mut ids: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+    let mut ids: BTreeMap<usize, BTreeSet<SessionId>> = BTreeMap::new();
     for session in ask.all().sessions.iter().filter(is_wanted) {
         let key = key_of(session);
         let place = chosen.iter().position(|known| *known == key).unwrap_or(chosen.len());

@@ -21,7 +21,7 @@ use crate::words::{dollars, is_running};
 /// The rows of a page.
 const PAGE: usize = 60;
 
-/// The most values of a facet.
+/// The maximum number of values of a facet.
 const VALUES: usize = 8;
 
 /// The orders: the value in the address, and the name of the column.
@@ -38,8 +38,8 @@ const SORTS: [(&str, &str, &str); 7] = [
 pub(crate) fn sessions(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let scope = ask.scope()?;
     let words = ask.query.get("q");
-    let mut found: Vec<&Session> = selected(ask, &scope)?;
-    let facets = facets(ask, &found);
+    let (mut found, kinds) = selected(ask, &scope)?;
+    let facets = facets(ask, &found, &kinds);
     retain_facets(ask, &mut found);
     sort(ask, &mut found);
     let page: usize = ask.query.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1);
@@ -83,20 +83,23 @@ pub(crate) fn sessions(ask: &Ask<'_>) -> Result<Reply, Problem> {
     Ok(frame(ask, page))
 }
 
-/// Returns the sessions of a scope that contain the words.
-fn selected<'a>(ask: &'a Ask<'_>, scope: &Scope) -> Result<Vec<&'a Session>, Problem> {
+/// The number of sessions of each kind.
+type Kinds = [(SessionKind, u64); SessionKind::ALL.len()];
+
+/// Returns the sessions of a scope that contain the words and are of the chosen kind, and how many there are of each.
+fn selected<'a>(ask: &'a Ask<'_>, scope: &Scope) -> Result<(Vec<&'a Session>, Kinds), Problem> {
     let mut filter = scope.filter();
     filter.tags = ask.query.all("tag").filter(|tag| !tag.is_empty()).map(str::to_owned).collect();
     filter.models =
         ask.query.all("model").filter(|model| !model.is_empty()).map(str::to_owned).collect();
-    if let Some(kind) = ask.query.get("kind") {
-        let known = SessionKind::ALL.into_iter().find(|known| known.name() == kind);
-        filter.kinds = vec![
-            known.ok_or_else(|| Problem::invalid(format!("`{kind}` is not a kind of session.")))?,
-        ];
-    }
-    let mut found: Vec<&Session> =
-        ask.all().sessions.iter().filter(|session| filter.takes(session)).collect();
+    let wanted = ask.query.get("kind").unwrap_or(SessionKind::Main.name());
+    let known = SessionKind::ALL.into_iter().find(|known| known.name() == wanted);
+    let kind =
+        known.ok_or_else(|| Problem::invalid(format!("`{wanted}` is not a kind of session.")))?;
+    filter.kinds = SessionKind::ALL.to_vec();
+    let mut found: Vec<&Session> = ask.all().sessions.iter().filter(|s| filter.takes(s)).collect();
+    // Conversations are those of the default list.
+    found.retain(|session| session.kind != SessionKind::Main || session.is_listed());
     if let Some(words) = ask.query.get("q") {
         let said = with_words(ask, words)?;
         let lower: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
@@ -105,7 +108,10 @@ fn selected<'a>(ask: &'a Ask<'_>, scope: &Scope) -> Result<Vec<&'a Session>, Pro
             said.contains(session.id.as_str()) || lower.iter().all(|word| title.contains(word))
         });
     }
-    Ok(found)
+    let number = |kind| found.iter().filter(|session| session.kind == kind).count() as u64;
+    let kinds = SessionKind::ALL.map(|kind| (kind, number(kind)));
+    found.retain(|session| session.kind == kind);
+    Ok((found, kinds))
 }
 
 /// Returns the ids of sessions whose text, or that of their subagents, has some words.
@@ -114,7 +120,7 @@ fn with_words<'a>(ask: &'a Ask<'_>, words: &str) -> Result<HashSet<&'a str>, Pro
     let found = ask.archive.matches(&query, &ask.all().sessions, Order::Date, &|session| {
         query.filters.takes_session(session)
     })?;
-    Ok(found.iter().map(|hit| hit.session.parent.as_deref().unwrap_or(&hit.session.id)).collect())
+    Ok(found.iter().map(|hit| ask.all().main_of(hit.session)).collect())
 }
 
 fn retain_facets(ask: &Ask<'_>, found: &mut Vec<&Session>) {
@@ -166,7 +172,7 @@ fn heads(ask: &Ask<'_>) -> Markup {
 }
 
 /// Shows how many sessions have each value, with links that narrow the list.
-fn facets(ask: &Ask<'_>, found: &[&Session]) -> Markup {
+fn facets(ask: &Ask<'_>, found: &[&Session], kinds: &Kinds) -> Markup {
     let mut agents: BTreeMap<&str, u64> = BTreeMap::new();
     let mut projects: BTreeMap<&str, u64> = BTreeMap::new();
     let mut models: BTreeMap<&str, u64> = BTreeMap::new();
@@ -232,9 +238,12 @@ fn facets(ask: &Ask<'_>, found: &[&Session]) -> Markup {
             section {
                 h2 { "Kind" }
                 ul {
-                    @for kind in SessionKind::ALL {
+                    @for (kind, number) in kinds {
                         @let chosen = ask.query.get("kind").unwrap_or("main") == kind.name();
-                        li { a href=(ask.query.with("page", None).with("kind", (kind != SessionKind::Main).then_some(kind.name())).address("/sessions")) aria-current=[chosen.then_some("true")] { (kind_name(kind)) } }
+                        li {
+                            a href=(ask.query.with("page", None).with("kind", (*kind != SessionKind::Main).then_some(kind.name())).address("/sessions")) aria-current=[chosen.then_some("true")] { (kind_name(*kind)) }
+                            " " small { (count(*number)) }
+                        }
                     }
                 }
             }

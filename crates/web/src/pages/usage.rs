@@ -1,5 +1,7 @@
 //! Tokens and costs: every report of `backstory usage`, with a chart, the period before, and files to save.
 
+use std::sync::Arc;
+
 use backstory_core::number::{count, date, percent};
 use backstory_core::query::usage::{Answer, Group, Row, Sum};
 use jiff::civil::Date;
@@ -14,7 +16,7 @@ use crate::reply::{Problem, Reply};
 use crate::scope::Scope;
 use crate::words::{change, cost, dollars, float, session_path, title, tokens};
 
-/// The most rows of a table; the files have all of them.
+/// The maximum number of rows of a table; the files have all of them.
 const ROWS: usize = 500;
 
 pub(crate) fn usage(ask: &Ask<'_>) -> Result<Reply, Problem> {
@@ -82,7 +84,7 @@ fn show(ask: &Ask<'_>, scope: &Scope, group: Group) -> Result<Reply, Problem> {
                 }
                 (over_time(ask, scope, group, by, measure)?)
             }
-            section.panel { h2 { (heading(group)) } (table(ask, scope, group, &answer, before.as_ref().map(|(answer, ..)| answer))) }
+            section.panel { h2 { (heading(group)) } (table(ask, scope, group, &answer, before.as_ref().map(|(answer, ..)| &**answer))) }
             @if !answer.unpriced_models.is_empty() {
                 p.note { "No price is known for " @for (n, model) in answer.unpriced_models.iter().enumerate() { @if n > 0 { ", " } code { (model) } } "; costs are at least what is shown. " code { "backstory pricing" } " explains how to add one." }
             }
@@ -100,7 +102,7 @@ fn show(ask: &Ask<'_>, scope: &Scope, group: Group) -> Result<Reply, Problem> {
     Ok(frame(ask, page))
 }
 
-fn totals(total: &Sum, before: Option<&(Answer, Date, Date)>) -> Markup {
+fn totals(total: &Sum, before: Option<&(Arc<Answer>, Date, Date)>) -> Markup {
     let usage = &total.usage;
     let compared = |now: f64, old: &dyn Fn(&Sum) -> f64| {
         before.map(|(answer, ..)| change(now, old(&answer.total)))

@@ -57,6 +57,20 @@ fn the_scope_of_a_page_is_kept_by_its_links() {
 }
 
 #[test]
+fn every_kind_of_session_has_its_number() {
+    let server = TestServer::start(&["find the parser"]);
+    for (path, conversations) in
+        [("/sessions", 1), ("/sessions?kind=subagent", 1), ("/sessions?q=nosuch", 0)]
+    {
+        let page = server.get(path);
+        for (kind, number) in [("conversations", conversations), ("subagents", 0)] {
+            assert!(page.contains(&format!("{kind}</a> <small>{number}</small>")), "{path} {kind}");
+        }
+    }
+    assert_eq!(status(&server.get("/sessions?kind=nosuch")), "400");
+}
+
+#[test]
 fn files_and_documents_come_from_the_program() {
     let server = TestServer::start(&["x"]);
     let csv = server.get("/usage/model.csv?period=7d&project=shop");

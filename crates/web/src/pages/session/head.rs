@@ -19,7 +19,7 @@ use crate::query::Query;
 use crate::reply::Problem;
 use crate::words::{cost, is_running, session_path, title, tokens};
 
-/// The most characters of a prompt in the list.
+/// The maximum number of characters of a prompt in the list.
 const PROMPT: usize = 110;
 
 /// Returns the list of prompts, each with the work that it caused, and the subagents.

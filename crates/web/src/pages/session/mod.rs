@@ -139,7 +139,7 @@ pub(crate) fn export(ask: &Ask<'_>) -> Result<Reply, Problem> {
 /// Names a session, or removes its name.
 pub(crate) fn name(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let session = ask.session()?;
-    let mut arguments = vec![("session".to_owned(), session.id.clone())];
+    let mut arguments = vec![("session".to_owned(), session.id.to_string())];
     match ask.query.get("name").map(str::trim).filter(|name| !name.is_empty()) {
         Some(name) => arguments.push(("text".to_owned(), name.to_owned())),
         None => arguments.push(("clear".to_owned(), String::new())),
@@ -163,7 +163,7 @@ pub(crate) fn tags(ask: &Ask<'_>) -> Result<Reply, Problem> {
         if tags.is_empty() {
             return Ok(());
         }
-        let mut arguments = vec![("session".to_owned(), session.id.clone())];
+        let mut arguments = vec![("session".to_owned(), session.id.to_string())];
         arguments.extend(tags.into_iter().map(|tag| ("tags".to_owned(), tag.to_owned())));
         ask.app.site.program.run(command, &arguments, true)?;
         Ok(())

@@ -20,7 +20,7 @@ use crate::words::session_path;
 const PAGE: usize = 250;
 const BEFORE: usize = 30;
 
-/// The most messages of a subagent that are shown where it was started.
+/// The maximum number of messages of a subagent that are shown where it was started.
 const NESTED: usize = 120;
 
 /// The messages to show.
