@@ -5,12 +5,15 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anstream::{AutoStream, ColorChoice};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser};
 
 use crate::commands::Command;
 use crate::error::Exit;
+use crate::extension::{self, Extension};
 use crate::help;
+use crate::mistake;
 use crate::options::{Global, values};
 use crate::output::{Printer, Terminal, Verbosity, style};
 
@@ -46,16 +49,35 @@ pub(crate) struct Args {
     pub(crate) command: Option<Command>,
 }
 
+/// A command line that was understood.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    Command(Box<Args>),
+    Extension(Box<Extension>),
+}
+
+impl Parsed {
+    pub(crate) fn global(&self) -> &Global {
+        match self {
+            Self::Command(args) => &args.global,
+            Self::Extension(extension) => &extension.global,
+        }
+    }
+}
+
 /// Parses the command line. Help, versions and usage errors are printed here.
-pub(crate) fn parse() -> Result<Args, Exit> {
+pub(crate) fn parse() -> Result<Parsed, Exit> {
     let typed: Vec<_> = std::env::args_os().collect();
     let command = help::arranged(Args::command());
     let parsed = command.try_get_matches_from(&typed).and_then(|m| Args::from_arg_matches(&m));
-    let parsed = parsed.map(|mut args| {
-        args.global.from = values(&typed, "--from").map(PathBuf::from).collect();
-        args
-    });
-    parsed.map_err(|error| match error.kind() {
+    let parsed = match parsed {
+        Ok(mut args) => {
+            args.global.from = values(&typed, "--from").map(PathBuf::from).collect();
+            Ok(Parsed::Command(Box::new(args)))
+        }
+        Err(error) => extension(&typed, error).map(|found| Parsed::Extension(Box::new(found))),
+    };
+    parsed.map_err(|mut error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let text = help::wrapped(&error.render(), Terminal::look().width);
             let mut out = AutoStream::new(std::io::stdout(), help_color(&typed));
@@ -70,10 +92,41 @@ pub(crate) fn parse() -> Result<Args, Exit> {
             Exit::Failed
         }
         _ => {
+            mistake::explain(&Args::command(), &typed, &mut error);
             print_mistake(&error, help_color(&typed));
             Exit::Failed
         }
     })
+}
+
+/// Returns the extension that an unknown command names, or the error if there is none. `help NAME` asks the
+/// extension for its help.
+fn extension(typed: &[OsString], error: clap::Error) -> Result<Extension, clap::Error> {
+    let name = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) if extension::exists(name) => name.clone(),
+        _ => return Err(error),
+    };
+    let is_asked = |words: &[OsString]| words[0] == "help" && words[1] == *name;
+    let words = match typed.windows(2).position(is_asked) {
+        Some(at) => [&typed[..at], &[OsString::from(&name), "--help".into()]].concat(),
+        None => typed.to_vec(),
+    };
+    let mut program = Args::command().allow_external_subcommands(true);
+    let matches = program.try_get_matches_from_mut(words)?;
+    // Only the extension knows its other options.
+    let is_misplaced = |arg: &&clap::Arg| {
+        let source = arg.is_global_set().then(|| matches.value_source(arg.get_id().as_str()));
+        let is_ours = ["archive", "config"].contains(&arg.get_id().as_str());
+        source.flatten() == Some(ValueSource::CommandLine) && !is_ours
+    };
+    let misplaced = program.get_arguments().find(is_misplaced).and_then(clap::Arg::get_long);
+    if let Some(flag) = misplaced.map(str::to_owned) {
+        let what = format!("`--{flag}` must follow `{name}`");
+        return Err(program.error(ErrorKind::ArgumentConflict, what));
+    }
+    let Some((_, rest)) = matches.subcommand() else { return Err(error) };
+    let arguments = rest.get_many::<OsString>("").unwrap_or_default().cloned().collect();
+    Ok(Extension { global: Global::from_arg_matches(&matches)?, name, arguments })
 }
 
 /// Prints a usage error. The parser repeats the arguments verbatim, and those may contain anything.

@@ -23,7 +23,7 @@ pub(crate) struct Config {
     /// The time zone to show times in.
     pub(crate) tz: Option<String>,
     pub(crate) color: Option<Color>,
-    /// More `.gemini` folders to read, in addition to the usual ones.
+    /// More folders of agents to read, such as a backup of `.claude`, in addition to the usual ones.
     pub(crate) roots: Vec<PathBuf>,
     pub(crate) projects: Projects,
     /// A file with prices, as for `--pricing`.

@@ -3,6 +3,7 @@
 //! They are read here and nowhere else; commands and the library receive them as values, so that tests, the
 //! demo and other front ends can set them.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -18,15 +19,16 @@ use backstory_core::redact::Choice;
 use backstory_core::time;
 use etcetera::BaseStrategy;
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use tempfile::TempDir;
 
 pub(crate) use crate::config::Billing;
 use crate::config::{Config, Projects};
 use crate::demo;
 use crate::error::{Failure, Result};
+use crate::follow_up::FollowUp;
 use crate::options::{Color, Global};
 use crate::output::path::tilde;
 
@@ -82,6 +84,8 @@ pub(crate) struct Context {
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) json: bool,
     pub(crate) strict: bool,
+    /// The flags that suggested commands need.
+    pub(crate) follow_up: FollowUp,
     /// Whether the command runs for a request to the web app, which must not name files of this machine.
     pub(crate) is_remote: bool,
     /// The sample home of `--demo`, which is removed when this is dropped.
@@ -145,6 +149,7 @@ impl Context {
             cwd: std::env::current_dir().ok(),
             json: global.json,
             strict: global.strict,
+            follow_up: global.follow_up(home),
             is_remote: false,
             demo: demo.map(|demo| Arc::new(demo.folder)),
         })
@@ -185,7 +190,7 @@ impl Context {
         match self.zone.iana_name() {
             Some("Etc/UTC") => "UTC".to_owned(),
             Some(name) => name.to_owned(),
-            None => self.now.to_zoned(self.zone.clone()).offset().to_string(),
+            None => self.zoned_now().offset().to_string(),
         }
     }
 
@@ -199,9 +204,14 @@ impl Context {
         tilde(path, self.env.home.as_deref())
     }
 
-    /// Returns the period that a word names, in the zone of this run.
-    pub(crate) fn stretch(&self, word: &str) -> Option<(Timestamp, Timestamp)> {
-        time::stretch(word, &self.now.to_zoned(self.zone.clone()))
+    /// Returns the time of this run in its zone.
+    pub(crate) fn zoned_now(&self) -> Zoned {
+        self.now.to_zoned(self.zone.clone())
+    }
+
+    /// Parses an expression such as `last week`, in the zone of this run; see [`time::parse_period`].
+    pub(crate) fn parse_period(&self, word: &str) -> Option<(Timestamp, Timestamp)> {
+        time::parse_period(word, &self.zoned_now())
     }
 
     /// Formats a path for people, relative to a folder if it is below it.
@@ -232,6 +242,12 @@ impl Context {
 #[expect(clippy::disallowed_methods, reason = "read before there is a command line")]
 pub(crate) fn completed_shell() -> Option<String> {
     std::env::var(COMPLETE).ok()
+}
+
+/// Returns the folders of programs, for extensions.
+#[expect(clippy::disallowed_methods, reason = "read to decide which command line this is")]
+pub(crate) fn search_path() -> Option<OsString> {
+    std::env::var_os("PATH")
 }
 
 /// Returns the home folder and the variables that concern agents.

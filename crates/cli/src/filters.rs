@@ -174,8 +174,8 @@ fn when(
     word: Option<&str>,
 ) -> Result<Option<(jiff::Timestamp, jiff::Timestamp)>> {
     let Some(word) = word else { return Ok(None) };
-    match ctx.stretch(word) {
-        Some(stretch) => Ok(Some(stretch)),
+    match ctx.parse_period(word) {
+        Some(period) => Ok(Some(period)),
         None => Err(Failure::new(format!("`{flag}`: `{word}` is not a valid time"))
             .hint(format!("write {}", time::FORMS))),
     }

@@ -6,6 +6,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 use unicode_width::UnicodeWidthStr;
 
+use crate::extension::KNOWN;
 use crate::output::style::{HEADING, NAME};
 
 /// The commands by what they are for.
@@ -19,7 +20,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     ("Count", &["usage", "tools", "commands", "pricing", "verify"]),
     ("Continue", &["resume", "restore"]),
-    ("Share", &["export", "events", "redact", "secrets"]),
+    ("Share", &["export", "events", "redact", "secrets", "share", "lake"]),
     ("Keep", &["sync", "watch", "name", "tag", "untag", "forget", "unforget", "archive"]),
     ("Set up", &["doctor", "completions", "man", "help"]),
 ];
@@ -85,9 +86,14 @@ fn each(command: Command, globals: &str) -> Command {
 
 /// Lists the commands by group.
 fn groups(program: &Command) -> String {
+    let extension = |name: &str| {
+        let known = KNOWN.iter().find(|(known, _)| *known == name);
+        known.map(|(_, about)| (*about).to_owned())
+    };
     let about = |name: &str| match program.find_subcommand(name) {
         Some(command) => command.get_about().map(ToString::to_string).unwrap_or_default(),
-        None => "Print this message, or the help of a command".to_owned(),
+        None => extension(name)
+            .unwrap_or_else(|| "Print this message, or the help of a command".to_owned()),
     };
     let mut out = Vec::new();
     for (group, names) in GROUPS {
@@ -186,6 +192,7 @@ mod tests {
         let program = Args::command();
         let mut names: Vec<&str> = program.get_subcommands().map(Command::get_name).collect();
         names.push("help");
+        names.extend(KNOWN.iter().map(|(name, _)| *name));
         names.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(grouped, names);

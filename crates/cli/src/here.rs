@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use backstory_core::collection::Collection;
+use backstory_core::model::Session;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
 
-/// The most names that are suggested.
+/// The maximum number of names that are suggested.
 const SUGGESTED: usize = 3;
 
 /// Returns the path of the project that a folder belongs to.
@@ -26,6 +27,21 @@ pub(crate) fn project(ctx: &Context, all: &Collection, folder: &Path) -> Result<
     }
 }
 
+/// Returns the latest session of a day or another period, in the project of this folder if it has one.
+pub(crate) fn session_of<'a>(
+    ctx: &Context,
+    all: &'a Collection,
+    word: &str,
+) -> Option<&'a Session> {
+    let (start, end) = ctx.parse_period(word)?;
+    let is_in_period =
+        |session: &&Session| session.updated.is_some_and(|at| start <= at && at < end);
+    let mut sessions = all.listed();
+    sessions.retain(is_in_period);
+    let is_here = |s: &&&Session| all.here().is_some() && s.project.path.as_deref() == all.here();
+    sessions.iter().find(is_here).or(sessions.first()).copied()
+}
+
 /// Explains that no project has a name, and suggests those with a similar one. Returns `None` if one has it.
 pub(crate) fn unknown(all: &Collection, wanted: &[String]) -> Option<Failure> {
     let is_unknown = |wanted: &&String| {
@@ -41,6 +57,12 @@ pub(crate) fn unknown(all: &Collection, wanted: &[String]) -> Option<Failure> {
         failure = failure.hint(format!("did you mean {}?", near.join(" or ")));
     }
     Some(failure.hint("`backstory projects` lists them"))
+}
+
+/// Returns whether a word may be a misspelt name.
+pub(crate) fn is_similar(word: &str, name: &str) -> bool {
+    let [word, name] = [word, name].map(|text| text.trim_start_matches('-').to_lowercase());
+    distance(&word, &name) <= (word.chars().count() / 3).max(1)
 }
 
 /// Returns the names that are most like a word, the most similar first.
@@ -97,6 +119,17 @@ mod tests {
         assert_eq!(nearest("HABROR", &names), ["harbor-api"]);
         assert_eq!(nearest("etl", &names), ["ledger-etl"]);
         assert!(nearest("nosuch", &names).is_empty());
+    }
+
+    #[test]
+    fn other_words_are_not_misspelt_ones() {
+        for (word, name) in [("--projct", "--project"), ("sesions", "sessions"), ("Modl", "model")]
+        {
+            assert!(is_similar(word, name), "{word}");
+        }
+        for (word, name) in [("price", "project"), ("--budget", "--quiet"), ("--foo", "--from")] {
+            assert!(!is_similar(word, name), "{word}");
+        }
     }
 
     proptest::proptest! {

@@ -14,18 +14,21 @@ static INSTEAD: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
 /// Installs the signal handler. If that fails, the system's default remains.
 pub(crate) fn listen() {
-    let _ = ctrlc::set_handler(|| {
-        let instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(instead) = instead {
-            return instead();
-        }
-        // The lock is held until the exit, so that no new partial file is created in the meantime.
-        let half_done = HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner);
-        for path in half_done.iter() {
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        }
-        exit();
-    });
+    let _ = ctrlc::set_handler(end);
+}
+
+/// Ends the run as a signal does.
+pub(crate) fn end() {
+    let instead = INSTEAD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(instead) = instead {
+        return instead();
+    }
+    // The lock is held until the exit, so that no new partial file is created in the meantime.
+    let half_done = HALF_DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in half_done.iter() {
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+    exit();
 }
 
 #[expect(clippy::exit, reason = "the handler runs on a thread of its own, which cannot return")]

@@ -11,19 +11,25 @@ mod config;
 mod context;
 mod demo;
 mod error;
+mod extension;
 mod filters;
+mod follow_up;
 mod help;
 mod here;
 mod interrupt;
+mod last_search;
 mod library;
+mod mistake;
 mod options;
 mod output;
+mod program;
 mod save;
+mod shell_word;
 mod watcher;
 
 use std::process::ExitCode;
 
-use args::Args;
+use args::{Args, Parsed};
 use clap::CommandFactory as _;
 use context::Context;
 use error::{Exit, Result};
@@ -34,14 +40,19 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     interrupt::listen();
-    let args = match args::parse() {
-        Ok(args) => args,
+    let parsed = match args::parse() {
+        Ok(parsed) => parsed,
         Err(exit) => return exit.into(),
     };
-    let color = args.global.color.unwrap_or(options::Color::Auto);
-    let mut printer = Printer::new(color.into(), Terminal::look(), args.global.verbosity());
-    match run(&args, &mut printer) {
-        Ok(exit) => exit.into(),
+    let global = parsed.global();
+    let color = global.color.unwrap_or(options::Color::Auto);
+    let mut printer = Printer::new(color.into(), Terminal::look(), global.verbosity());
+    let ran = match &parsed {
+        Parsed::Command(args) => run(args, &mut printer).map(ExitCode::from),
+        Parsed::Extension(extension) => extension.run(&mut printer),
+    };
+    match ran {
+        Ok(code) => code,
         Err(failure) if failure.is_closed_pipe() => Exit::Success.into(),
         Err(failure) => {
             printer.failure(&failure);
@@ -56,7 +67,7 @@ fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     if ctx.must_write && ctx.is_demo() {
         ctx.archive.clone_from(&ctx.own_archive);
     }
-    printer.adopt(ctx.color, ctx.env.home.as_deref());
+    printer.adopt(ctx.color, ctx.env.home.as_deref(), &ctx.follow_up);
     let exit = commands::run(&ctx, printer, args.command.as_ref(), Args::command);
     let printed = printer.flush();
     // Capture even if nothing was found, or if the reader of our output has gone away.

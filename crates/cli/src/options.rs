@@ -1,12 +1,13 @@
 //! The flags that every command takes.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
 use clap::ValueEnum;
 use serde::Deserialize;
 
+use crate::follow_up::FollowUp;
 use crate::output::Verbosity;
 
 /// The flags that every command takes.
@@ -73,6 +74,14 @@ impl Global {
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         }
+    }
+
+    /// Returns the flags that suggested commands need to see the same sessions.
+    pub(crate) fn follow_up(&self, home: Option<&Path>) -> FollowUp {
+        let from = self.from.iter().map(|path| ("--from", path.as_path()));
+        let files = [("--archive", &self.archive), ("--config", &self.config)];
+        let files = files.into_iter().filter_map(|(flag, file)| Some((flag, file.as_deref()?)));
+        FollowUp::new(from.chain(files), self.demo, home)
     }
 }
 

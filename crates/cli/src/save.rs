@@ -63,6 +63,9 @@ impl Batch {
         modified: Option<SystemTime>,
         content: impl FnOnce(&mut dyn Write) -> io::Result<bool>,
     ) -> io::Result<bool> {
+        if self.is_full() {
+            self.failures.extend(finish_all(mem::take(&mut self.drafts)));
+        }
         let folder = folder_of(output);
         if !self.swept.contains(folder) {
             remove_abandoned(folder);
@@ -82,10 +85,17 @@ impl Batch {
             let _ = draft.set_modified(modified);
         }
         self.drafts.push(draft);
-        if self.drafts.len() == GROUP {
-            self.failures.extend(finish_all(mem::take(&mut self.drafts)));
-        }
         Ok(true)
+    }
+
+    /// Returns whether the next file completes the ones before, which then get their final names.
+    pub(crate) fn is_full(&self) -> bool {
+        self.drafts.len() == GROUP
+    }
+
+    /// Returns whether no file waits for its final name.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.drafts.is_empty()
     }
 
     /// Completes the last group, and returns the files that failed.

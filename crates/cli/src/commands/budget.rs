@@ -4,11 +4,12 @@ use std::str::FromStr;
 
 use backstory_core::money::Usd;
 use backstory_core::pricing::Bill;
-use backstory_core::time::{self, Period};
+use backstory_core::query::spending::Pace;
+use backstory_core::time::Period;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{Failure, Result};
+use crate::error::Result;
 use crate::output::Printer;
 use crate::output::number::percent;
 
@@ -48,77 +49,13 @@ pub(crate) struct Standing {
     pace: Pace,
 }
 
-/// The cost of the current day, week or month, and what it will be.
-#[derive(Debug, Serialize)]
-pub(crate) struct Pace {
-    spent_usd: Usd,
-    /// The cost at the end of the period at the current pace.
-    forecast_usd: Usd,
-    at_least: bool,
-    unpriced_calls: u64,
-    #[serde(skip)]
-    bill: Bill,
-    /// The time that has passed, in seconds.
-    #[serde(skip)]
-    passed: i64,
-}
-
-impl Pace {
-    /// Returns the pace in the current `day`, `week` or `month`.
-    fn new(ctx: &Context, each: &str, spent: impl FnOnce(Period) -> Result<Bill>) -> Result<Self> {
-        let now = ctx.now.to_zoned(ctx.zone.clone());
-        let word = match each {
-            "day" => "today",
-            "week" => "this-week",
-            _ => "this-month",
-        };
-        let (start, end) =
-            time::stretch(word, &now).ok_or_else(|| Failure::new("the clock is out of range"))?;
-        let bill = spent(Period { since: Some(start), until: Some(end) })?;
-        let spent = bill.usd.unwrap_or_default();
-        let length = end.duration_since(start).as_secs().max(1);
-        let passed = ctx.now.duration_since(start).as_secs().clamp(1, length);
-        // The rest of the period is assumed to cost as much per second as the part that has passed.
-        let forecast = Usd::from_pico(spent.pico() * i128::from(length) / i128::from(passed));
-        Ok(Self {
-            spent_usd: spent,
-            forecast_usd: forecast,
-            at_least: bill.at_least,
-            unpriced_calls: bill.unpriced,
-            bill,
-            passed,
-        })
-    }
-
-    /// Returns the pace in the current month; none on its first day, which says too little about the rest.
-    pub(crate) fn of_month(
-        ctx: &Context,
-        spent: impl FnOnce(Period) -> Result<Bill>,
-    ) -> Result<Option<Self>> {
-        let pace = Self::new(ctx, "month", spent)?;
-        Ok(Some(pace).filter(|pace| pace.passed >= DAY && pace.spent_usd > Usd::default()))
-    }
-
-    /// Describes it for people.
-    pub(crate) fn line(&self) -> String {
-        format!(
-            "This month: {}; at this pace, {} by its end.",
-            self.bill.marked(self.spent_usd),
-            self.bill.marked(self.forecast_usd)
-        )
-    }
-}
-
-/// A day, in seconds.
-const DAY: i64 = 24 * 60 * 60;
-
 impl Budget {
     pub(crate) fn standing(
         &self,
         ctx: &Context,
         spent: impl FnOnce(Period) -> Result<Bill>,
     ) -> Result<Standing> {
-        let pace = Pace::new(ctx, self.each, spent)?;
+        let pace = Pace::of(self.each, &ctx.zoned_now(), spent)?;
         Ok(Standing {
             each: self.each,
             limit_usd: self.sum,

@@ -4,17 +4,17 @@ use std::io::Write as _;
 use std::path::Path;
 
 use backstory_core::export::json::Time;
-use backstory_core::model::Session;
+use backstory_core::model::{Session, SessionId};
 use backstory_core::pricing::Bill;
-use backstory_core::query::files::{FileRow, Files, by_file};
-use backstory_core::query::prompts::prompts;
+use backstory_core::query::files::{FileRow, by_file, files};
+use backstory_core::query::prompts::Prompts;
 use backstory_core::query::usage::{Group, Question};
 use backstory_core::redact::{Redactor, Rules};
 use clap::ValueEnum;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{Exit, Failure, Result};
+use crate::error::{Exit, Result};
 use crate::filters::Filters;
 use crate::library::{Library, cannot_open};
 use crate::output::clean::one_line;
@@ -74,7 +74,7 @@ struct ProjectOut {
 
 #[derive(Serialize)]
 struct SessionOut {
-    session: String,
+    session: SessionId,
     /// The beginning of the id, for people.
     #[serde(skip)]
     short: String,
@@ -123,11 +123,11 @@ fn digest(ctx: &Context, library: &Library, filters: &Filters) -> Result<Documen
     let all = &library.all;
     let mut filter = filters.filter(ctx, all)?;
     if filter.period.is_everything() {
-        filter.period.since = ctx.stretch("yesterday").map(|(start, _)| start);
+        filter.period.since = ctx.parse_period("yesterday").map(|(start, _)| start);
     }
     let period = filter.period;
     let chosen: Vec<&Session> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
-    let ids: Vec<String> = chosen.iter().map(|session| session.id.clone()).collect();
+    let ids: Vec<SessionId> = chosen.iter().map(|session| session.id.clone()).collect();
     let question = Question {
         period,
         rollup: true,
@@ -138,19 +138,17 @@ fn digest(ctx: &Context, library: &Library, filters: &Filters) -> Result<Documen
     let answer = answer.map_err(super::cannot_count)?;
     let costs: BTreeMap<&str, Bill> =
         answer.rows.iter().map(|row| (row.key.as_str(), row.sum.bill)).collect();
-    let mut typed: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for prompt in prompts(&library.archive, all).map_err(cannot_open)? {
-        let is_inside = prompt.at.is_some_and(|at| period.contains(at));
+    let mut typed: BTreeMap<SessionId, Vec<String>> = BTreeMap::new();
+    let mut prompts = Prompts::new(&library.archive, all).map_err(cannot_open)?;
+    prompts.heads.retain(|prompt| prompt.at.is_some_and(|at| period.contains(at)));
+    for prompt in prompts.read(&prompts.heads).map_err(cannot_open)? {
         let is_command = prompt.text.starts_with(['/', '!', '?']);
-        if let Some(session) = prompt.session.filter(|_| is_inside && !is_command) {
+        if let Some(session) = prompt.session.filter(|_| !is_command) {
             typed.entry(session).or_default().push(prompt.text);
         }
     }
-    let mut files = Files::new(period, None, false);
-    library
-        .each(&ids, |assembled| files.add(&assembled, library.archive.reader()))
-        .map_err(|error| Failure::new("cannot read the tool calls").because(error))?;
-    let mut uses = files.uses();
+    let uses = files(&library.archive, all, &ids, &period, None);
+    let mut uses = uses.map_err(super::cannot_read)?;
     uses.retain(|used| used.is_change && !used.has_failed);
     let mut projects: BTreeMap<&str, ProjectOut> = BTreeMap::new();
     for session in chosen {

@@ -2,7 +2,8 @@ use std::path::Path;
 
 use backstory_core::collection::Collection;
 use backstory_core::export::json::Time;
-use backstory_core::query::files::{FileRow, FileUse, Files as Query, by_file};
+use backstory_core::model::SessionId;
+use backstory_core::query::files::{self, FileRow, FileUse, by_file};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -28,7 +29,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Files {
-    /// A file or folder: its path or the end of it
+    /// A file or folder: its path or a part of it
     path: Option<String>,
 
     /// Only changes, no reads
@@ -59,7 +60,7 @@ struct RowOut<'a> {
     changes: u64,
     lines_added: u64,
     lines_removed: u64,
-    sessions: &'a [String],
+    sessions: &'a [SessionId],
     last: Option<Time>,
 }
 
@@ -86,23 +87,28 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Files) -> Result<
     let ids = super::counted(all, wanted.as_ref(), kind);
     let path = args.path.as_deref().map(|path| ctx.typed_path(path));
     let wants_diffs = args.diff || (ctx.json && path.is_some());
-    let mut files = Query::new(filter.period, path, wants_diffs);
-    library
-        .each(&ids, |assembled| files.add(&assembled, library.archive.reader()))
-        .map_err(|error| Failure::new("cannot read the tool calls").because(error))?;
-    let mut uses = files.uses();
-    if args.changed || args.diff {
-        uses.retain(|used| used.is_change && !used.has_failed);
-    }
-    if uses.is_empty() && !ctx.json {
+    let (archive, period, path) = (&library.archive, &filter.period, path.as_deref());
+    let mut uses = Vec::new();
+    let rows = if path.is_none() {
+        files::list(archive, all, &ids, period, args.changed).map_err(super::cannot_read)?
+    } else {
+        uses = files::files(archive, all, &ids, period, path).map_err(super::cannot_read)?;
+        if wants_diffs {
+            let with_diffs = files::with_diffs(archive, all, &uses, period, path);
+            uses = with_diffs.map_err(super::cannot_read)?;
+        }
+        if args.changed || args.diff {
+            uses.retain(|used| used.is_change && !used.has_failed);
+        }
+        by_file(&uses)
+    };
+    if rows.is_empty() && !ctx.json {
         return Err(nothing(ctx, &library, args));
     }
     let (format, limit) = args.list.format(ctx, 30);
-    let rows = by_file(&uses);
     let page = Page { ctx, all, rows: &rows, uses: &uses, limit };
     match format {
         Format::Json => {
-            let uses = if args.path.is_some() { &uses[..] } else { &[] };
             printer.json(&Document {
                 schema: "backstory.files/1",
                 files: rows.iter().take(limit).map(row).collect(),
@@ -125,7 +131,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Files) -> Result<
         }
     }
     super::tell_faults(printer, &library);
-    Ok(if uses.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    Ok(if rows.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
 }
 
 fn nothing(ctx: &Context, library: &Library, args: &Files) -> Failure {

@@ -5,13 +5,14 @@ use std::path::Path;
 use backstory_core::archive::{ArchiveError, Forgotten, Machine};
 use backstory_core::collection::Collection;
 use backstory_core::export::json::Time;
-use backstory_core::model::{Session, State};
+use backstory_core::model::{Session, SessionId, State};
 use backstory_core::query::Filter;
 use backstory_core::time::{self, Period};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
+use crate::last_search;
 use crate::library::{self, Library, cannot_open};
 use crate::output::Printer;
 use crate::output::number::{bytes, date, plural};
@@ -99,7 +100,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
         document(ctx, printer, &all, None)?;
         return Ok(Exit::Success);
     }
-    let ids: Vec<String> = all.iter().map(|session| session.id.clone()).collect();
+    let ids: Vec<SessionId> = all.iter().map(|session| session.id.clone()).collect();
     let question = format!("Forget {} for good?", plural(ids.len() as u64, "session", "sessions"));
     if !args.yes && !printer.ask(&question)? {
         if printer.can_ask() {
@@ -112,6 +113,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
     let candidates = library::candidates(ctx);
     let setup = library::sync_options(ctx, Machine::This(&ctx.machine), &candidates);
     let done = archive.forget(&ids, &setup, ctx.now).map_err(cannot_open)?;
+    // The words of a search may be those of the session.
+    last_search::forget(ctx);
     report(ctx, printer, &done);
     let gone: Vec<&Session> = ids.iter().filter_map(|id| collection.get(id)).collect();
     document(ctx, printer, &gone, Some(&done))?;
@@ -131,7 +134,7 @@ struct Document {
 
 #[derive(Serialize)]
 struct Row {
-    id: String,
+    id: SessionId,
     title: String,
     updated: Option<Time>,
 }
@@ -220,11 +223,11 @@ fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&
     let until = match &args.before {
         Some(word) => {
             let now = ctx.now.to_zoned(ctx.zone.clone());
-            let stretch = time::stretch(word, &now).ok_or_else(|| {
+            let (start, _) = time::parse_period(word, &now).ok_or_else(|| {
                 Failure::new(format!("`--before`: `{word}` is not a valid time"))
                     .hint(format!("write {}", time::FORMS))
             })?;
-            Some(stretch.0)
+            Some(start)
         }
         None => None,
     };
@@ -276,7 +279,7 @@ pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) ->
         return list(ctx, printer, &forgotten);
     }
     let ids = args.ids.iter().map(|wanted| tombstone(&forgotten, wanted));
-    let ids: Vec<String> = ids.collect::<Result<_>>()?;
+    let ids: Vec<SessionId> = ids.collect::<Result<_>>()?;
     let lifted = archive.unforget(&ids).map_err(cannot_open)?;
     if ctx.json {
         printer.json(&Tombstones { schema: "backstory.unforget/1", sessions: &ids })?;
@@ -292,12 +295,12 @@ pub(super) fn unforget(ctx: &Context, printer: &mut Printer, args: &Unforget) ->
 #[derive(Serialize)]
 struct Tombstones<'a> {
     schema: &'static str,
-    sessions: &'a [String],
+    sessions: &'a [SessionId],
 }
 
-fn list(ctx: &Context, printer: &mut Printer, forgotten: &BTreeSet<String>) -> Result<Exit> {
+fn list(ctx: &Context, printer: &mut Printer, forgotten: &BTreeSet<SessionId>) -> Result<Exit> {
     if ctx.json {
-        let sessions: Vec<String> = forgotten.iter().cloned().collect();
+        let sessions: Vec<SessionId> = forgotten.iter().cloned().collect();
         printer.json(&Tombstones { schema: "backstory.unforget/1", sessions: &sessions })?;
     } else if forgotten.is_empty() {
         printer.note("No sessions were forgotten.");
@@ -310,9 +313,9 @@ fn list(ctx: &Context, printer: &mut Printer, forgotten: &BTreeSet<String>) -> R
 }
 
 /// Finds the forgotten session with an id or a prefix of one.
-fn tombstone(forgotten: &BTreeSet<String>, wanted: &str) -> Result<String> {
-    if forgotten.contains(wanted) {
-        return Ok(wanted.to_owned());
+fn tombstone(forgotten: &BTreeSet<SessionId>, wanted: &str) -> Result<SessionId> {
+    if let Some(id) = forgotten.get(wanted) {
+        return Ok(id.clone());
     }
     let mut found = forgotten.iter().filter(|id| !wanted.is_empty() && id.starts_with(wanted));
     match (found.next(), found.next()) {

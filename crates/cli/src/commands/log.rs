@@ -1,10 +1,10 @@
 use backstory_core::export::json::Time;
 use backstory_core::model::ToolStatus;
-use backstory_core::query::log::{Log as Query, Run};
+use backstory_core::query::log::{self, Run};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::error::{Exit, Failure, Result};
+use crate::error::{Exit, Result};
 use crate::filters::Listing;
 use crate::library::Library;
 use crate::output::clean::one_line;
@@ -57,21 +57,19 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Ex
     let filter = filters.filter(ctx, all)?;
     let wanted = super::wanted_sessions(all, &filter, kind);
     let ids = super::counted(all, wanted.as_ref(), kind);
-    let mut log = Query::new(filter.period);
-    library
-        .each(&ids, |assembled| log.add(&assembled, library.archive.reader()))
-        .map_err(|error| Failure::new("cannot read the commands").because(error))?;
-    let mut runs = log.runs();
+    let log = log::Log::new(&library.archive, &ids, &filter.period);
+    let mut log = log.map_err(super::cannot_read)?;
     if args.failed {
-        runs.retain(|run| run.status == ToolStatus::Error);
+        log.heads.retain(|run| run.status == ToolStatus::Error);
     }
+    let count = log.heads.len();
     let (format, limit) = args.list.format(ctx, 50);
-    if runs.is_empty() && format == Format::Table {
+    if count == 0 && format == Format::Table {
         return Err(super::nothing(ctx, all, filters, "no shell commands match")
             .hint("`backstory sessions` lists the sessions of every period and project"));
     }
-    let more = runs.len().saturating_sub(limit);
-    let shown = &runs[more..];
+    let more = count.saturating_sub(limit);
+    let shown = &log.read(&log.heads[more..]).map_err(super::cannot_read)?;
     let out = || {
         shown.iter().map(|run| RunOut {
             at: run.at.map(Time),
@@ -91,10 +89,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Ex
     }
     if more > 0 && format == Format::Table {
         let earlier = plural(more as u64, "earlier command", "earlier commands");
-        printer.note(format!("{earlier}; `--limit {}` lists them all.", runs.len()));
+        printer.note(format!("{earlier}; `--limit {count}` lists them all."));
     }
     super::tell_faults(printer, &library);
-    Ok(if runs.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    Ok(if count == 0 { Exit::NoMatch } else { super::strictly(ctx, &library) })
 }
 
 fn table(ctx: &Context, library: &Library, runs: &[Run], for_people: bool) -> Rows {

@@ -24,7 +24,7 @@ mod search;
 mod secrets;
 mod serve;
 mod sessions;
-mod shell;
+mod shell_commands;
 mod show;
 mod sync;
 mod tools;
@@ -41,16 +41,18 @@ use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::{Collection, LookupError};
 use backstory_core::discover::{Discovery, Problem, SearchedPlace};
 use backstory_core::facts::Contents;
-use backstory_core::model::{Session, SessionKind};
+use backstory_core::model::{Session, SessionId, SessionKind};
 use backstory_core::query;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::{Filters, Kind};
 use crate::here;
+use crate::last_search;
 use crate::library::Library;
 use crate::output::Printer;
 use crate::output::number::plural;
+use crate::shell_word::quote;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -63,7 +65,7 @@ pub(crate) enum Command {
     Prompts(prompts::Prompts),
     Usage(usage::Usage),
     Tools(tools::Tools),
-    Commands(shell::Commands),
+    Commands(shell_commands::Commands),
     Log(log::Log),
     Files(files::Files),
     Digest(digest::Digest),
@@ -132,7 +134,7 @@ pub(crate) fn run(
         Some(Command::Prompts(args)) => prompts::run(ctx, printer, args),
         Some(Command::Usage(args)) => usage::run(ctx, printer, args),
         Some(Command::Tools(args)) => tools::run(ctx, printer, args),
-        Some(Command::Commands(args)) => shell::run(ctx, printer, args),
+        Some(Command::Commands(args)) => shell_commands::run(ctx, printer, args),
         Some(Command::Log(args)) => log::run(ctx, printer, args),
         Some(Command::Files(args)) => files::run(ctx, printer, args),
         Some(Command::Digest(args)) => digest::run(ctx, printer, args),
@@ -188,10 +190,16 @@ fn open_session(
         let assembled = library.assembled(&id)?;
         return Ok((library, assembled));
     }
-    let name = name.to_string_lossy();
+    let hit = last_search::recall(ctx, name)?;
+    let name =
+        hit.map_or_else(|| name.to_string_lossy(), |hit| String::from(hit.place.session).into());
     let library = Library::open(ctx, printer, &[])?;
     let all = &library.all;
-    match all.find(&name).map(|session| session.id.clone()) {
+    let found = all.find(&name).or_else(|error| match error {
+        LookupError::None(_) => here::session_of(ctx, all, &name).ok_or(error),
+        several @ LookupError::Several { .. } => Err(several),
+    });
+    match found.map(|session| session.id.clone()) {
         Ok(id) => {
             let assembled = library.assembled(&id)?;
             Ok((library, assembled))
@@ -204,9 +212,19 @@ fn open_session(
                 .hint("name a file in it, or a session with `--from FOLDER`"))
         }
         Err(LookupError::None(_)) if all.sessions.is_empty() => Err(empty(ctx, &all.found)),
-        Err(none) => Err(Failure::nothing(none.to_string())
-            .hint("name it by its id, a prefix of its id, `latest`, `@N`, its name or a file")
-            .hint("`backstory sessions` lists them")),
+        Err(none) => {
+            let failure = Failure::nothing(none.to_string()).hint(
+                "name it by its id, a prefix of its id, `latest`, `@N`, `@sN`, its name or a file",
+            );
+            let is_it = |session: &Session| session.project.name.eq_ignore_ascii_case(&name);
+            let is_project = all.sessions.iter().any(is_it);
+            Err(if is_project {
+                let name = quote(name.as_ref().as_ref());
+                failure.hint(format!("`backstory sessions -p {name}` lists those of the project"))
+            } else {
+                failure.hint("`backstory sessions` lists them")
+            })
+        }
     }
 }
 
@@ -220,7 +238,7 @@ fn no_conversation(ctx: &Context, path: &Path, library: &Library) -> Failure {
     }
 }
 
-fn ambiguous(all: &Collection, wanted: &str, candidates: &[String]) -> Failure {
+fn ambiguous(all: &Collection, wanted: &str, candidates: &[SessionId]) -> Failure {
     const SHOWN: usize = 10;
     let mut failure = Failure::new(format!("`{wanted}` matches {} sessions", candidates.len()));
     for id in candidates.iter().take(SHOWN) {
@@ -238,7 +256,7 @@ fn wanted_sessions(
     all: &Collection,
     filter: &query::Filter,
     kinds: &[Kind],
-) -> Option<BTreeSet<String>> {
+) -> Option<BTreeSet<SessionId>> {
     let narrowed = filter.narrows() || !kinds.is_empty();
     let takes = |session: &Session| {
         let kind = kinds.is_empty() || kinds.iter().any(|k| SessionKind::from(*k) == session.kind);
@@ -248,7 +266,11 @@ fn wanted_sessions(
 }
 
 /// Returns the ids of the sessions to count: no checkpoints unless asked for, because they are copies.
-fn counted(all: &Collection, wanted: Option<&BTreeSet<String>>, kinds: &[Kind]) -> Vec<String> {
+fn counted(
+    all: &Collection,
+    wanted: Option<&BTreeSet<SessionId>>,
+    kinds: &[Kind],
+) -> Vec<SessionId> {
     let is_copy = |session: &Session| {
         session.kind == SessionKind::Checkpoint && !kinds.contains(&Kind::Checkpoint)
     };
@@ -260,6 +282,10 @@ fn counted(all: &Collection, wanted: Option<&BTreeSet<String>>, kinds: &[Kind]) 
 
 fn cannot_count(error: ArchiveError) -> Failure {
     Failure::new("cannot count").because(error)
+}
+
+fn cannot_read(error: ArchiveError) -> Failure {
+    Failure::new("cannot read the tool calls").because(error)
 }
 
 /// Explains that there are no sessions at all: the places searched, and what to do.

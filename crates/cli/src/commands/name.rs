@@ -1,6 +1,7 @@
 use std::ffi::{OsStr, OsString};
 
 use backstory_core::collection::{Collection, LookupError};
+use backstory_core::model::SessionId;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -166,7 +167,7 @@ fn document(
     library: &Library,
     id: &str,
 ) -> Result<Vec<String>> {
-    let sessions = library.archive.sessions().map_err(cannot_open)?;
+    let sessions = library.archive.session_list().map_err(cannot_open)?;
     let session = sessions.into_iter().find(|session| session.id == id);
     let (name, tags) = session.map(|session| (session.name, session.tags)).unwrap_or_default();
     if ctx.json {
@@ -181,7 +182,7 @@ fn document(
 }
 
 /// Opens the named session in the persistent archive.
-fn named(ctx: &Context, printer: &mut Printer, session: &OsString) -> Result<(Library, String)> {
+fn named(ctx: &Context, printer: &mut Printer, session: &OsString) -> Result<(Library, SessionId)> {
     let path = super::archive::path(ctx)?;
     let (library, assembled) = super::open_session(ctx, printer, session)?;
     if library.archive.path().is_none() || library.archive.is_read_only() {

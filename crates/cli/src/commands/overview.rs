@@ -28,7 +28,7 @@ use crate::output::{Cell, Column, Line, Printer, Table, style};
 const DAYS: i64 = 7;
 
 /// A deletion within this time is worth a warning.
-const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
+pub(super) const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The number of rows in each list.
 const SHOWN: usize = 5;
@@ -104,6 +104,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
     let faults = FaultsRow { files: survey.faulty_files(), records: report.fault_count };
     let is_faulty = faults.records > 0;
     if ctx.json {
+        let recent = library.with_prompts(recent)?;
         printer.json(&Document {
             schema: "backstory.overview/1",
             period: PeriodRow {
@@ -271,7 +272,8 @@ impl Page<'_> {
         self.printer.table(&table)?;
         let more = (projects.len() - shown) as u64;
         if more > 0 {
-            let line = format!("  and {} more (`backstory projects`)", count(more));
+            let projects = self.ctx.follow_up.command("projects");
+            let line = format!("  and {} more (`{projects}`)", count(more));
             self.printer.line(Line::new().styled(style::DIM, line))?;
         }
         Ok(())
@@ -329,9 +331,10 @@ impl Page<'_> {
         if !lines.is_empty() || !kept.is_empty() {
             self.printer.blank()?;
         }
+        let doctor = format!(" (`{}`)", self.ctx.follow_up.command("doctor"));
         for line in lines {
             let line = Line::new().styled(style::WARNING, "! ").text(line);
-            self.printer.line(line.styled(style::DIM, " (`backstory doctor`)"))?;
+            self.printer.line(line.styled(style::DIM, &doctor))?;
         }
         for line in kept {
             self.printer.line(Line::new().styled(style::DIM, line))?;
@@ -341,18 +344,19 @@ impl Page<'_> {
 
     fn next(&mut self, is_empty: bool) -> Result<()> {
         const READ: [(&str, &str); 2] = [
-            ("backstory sessions --since 7d", "sessions of the last 7 days"),
-            ("backstory show @1", "read the latest one"),
+            ("sessions --since 7d", "sessions of the last 7 days"),
+            ("show @1", "read the latest one"),
         ];
         const REST: [(&str, &str); 2] = [
-            ("backstory doctor", "files found, damage, and upcoming deletions"),
-            ("backstory --help", "everything else"),
+            ("doctor", "files found, damage, and upcoming deletions"),
+            ("--help", "everything else"),
         ];
         self.printer.blank()?;
         self.heading("Next")?;
         let mut table = Table::new([Column::text(""), Column::long("").spare(1)]);
         for (command, what) in READ.iter().filter(|_| !is_empty).chain(&REST) {
-            table.row([Cell::styled(style::NAME, *command), Cell::styled(style::DIM, *what)]);
+            let command = self.ctx.follow_up.command(command);
+            table.row([Cell::styled(style::NAME, command), Cell::styled(style::DIM, *what)]);
         }
         Ok(self.printer.table(&table)?)
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use backstory_core::collection::Collection;
 use backstory_core::export::json::Time;
-use backstory_core::query::prompts::{Prompt, prompts};
+use backstory_core::query::prompts::{self, Prompt};
 use backstory_core::search::{Fields, Finder, Query, Where};
 use serde::Serialize;
 
@@ -23,8 +23,8 @@ Examples:
 
 /// List everything you typed, across projects: one per line, newest last
 ///
-/// Lists prompts, commands and shell escapes, each once, from sessions and from Gemini CLI's input logs
-/// (`logs.json`, `shell_history`), which outlive sessions.
+/// Lists prompts, commands and shell escapes, each once, from sessions and from the agents' input logs (such as
+/// `logs.json` of Gemini CLI and `history.jsonl` of Codex CLI), which outlive sessions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Prompts {
@@ -71,18 +71,22 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
         .transpose()?;
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let filter = args.filters.filter(ctx, &library.all)?;
-    let mut found = prompts(&library.archive, &library.all).map_err(cannot_open)?;
-    library.warn_unread(printer);
-    found.retain(|prompt| {
+    let mut typed = prompts::Prompts::new(&library.archive, &library.all).map_err(cannot_open)?;
+    typed.heads.retain(|prompt| {
         let owner = match prompt.session.as_deref().and_then(|id| library.all.get(id)) {
             Some(session) => filter.takes_owner(session),
             None => filter.takes_project(&prompt.project) && filter.tags.is_empty(),
         };
-        let time = prompt.at.map_or(filter.period.is_everything(), |at| filter.period.contains(at));
-        owner && time && words.as_ref().is_none_or(|query| holds(query, &prompt.text))
+        owner && filter.period.includes(prompt.at)
     });
-    let more = args.limit.map_or(0, |limit| found.len().saturating_sub(limit));
-    let found = &found[more..];
+    let last = |count: usize| args.limit.map_or(0, |limit| count.saturating_sub(limit));
+    let first = if words.is_some() { 0 } else { last(typed.heads.len()) };
+    let mut found = typed.read(&typed.heads[first..]).map_err(cannot_open)?;
+    library.warn_unread(printer);
+    if let Some(query) = &words {
+        found.retain(|prompt| holds(query, &prompt.text));
+    }
+    let found = &found[last(found.len())..];
     if ctx.json {
         let prompts = found.iter().map(row).collect();
         printer.json(&Document { schema: "backstory.prompts/1", prompts })?;
@@ -163,7 +167,7 @@ fn tell(printer: &mut Printer, prompts: &[Prompt]) {
         names.push("…");
     }
     printer.note(format!(
-        "{} of them {} all that is left of {}, in `logs.json`: {}",
+        "{} of them {} all that is left of {}, in a prompt log: {}",
         count(lines as u64),
         if lines == 1 { "is" } else { "are" },
         plural(left.len() as u64, "session", "sessions"),

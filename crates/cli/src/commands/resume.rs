@@ -2,11 +2,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use backstory_core::agent::lifecycle::ResumeCommand;
-use backstory_core::clean::is_unsafe;
-use backstory_core::id::is_uuid;
 use backstory_core::model::SessionKind;
 use serde::Serialize;
 
@@ -14,6 +12,8 @@ use super::restore::Prepared;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::output::Printer;
+use crate::program;
+use crate::shell_word::quote;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,11 +58,11 @@ struct Document<'a> {
 /// Continues the session with an id, and returns when the user leaves the agent.
 pub(super) fn run_and_return(ctx: &Context, printer: &mut Printer, id: &str) -> Result<()> {
     let args = Resume { session: Some(id.into()), print: false, project: None };
-    resume(ctx, printer, &args, wait).map(|_| ())
+    resume(ctx, printer, &args, Command::status).map(|_| ())
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Resume) -> Result<Exit> {
-    resume(ctx, printer, args, replace)
+    resume(ctx, printer, args, program::replace)
 }
 
 /// Prepares the agent's command and passes it to `start`.
@@ -70,7 +70,7 @@ fn resume(
     ctx: &Context,
     printer: &mut Printer,
     args: &Resume,
-    start: fn(&mut Command) -> io::Result<Exit>,
+    start: fn(&mut Command) -> io::Result<ExitStatus>,
 ) -> Result<Exit> {
     let chosen = match &args.session {
         None if args.print => None,
@@ -79,7 +79,7 @@ fn resume(
     let session = chosen.unwrap_or_else(|| "latest".into());
     let (library, assembled) = super::open_session(ctx, printer, &session)?;
     let session = &assembled.session;
-    if session.kind != SessionKind::Main || !is_uuid(&session.id) {
+    if session.kind != SessionKind::Main || !session.id.is_uuid() {
         let agent = library.archive.agents().get(&session.agent);
         let agent = agent.map_or("the agent", |agent| agent.name());
         return Err(Failure::new(format!("{agent} cannot resume `{}`", session.id))
@@ -125,7 +125,8 @@ fn resume(
         let mut steps = Vec::new();
         if !is_there {
             let moved = args.project.as_ref().map(|_| format!(" --project {quoted}"));
-            steps.push(format!("backstory restore {id}{}", moved.unwrap_or_default()));
+            let restore = format!("restore {id}{}", moved.unwrap_or_default());
+            steps.push(ctx.follow_up.command(&restore));
         }
         steps.push(format!("cd {quoted}"));
         let set = |(name, value): &(&str, PathBuf)| format!("{name}={} ", quote(value.as_os_str()));
@@ -146,7 +147,8 @@ fn resume(
     command.args(&resume.arguments).current_dir(&folder);
     command.envs(resume.variables.iter().map(|(name, value)| (name, value)));
     printer.flush()?;
-    start(&mut command).map_err(|error| not_installed(error.into()))
+    let status = start(&mut command).map_err(|error| not_installed(error.into()))?;
+    Ok(if status.success() { Exit::Success } else { Exit::Failed })
 }
 
 fn variable<'a>(resume: &'a ResumeCommand, name: &str) -> Option<&'a Path> {
@@ -164,16 +166,13 @@ fn not_installed(
 }
 
 fn is_installed(ctx: &Context, program: &str) -> bool {
-    let path = ctx.env.vars.get("PATH").cloned().unwrap_or_default();
-    let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd"] } else { &[""] };
-    std::env::split_paths(&path)
-        .any(|folder| endings.iter().any(|end| folder.join(format!("{program}{end}")).is_file()))
+    ctx.env.var("PATH").is_some_and(|path| program::on_path(path, program).is_some())
 }
 
 /// Returns the folder of the project.
 fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
-    let moved = "`--project DIR` names the folder that the project is in now";
     let id = &prepared.assembled.session.id;
+    let moved = format!("if the project was moved: `backstory resume {id} --project DIR`");
     let Some(project) = &prepared.plan.project else {
         return Err(Failure::new(format!("the project of session `{id}` is not known")).hint(moved));
     };
@@ -184,80 +183,4 @@ fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
         );
     }
     Ok(project.clone())
-}
-
-/// Replaces this process by the agent, which takes over the terminal.
-#[cfg(unix)]
-fn replace(command: &mut Command) -> io::Result<Exit> {
-    Err(std::os::unix::process::CommandExt::exec(command))
-}
-
-#[cfg(not(unix))]
-fn replace(command: &mut Command) -> io::Result<Exit> {
-    wait(command)
-}
-
-/// Runs the agent until the user leaves it.
-fn wait(command: &mut Command) -> io::Result<Exit> {
-    let status = command.status()?;
-    Ok(if status.success() { Exit::Success } else { Exit::Failed })
-}
-
-/// Quotes a word so that a shell reads exactly these bytes. Unprintable bytes are escaped in `$'…'`, which
-/// bash, zsh, ksh and POSIX since 2024 support.
-fn quote(word: &OsStr) -> String {
-    match word.to_str() {
-        Some(text) if !text.is_empty() && text.bytes().all(is_plain) => text.to_owned(),
-        Some(text) if !text.chars().any(is_unsafe) => {
-            format!("'{}'", text.replace('\'', r"'\''"))
-        }
-        _ => {
-            let escape = |byte: u8| {
-                if is_plain(byte) { char::from(byte).to_string() } else { format!(r"\{byte:03o}") }
-            };
-            let escaped: String = word.as_encoded_bytes().iter().copied().map(escape).collect();
-            format!("$'{escaped}'")
-        }
-    }
-}
-
-/// Returns whether a byte is literal in a shell, quoted or not.
-fn is_plain(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_@%+=:,./-".contains(&byte)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_for_a_shell() {
-        let quote = |word: &str| quote(OsStr::new(word));
-        assert_eq!(quote("/home/dev/a-b_c.d"), "/home/dev/a-b_c.d");
-        assert_eq!(quote("/a b/$x é"), "'/a b/$x é'");
-        assert_eq!(quote("it's"), r"'it'\''s'");
-        assert_eq!(quote(""), "''");
-        assert_eq!(quote("a\nit's \u{202E}!"), r"$'a\012it\047s\040\342\200\256\041'");
-    }
-
-    #[cfg(unix)]
-    proptest::proptest! {
-        #[test]
-        fn bash_reads_a_quoted_word_as_it_was(
-            word in proptest::collection::vec(
-                proptest::prop_oneof![1..=255_u8, proptest::sample::select(b" '\"\\$`!\n~*#7x".to_vec())],
-                0..40,
-            )
-        ) {
-            use std::os::unix::ffi::OsStrExt;
-
-            let word: Vec<u8> = word.into_iter().filter(|byte| *byte != b'/').collect();
-            let quoted = quote(OsStr::from_bytes(&word));
-            // The quoted text is printable.
-            proptest::prop_assert_eq!(backstory_core::clean::line(&quoted), &*quoted);
-            let script = format!("printf %s {quoted}");
-            let output = Command::new("bash").args(["-c", &script]).output().unwrap();
-            proptest::prop_assert_eq!(output.stdout, word, "{}", quoted);
-        }
-    }
 }

@@ -1,5 +1,6 @@
+use anstyle::Style;
 use backstory_core::content::View;
-use backstory_core::model::Session;
+use backstory_core::model::{Session, SessionId};
 use backstory_core::redact::{Count, Redactor};
 use serde::Serialize;
 
@@ -80,7 +81,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
     filter.kinds = args.kind.iter().map(|kind| (*kind).into()).collect();
     filter.all = true;
     let chosen: Vec<&Session> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
-    let ids: Vec<String> = chosen.iter().map(|session| session.id.clone()).collect();
+    let ids: Vec<SessionId> = chosen.iter().map(|session| session.id.clone()).collect();
     let progress = printer.counter(("searching", "sessions"), ids.len());
     let mut holders: Vec<Holder> = Vec::new();
     library
@@ -111,12 +112,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
             printer.json(&Document { schema: "backstory.secrets/1", sessions })?;
         }
         Format::Jsonl => printer.json_lines(out())?,
-        _ if holders.is_empty() => {
+        _ if ids.is_empty() => {
+            return Err(super::nothing(ctx, all, &args.filters, "no sessions match"));
+        }
+        Format::Table if holders.is_empty() => {
             let searched = plural(ids.len() as u64, "session", "sessions");
-            return Err(match ids.len() {
-                0 => super::nothing(ctx, all, &args.filters, "no sessions match"),
-                _ => Failure::nothing(format!("no secrets were found in {searched}")),
-            });
+            printer.prose(Style::new(), &format!("No secrets were found in {searched}."))?;
         }
         _ => printer.rows(&table(ctx, &library, &holders, format == Format::Table), format)?,
     }
@@ -165,7 +166,7 @@ fn table(ctx: &Context, library: &Library, holders: &[Holder], for_people: bool)
             (short.unwrap_or_default(), Cell::age(session.updated, ctx.now))
         } else {
             let updated = session.updated.map(crate::output::number::json_time);
-            (session.id.clone(), updated.unwrap_or_default().into())
+            (session.id.to_string(), updated.unwrap_or_default().into())
         };
         out.row([
             Cell::styled(style::NAME, id),

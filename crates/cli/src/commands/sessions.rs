@@ -1,11 +1,12 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use backstory_core::collection::{Collection, newest_first};
 use backstory_core::export::json::SessionRow;
-use backstory_core::model::{Bucket, Session, SessionKind, State};
+use backstory_core::export::sessions::{Document, plain};
+use backstory_core::model::{Session, SessionId, SessionKind, State};
+use backstory_core::query::Filter;
 use backstory_core::query::usage::Costs;
 use clap::ValueEnum;
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -95,31 +96,29 @@ enum Sort {
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Result<Exit> {
     super::require_given(ctx)?;
     let mut library = Library::open(ctx, printer, &args.filters.project)?;
-    let costs = library.costs_of_list(ctx)?;
-    let said = match &args.grep {
+    let words = match &args.grep {
         Some(words) => Some(super::search::sessions_with(ctx, printer, &mut library, words)?),
         None => None,
     };
-    let all = &library.all;
-    let mut filter = args.filters.filter(ctx, all)?;
+    let mut filter = args.filters.filter(ctx, &library.all)?;
     filter.kinds = args.kind.iter().map(|kind| SessionKind::from(*kind)).collect();
     filter.all = args.all;
-    let mut sessions: Vec<&Session> = all.sessions.iter().filter(|s| filter.takes(s)).collect();
-    if let Some(said) = said {
-        sessions.retain(|session| said.contains(&session.id));
-    }
-    if args.gone {
-        sessions.retain(|session| session.state == State::Gone);
-    }
-    sort(&mut sessions, args.sort, &costs);
-    if args.reverse {
-        sessions.reverse();
-    }
+    let choice = Choice { args, filter, words };
     let format = args.format.or_json(ctx.json);
-    let limit = args.limit.or((format == Format::Table).then_some(20));
-    let more = limit.map_or(0, |limit| sessions.len().saturating_sub(limit));
-    sessions.truncate(sessions.len() - more);
-    print(ctx, printer, &library.all, &sessions, &costs, format)?;
+    let limit = args.limit.or((format == Format::Table).then_some(20)).unwrap_or(usize::MAX);
+    let costs = library.costs_of_list(ctx, |all| {
+        let mut sessions = choice.sessions(all, &Costs::default());
+        // Only the costs of all of them tell which are shown.
+        if args.sort != Sort::Cost {
+            sessions.truncate(limit);
+        }
+        sessions
+    })?;
+    let all = &library.all;
+    let mut sessions = choice.sessions(all, &costs);
+    let more = sessions.len().saturating_sub(limit);
+    sessions.truncate(limit);
+    print(ctx, printer, &library, &sessions, &costs, format)?;
     if sessions.is_empty() {
         if format == Format::Table {
             return Err(nothing(ctx, all, &args.filters));
@@ -142,6 +141,31 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     Ok(super::strictly(ctx, &library))
 }
 
+/// The sessions that were asked for.
+struct Choice<'a> {
+    args: &'a Sessions,
+    filter: Filter,
+    /// The sessions that contain certain words.
+    words: Option<HashSet<SessionId>>,
+}
+
+impl Choice<'_> {
+    /// Returns the sessions in the order of the list.
+    fn sessions<'a>(&self, all: &'a Collection, costs: &Costs) -> Vec<&'a Session> {
+        let is_chosen = |session: &&Session| {
+            self.filter.takes(session)
+                && self.words.as_ref().is_none_or(|ids| ids.contains(&session.id))
+                && (!self.args.gone || session.state == State::Gone)
+        };
+        let mut sessions: Vec<&Session> = all.sessions.iter().filter(is_chosen).collect();
+        sort(&mut sessions, self.args.sort, costs);
+        if self.args.reverse {
+            sessions.reverse();
+        }
+        sessions
+    }
+}
+
 fn sort(sessions: &mut [&Session], by: Sort, costs: &Costs) {
     newest_first(sessions);
     let most = |number: usize| std::cmp::Reverse(number);
@@ -160,27 +184,25 @@ fn sort(sessions: &mut [&Session], by: Sort, costs: &Costs) {
 fn print(
     ctx: &Context,
     printer: &mut Printer,
-    all: &Collection,
+    library: &Library,
     sessions: &[&Session],
     costs: &Costs,
     format: Format,
 ) -> Result<()> {
-    #[derive(Serialize)]
-    struct Document<'a> {
-        schema: &'static str,
-        sessions: Vec<SessionRow<'a>>,
-    }
     match format {
         Format::Json => {
-            let sessions = sessions.iter().map(|s| SessionRow::new(s, costs.of(&s.id))).collect();
-            printer.json(&Document { schema: "backstory.sessions/1", sessions })?;
+            let sessions = library.with_prompts(sessions)?;
+            printer.json(&Document::new(sessions.iter().map(|s| (s, costs.of(&s.id)))))?;
         }
         Format::Jsonl => {
+            let sessions = library.with_prompts(sessions)?;
             printer.json_lines(sessions.iter().map(|s| SessionRow::new(s, costs.of(&s.id))))?;
         }
-        Format::Csv | Format::Md => printer.rows(&plain_rows(sessions, costs), format)?,
+        Format::Csv | Format::Md => {
+            printer.plain(&plain(sessions.iter().map(|s| (*s, costs.of(&s.id)))), format)?;
+        }
         Format::Table if sessions.is_empty() => {}
-        Format::Table => printer.rows(&table(ctx, all, sessions, costs), format)?,
+        Format::Table => printer.rows(&table(ctx, &library.all, sessions, costs), format)?,
     }
     Ok(())
 }
@@ -228,58 +250,6 @@ fn table(ctx: &Context, all: &Collection, sessions: &[&Session], costs: &Costs) 
             title.into(),
         ]);
         rows.row(cells);
-    }
-    rows
-}
-
-/// Builds the table for other programs: whole ids, exact times.
-fn plain_rows(sessions: &[&Session], costs: &Costs) -> Rows {
-    let mut rows = Rows::new(
-        [
-            "id",
-            "kind",
-            "project",
-            "started",
-            "updated",
-            "prompts",
-            "messages",
-            "calls",
-            "tool_calls",
-        ]
-        .into_iter()
-        .chain(Bucket::ALL.map(Bucket::name))
-        .chain(["total", "cost_usd", "at_least", "unpriced_calls", "models", "title", "agent"])
-        .map(Column::text),
-    );
-    for session in sessions {
-        let time = |at: Option<jiff::Timestamp>| {
-            at.map(crate::output::number::json_time).unwrap_or_default()
-        };
-        let usage = &session.usage;
-        let numbers = [
-            session.prompts as u64,
-            session.messages_full as u64,
-            session.calls as u64,
-            session.tool_calls as u64,
-        ];
-        let numbers = numbers.into_iter().chain(Bucket::ALL.map(|bucket| usage.get(bucket)));
-        let mut row: Vec<Cell> = vec![
-            session.id.as_str().into(),
-            session.kind.name().into(),
-            session.project.key().into(),
-            time(session.started).into(),
-            time(session.updated).into(),
-        ];
-        let numbers = numbers.chain([usage.total()]);
-        row.extend(numbers.map(|number| Cell::from(number.to_string())));
-        let cost = costs.of(&session.id);
-        row.push(cost.usd.map(|usd| usd.to_string()).unwrap_or_default().into());
-        row.push(cost.at_least.to_string().into());
-        row.push(cost.unpriced.to_string().into());
-        row.push(session.models.join(" ").into());
-        row.push(session.title().0.into());
-        row.push(session.agent.as_str().into());
-        rows.row(row);
     }
     rows
 }

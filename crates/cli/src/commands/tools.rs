@@ -1,9 +1,8 @@
 use backstory_core::collection::Collection;
-use backstory_core::export::json::Time;
+use backstory_core::export::tools::{Document, RowOut, plain};
 use backstory_core::query::failures::{self, failures};
 use backstory_core::query::tools::{Group, Question, Row, tools};
 use clap::ValueEnum;
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -74,63 +73,14 @@ enum GroupArg {
     Server,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    group: &'static str,
-    rows: Vec<RowOut<'a>>,
-    failures: Vec<FailureOut<'a>>,
-}
-
-#[derive(Serialize)]
-struct RowOut<'a> {
-    name: &'a str,
-    label: &'a str,
-    canonical: &'static str,
-    category: &'static str,
-    server: Option<&'a str>,
-    calls: u64,
-    success: u64,
-    error: u64,
-    cancelled: u64,
-    unfinished: u64,
-    lines_added: u64,
-    lines_removed: u64,
-}
-
-impl<'a> RowOut<'a> {
-    fn new(row: &'a Row, group: GroupArg) -> Self {
-        Self {
-            name: if group == GroupArg::Tool { &row.name.name } else { &row.key },
-            label: &row.name.label,
-            canonical: row.name.canonical,
-            category: row.name.category,
-            server: row.name.server.as_deref(),
-            calls: row.counts.calls,
-            success: row.counts.success,
-            error: row.counts.error,
-            cancelled: row.counts.cancelled,
-            unfinished: row.counts.unfinished,
-            lines_added: row.counts.lines_added,
-            lines_removed: row.counts.lines_removed,
+impl From<GroupArg> for Group {
+    fn from(group: GroupArg) -> Self {
+        match group {
+            GroupArg::Tool => Self::Tool,
+            GroupArg::Label => Self::Label,
+            GroupArg::Category => Self::Category,
+            GroupArg::Server => Self::Server,
         }
-    }
-}
-
-#[derive(Serialize)]
-struct FailureOut<'a> {
-    tool: &'a str,
-    text: &'a str,
-    count: u64,
-    last: Option<Time>,
-    session: &'a str,
-    example: &'a str,
-}
-
-impl<'a> FailureOut<'a> {
-    fn new(failure: &'a failures::Row) -> Self {
-        let failures::Row { tool, text, count, last, session, example } = failure;
-        Self { tool, text, count: *count, last: last.map(Time), session, example }
     }
 }
 
@@ -140,12 +90,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
     let all = &library.all;
     let filter = args.filters.filter(ctx, all)?;
     let question = Question {
-        group: match args.group {
-            GroupArg::Tool => Group::Tool,
-            GroupArg::Label => Group::Label,
-            GroupArg::Category => Group::Category,
-            GroupArg::Server => Group::Server,
-        },
+        group: args.group.into(),
         period: filter.period,
         sessions: super::wanted_sessions(all, &filter, &args.kind),
         checkpoints: args.kind.contains(&Kind::Checkpoint),
@@ -163,33 +108,23 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
             .map_err(|error| Failure::new("cannot read the errors").because(error))
     };
     let format = args.format.or_json(ctx.json);
-    let group = match args.group {
-        GroupArg::Tool => "tool",
-        GroupArg::Label => "label",
-        GroupArg::Category => "category",
-        GroupArg::Server => "server",
-    };
-    let out = || rows.iter().map(|row| RowOut::new(row, args.group));
     match format {
-        Format::Json => {
-            let failed = failed()?;
-            let failures = failed.iter().map(FailureOut::new).collect();
-            let rows = out().collect();
-            printer.json(&Document { schema: "backstory.tools/1", group, rows, failures })?;
+        Format::Json => printer.json(&Document::new(question.group, &rows, &failed()?))?,
+        Format::Jsonl => {
+            printer.json_lines(rows.iter().map(|row| RowOut::new(row, question.group)))?;
         }
-        Format::Jsonl => printer.json_lines(out())?,
         Format::Table if rows.is_empty() => {
             return Err(super::nothing(ctx, all, &args.filters, "no tool calls match"));
         }
         Format::Table => {
-            printer.rows(&table(&rows, args.group, true), format)?;
+            printer.rows(&table(&rows, args.group), format)?;
             let failed = failed()?;
             if !failed.is_empty() {
                 printer.blank()?;
                 printer.rows(&failure_table(ctx, all, &failed), format)?;
             }
         }
-        _ => printer.rows(&table(&rows, args.group, false), format)?,
+        _ => printer.plain(&plain(&rows, question.group), format)?,
     }
     library.warn_unread(printer);
     super::tell_faults(printer, &library);
@@ -221,7 +156,7 @@ fn failure_table(ctx: &Context, all: &Collection, failed: &[failures::Row]) -> R
     out
 }
 
-fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
+fn table(rows: &[Row], group: GroupArg) -> Rows {
     let heading = match group {
         GroupArg::Tool => "TOOL",
         GroupArg::Label => "LABEL",
@@ -236,7 +171,7 @@ fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
         Column::number("ERROR").spare(1),
         Column::number("CANCELLED").spare(5),
         Column::number("UNFINISHED").spare(6),
-        Column::number(if for_people { "FAILED" } else { "FAILED_PERCENT" }),
+        Column::number("FAILED"),
         Column::number("ADDED").spare(4),
         Column::number("REMOVED").spare(4),
     ];
@@ -246,24 +181,21 @@ fn table(rows: &[Row], group: GroupArg, for_people: bool) -> Rows {
     }
     let mut out = Rows::new(columns);
     for row in rows {
-        let number = |number: u64| if for_people { count(number) } else { number.to_string() };
-        let share = percent(row.counts.error, row.counts.calls);
-        let share = if for_people { share } else { share.trim_end_matches(" %").to_owned() };
         let failed = Cell::styled(
             if row.counts.error * 5 > row.counts.calls { style::WARNING } else { style::DIM },
-            share,
+            percent(row.counts.error, row.counts.calls),
         );
         let mut cells = vec![
             Cell::styled(style::NAME, &row.key),
             row.name.label.as_str().into(),
-            number(row.counts.calls).into(),
-            number(row.counts.success).into(),
-            number(row.counts.error).into(),
-            number(row.counts.cancelled).into(),
-            number(row.counts.unfinished).into(),
+            count(row.counts.calls).into(),
+            count(row.counts.success).into(),
+            count(row.counts.error).into(),
+            count(row.counts.cancelled).into(),
+            count(row.counts.unfinished).into(),
             failed,
-            number(row.counts.lines_added).into(),
-            number(row.counts.lines_removed).into(),
+            count(row.counts.lines_added).into(),
+            count(row.counts.lines_removed).into(),
         ];
         if group != GroupArg::Tool {
             cells.remove(1);

@@ -73,7 +73,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Ex
     faults.extend(verified.problems.into_iter().map(|problem| FaultOut {
         file: problem.file.display().to_string(),
         line: None,
-        record: Some(problem.message),
+        record: Some(problem.message.into()),
         what: problem.what,
     }));
     let is_fine = faults.is_empty() && checks.iter().all(|check| check.ok);

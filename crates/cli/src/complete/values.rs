@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::options::{Global, values};
 use crate::output::number::plural;
 
-/// The most sessions that are offered before anything is typed.
+/// The maximum number of sessions that are offered before anything is typed.
 const MOST: usize = 50;
 
 /// Times that filters understand.

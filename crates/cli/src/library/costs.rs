@@ -1,9 +1,9 @@
 //! The costs of sessions.
 
 use backstory_core::collection::Collection;
+use backstory_core::model::Session;
 use backstory_core::query::usage::Costs;
 
-use super::locate::located;
 use super::{Library, cannot_open};
 use crate::context::Context;
 use crate::error::Result;
@@ -17,19 +17,30 @@ impl Library {
         self.reports().session_costs().map_err(cannot_open)
     }
 
-    /// Returns the cost of each session as of the moment of the list. If another process has changed the archive
-    /// in between, both are read again.
-    pub(crate) fn costs_of_list(&mut self, ctx: &Context) -> Result<Costs> {
-        let mut costs = self.costs()?;
+    /// Returns the costs of some sessions of the list. If they are many, all are read at once.
+    pub(crate) fn costs_of(&self, sessions: &[&Session]) -> Result<Costs> {
+        if sessions.len() * 4 > self.all.sessions.len() {
+            return self.costs();
+        }
+        self.reports().costs_of(sessions.iter().copied()).map_err(cannot_open)
+    }
+
+    /// Returns the costs of the sessions that `choose` takes from the list, as of the moment of the list. If another
+    /// process has changed the archive in between, both are read again.
+    pub(crate) fn costs_of_list(
+        &mut self,
+        ctx: &Context,
+        choose: impl Fn(&Collection) -> Vec<&Session>,
+    ) -> Result<Costs> {
+        let mut costs = self.costs_of(&choose(&self.all))?;
         for _ in 0..TRIES {
             let version = self.archive.data_version().map_err(cannot_open)?;
             if version == self.version {
                 break;
             }
             self.version = version;
-            let found = std::mem::take(&mut self.all.found);
-            self.all = located(ctx, Collection::new(&self.archive, found).map_err(cannot_open)?);
-            costs = self.costs()?;
+            self.load_all(ctx)?;
+            costs = self.costs_of(&choose(&self.all))?;
         }
         Ok(costs)
     }

@@ -3,6 +3,7 @@
 mod costs;
 mod keep;
 mod lease;
+mod lists;
 mod locate;
 mod place;
 mod prices;
@@ -19,7 +20,7 @@ use backstory_core::assemble::SessionFacts;
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
 use backstory_core::discover::Discovery;
-use backstory_core::model::Message;
+use backstory_core::model::{Message, SessionId};
 use backstory_core::pricing::Table;
 use backstory_core::projects::{ProjectHints, worktrees};
 use backstory_core::query;
@@ -79,19 +80,6 @@ impl Library {
         }
         let paths = locate_projects(ctx, &library.all);
         if paths.is_empty() { Ok(library) } else { library.with_paths(ctx, printer, paths) }
-    }
-
-    /// Opens the archive without a sync, for a screen that must appear at once. An archive
-    /// that does not exist or has no sessions yet is brought up to date first.
-    pub(crate) fn open_as_kept(ctx: &Context, printer: &mut Printer) -> Result<Self> {
-        if !ctx.archive.as_ref().is_some_and(|path| path.exists()) {
-            return Self::open(ctx, printer, &[]);
-        }
-        let library = Self::of_archive(ctx, open_archive(ctx, printer)?, Discovery::default())?;
-        if library.all.sessions.is_empty() {
-            return Self::open(ctx, printer, &[]);
-        }
-        Ok(library)
     }
 
     /// Opens the archive for sums only: the list of sessions is not loaded.
@@ -212,21 +200,24 @@ impl Library {
 
     /// Adds the facts that only the list of all sessions has: name, tags, state, subagents.
     fn complete(&self, assembled: &mut SessionFacts) {
-        if let Some(session) = self.all.get(&assembled.session.id) {
-            assembled.session = session.clone();
+        if let Some(listed) = self.all.get(&assembled.session.id) {
+            let session = &mut assembled.session;
+            let prompts = (session.first_prompt.take(), session.last_prompt.take());
+            *session = listed.clone();
+            (session.first_prompt, session.last_prompt) = prompts;
         }
     }
 
     /// Calls `each` with one session after the other, with all its messages.
     pub(crate) fn each(
         &self,
-        ids: &[String],
+        ids: &[SessionId],
         mut each: impl FnMut(SessionFacts) -> io::Result<()>,
     ) -> io::Result<()> {
         let read = |mut assembled: SessionFacts| {
             self.complete(&mut assembled);
             let id = assembled.session.id.clone();
-            each(assembled).map_err(|error| ArchiveError::Read(id, error))
+            each(assembled).map_err(|error| ArchiveError::Read(id.into(), error))
         };
         self.archive.each_assembled(ids, read).map_err(|error| match error {
             ArchiveError::Read(_, error) => error,
@@ -477,9 +468,7 @@ pub(crate) fn cannot_open(error: ArchiveError) -> Failure {
         }
         ArchiveError::Open { .. } => "check its folder, or name another one with `--archive`",
         other if other.is_full() => "free some space; nothing archived before is lost",
-        other if other.passes() => {
-            "is a `backstory watch` or `sync` running? Try again, or `--no-sync`"
-        }
+        other if other.passes() => "is another backstory running? Try again, or use `--no-sync`",
         _ => "`backstory archive check` looks for damage",
     };
     Failure::new("the archive cannot be used").because(error).hint(hint)

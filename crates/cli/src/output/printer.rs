@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
+use backstory_core::export::plain::Plain;
 use serde::Serialize;
 
 use super::Terminal;
@@ -15,6 +16,7 @@ use super::rows::{Format, Rows};
 use super::text;
 use super::{Line, Progress, Table, clean, style};
 use crate::error::Failure;
+use crate::follow_up::FollowUp;
 
 /// The verbosity of stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +36,8 @@ pub(crate) struct Printer {
     pager: Option<Child>,
     /// The home folder with a trailing separator, which messages write as `~`.
     home: Option<String>,
+    /// Completes the commands that messages suggest.
+    follow_up: FollowUp,
     /// The buffer that replaces stdout.
     captured: Option<Captured>,
 }
@@ -63,6 +67,7 @@ impl Printer {
             color,
             pager: None,
             home: None,
+            follow_up: FollowUp::default(),
             captured: None,
         }
     }
@@ -83,9 +88,10 @@ impl Printer {
         Ok(std::mem::take(&mut *answer.0.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Sets the colours and the home folder; must be called before anything is printed.
-    pub(crate) fn adopt(&mut self, color: ColorChoice, home: Option<&Path>) {
+    /// Sets what depends on the run; must be called before anything is printed.
+    pub(crate) fn adopt(&mut self, color: ColorChoice, home: Option<&Path>, follow_up: &FollowUp) {
         *self = Self::new(color, self.terminal, self.verbosity);
+        self.follow_up = follow_up.clone();
         let home = home.and_then(Path::to_str);
         self.home =
             home.map(|home| format!("{}{MAIN_SEPARATOR}", home.trim_end_matches(is_separator)));
@@ -128,14 +134,16 @@ impl Printer {
     }
 
     pub(crate) fn rows(&mut self, rows: &Rows, format: Format) -> io::Result<()> {
-        let text = match format {
-            Format::Csv => rows.csv(),
-            Format::Md => rows.markdown(),
-            _ => {
-                let lines = rows.table(self.terminal.width);
-                return lines.into_iter().try_for_each(|line| self.line(line));
-            }
-        };
+        if matches!(format, Format::Csv | Format::Md) {
+            return self.plain(&rows.plain(), format);
+        }
+        let lines = rows.table(self.terminal.width);
+        lines.into_iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Prints rows for other programs: as CSV, otherwise as Markdown.
+    pub(crate) fn plain(&mut self, rows: &Plain, format: Format) -> io::Result<()> {
+        let text = if format == Format::Csv { rows.csv() } else { rows.markdown() };
         let mut out = self.data()?;
         out.write_all(text.as_bytes())?;
         out.flush()
@@ -323,7 +331,8 @@ impl Printer {
 
     /// Prints to stderr. Errors are dropped: if stderr is closed, there is nowhere to report them.
     fn say(&mut self, style: Style, label: &str, text: &str) {
-        let text = clean::message(&self.shortened(text.trim_end()));
+        let text = self.follow_up.complete(&self.shortened(text.trim_end()));
+        let text = clean::message(&text);
         let _ = self.out.flush();
         for (n, part) in text.split('\n').enumerate() {
             let indent = " ".repeat(label.len().min(4));

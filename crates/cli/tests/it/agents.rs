@@ -107,6 +107,18 @@ fn a_call_is_counted_once() {
     let keys: BTreeSet<&str> =
         calls.iter().map(|call| call["dedup_key"].as_str().unwrap()).collect();
     assert_eq!(keys.len(), calls.len());
+    // The API makes the ids of Claude's messages and of the responses that Codex CLI records; other ids need their session.
+    let is_formed = |call: &Value| {
+        let [key, agent, session] =
+            ["dedup_key", "agent", "session"].map(|name| call[name].as_str().unwrap());
+        let is_in_session = key.starts_with(&format!("{agent}:{session}:"));
+        match agent {
+            "claude" => key.starts_with("claude:msg_"),
+            "codex" => is_in_session || key.starts_with("codex:resp_"),
+            _ => is_in_session,
+        }
+    };
+    assert!(calls.iter().all(is_formed), "{keys:?}");
     let total = &env.json(&["usage", "agent", "--json"])["total"];
     assert_eq!(Some(calls.len() as u64), total["calls"].as_u64());
 }
@@ -192,4 +204,54 @@ fn limits_are_those_of_a_plan() {
     assert_eq!(env.run(&["usage", "limits", "--agent", "gemini"]).code, Some(1));
     assert_eq!(env.run(&["usage", "limits", "-p", "demo"]).code, Some(2));
     assert_eq!(env.run(&["usage", "--history"]).code, Some(2));
+}
+
+#[test]
+fn the_tokens_in_front_matter_add_up() {
+    let env = home();
+    let folder = env.home().join("exported");
+    let run = env.run(&["export", "--all", "--format", "markdown", "-o", folder.to_str().unwrap()]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let (mut all, mut written) = (0, 0);
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
+        let front = text.strip_prefix("---\n").and_then(|text| text.split_once("\n---\n"));
+        let Some((_, usage)) = front.and_then(|(front, _)| front.split_once("\nusage:\n")) else {
+            continue;
+        };
+        let usage: BTreeMap<&str, u64> = usage
+            .lines()
+            .map(|line| line.trim().split_once(": ").unwrap())
+            .map(|(name, tokens)| (name, tokens.parse().unwrap()))
+            .collect();
+        assert_eq!(usage.values().sum::<u64>(), 2 * usage["total"], "{usage:?}");
+        written += usage["cache_write_5m"] + usage["cache_write_1h"];
+        all += usage["total"];
+    }
+    assert!(written > 0);
+    assert_eq!(all, env.json(&["usage", "--json"])["total"]["total"]);
+}
+
+#[test]
+fn only_sessions_of_gemini_cli_have_its_format() {
+    let env = home();
+    for agent in ["claude", "codex"] {
+        let list = env.json(&["sessions", "--agent", agent, "--json"]);
+        let id = list["sessions"][0]["id"].as_str().unwrap();
+        let run = env.run(&["export", id, "--format", "gemini"]);
+        assert_eq!((run.code, &*run.stdout), (Some(2), ""), "{}", run.stderr);
+        assert!(run.stderr.contains("has no file that Gemini CLI could load"), "{}", run.stderr);
+    }
+    // An export of all contains the others.
+    let run = env.run(&["export", "--all", "--format", "gemini", "-o", "out"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}
+
+#[test]
+fn the_cost_of_a_prompt_is_that_of_all_prompts() {
+    let env = TestEnv::new();
+    let all = env.json(&["--demo", "usage", "prompt", "--json"]);
+    let first = env.json(&["--demo", "usage", "prompt", "-n", "2", "--json"]);
+    assert_eq!(all["prompts"], first["prompts"]);
+    assert!(all["prompts"]["count"].as_u64() > Some(2));
 }

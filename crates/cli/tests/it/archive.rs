@@ -204,7 +204,7 @@ fn forgetting_asks_first_and_lasts() {
     exit code 1
     --- stderr
     error: no session is called `11111111-0000-4000-8000-000000000001`
-      hint: name it by its id, a prefix of its id, `latest`, `@N`, its name or a file
+      hint: name it by its id, a prefix of its id, `latest`, `@N`, `@sN`, its name or a file
       hint: `backstory sessions` lists them
     ");
     insta::assert_snapshot!(env.run(&["unforget", "--list"]).show(), @"
@@ -349,7 +349,7 @@ fn without_a_place_for_the_archive_it_answers_all_the_same() {
     --- stderr
     warning: nothing is archived, because `file/archive.db` cannot be opened (Not a directory (os error 20))
     2 more; `--limit 3` lists them all.
-    2 faults while reading; see `backstory doctor`.
+    2 faults while reading; see `backstory --archive file/archive.db doctor`.
     ");
     insta::assert_snapshot!(env.run(&["sync", "--archive", "file/archive.db"]).show(), @"
     exit code 2

@@ -20,42 +20,27 @@ fn small_tree() {
       ✓  ~/.gemini         home
       –  ~/.cache/.gemini  where the macOS sandbox keeps sessions, not there
 
-    Found
-      KIND        FILES    SIZE
-      session         4  1.8 kB
-      prompt log      1     2 B
+    Found: 5 files, 1.8 kB
       15 records read: 12 used, 1 ignored on purpose, 2 not usable
-
-    Skipped on purpose: 3
-           1  JSON, but not a session
-           1  auto-memory notes
-           1  programs Gemini CLI downloaded
-
-    Problems: none
+      3 files skipped on purpose (`-v` lists them)
 
     Faults: 2
-      ! ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:4: not JSON: EOF while parsing a string at column 14
+      ! ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:4: not JSON: it ends inside a string at column 14
       ! ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:5: unknown kind of record (`colour`)
 
     Still being written: 1
       … ~/.gemini/tmp/tools/chats/session-2026-08-13T08-00-44444444.jsonl:6: the last line is incomplete (still being written, or cut off)
 
-    Projects: 2
-      PROJECT  SESSIONS  FILES    SIZE  PATH
-      shop            2      5  1.3 kB  /code/shop
-      tools           1      1   473 B  not known
-
     How long agents keep sessions
       Gemini CLI deletes sessions: 30 days after their last use (its own default; no settings file
       changes it)
 
-    Upcoming deletions: 5
-      WHEN                           PROJECT  SESSION     WHY
-      at the next start              shop     no session  it cannot be resumed
-      at the next start              shop     22222222    the resume bug
-      at the next start              shop     22222222    it cannot be resumed
-      2026-08-19 11:00   in 4 days   shop     11111111    its age
-      2026-09-12 08:05   in 28 days  tools    44444444    its age
+    Upcoming deletions: 3 sessions, 1 file without one
+      WHEN                          PROJECT  SESSION     WHY
+      at the next start             shop     no session  it cannot be resumed
+      at the next start             shop     22222222    the resume bug
+      2026-08-19 11:00   in 4 days  shop     11111111    its age
+      1 more, the first 2026-09-12 08:05 (`-v` lists them)
       Gemini CLI cleans up when it is started in the project after that time.
       3 files are not in the archive yet; `backstory sync` adds them.
 
@@ -101,16 +86,7 @@ fn nothing_there() {
       hint: read another folder: `backstory --from FOLDER`, or `roots` in the config file
       hint: or explore the bundled sample sessions: `backstory --demo`
 
-    Found
-      no session files
-
-    Skipped on purpose: none
-
-    Problems: none
-
-    Faults: none
-
-    Projects: none
+    Found: no session files
 
     How long agents keep sessions
       no project, so nothing to decide
@@ -349,4 +325,38 @@ fn the_verdict_comes_first() {
       ! Gemini CLI deletes sessions, and nothing keeps the archive up to date: run `backstory watch`
       ! 2 faults in files: parts that could not be used
     ");
+}
+
+#[test]
+fn ignored_records_are_counted_by_kind() {
+    let env = TestEnv::new();
+    let claude = "aaaaaaaa-0000-4000-8000-000000000000";
+    let prompt = format!(
+        r#"{{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"{claude}","timestamp":"2026-08-13T10:00:00.000Z","cwd":"/w","message":{{"role":"user","content":"hi"}}}}"#
+    );
+    let title = format!(r#"{{"type":"ai-title","sessionId":"{claude}","aiTitle":"A greeting"}}"#);
+    let new = format!(r#"{{"type":"new-kind","sessionId":"{claude}"}}"#);
+    let lines = [prompt, title, new.clone(), new, String::new()].join("\n");
+    env.write(&format!(".claude/projects/-w/{claude}.jsonl"), lines);
+    let codex = "019ff000-0000-7000-8000-000000000000";
+    let lines = [
+        format!(
+            r#"{{"timestamp":"2026-08-13T10:00:00.000Z","type":"session_meta","payload":{{"id":"{codex}","timestamp":"2026-08-13T10:00:00.000Z","cwd":"/w"}}}}"#
+        ),
+        r#"{"timestamp":"2026-08-13T10:00:01.000Z","type":"event_msg","payload":{"type":"user_message","message":"hi"}}"#.to_owned(),
+        r#"{"timestamp":"2026-08-13T10:00:02.000Z","type":"world_state","payload":{}}"#.to_owned(),
+        String::new(),
+    ];
+    let file = format!(".codex/sessions/2026/08/13/rollout-2026-08-13T10-00-00-{codex}.jsonl");
+    env.write(&file, lines.join("\n"));
+    let report = env.json(&["doctor", "--json"]);
+    insta::assert_snapshot!(
+        report["records"],
+        @r#"{"ignored":3,"ignored_kinds":{"new-kind":2,"world_state":1},"unusable":0,"used":4}"#
+    );
+    let text = env.run(&["doctor", "-v"]).stdout;
+    let rows = |line: &&str| line.starts_with("  new-kind") || line.starts_with("  world_state");
+    let rows: Vec<Vec<&str>> =
+        text.lines().filter(rows).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows, [["new-kind", "2"], ["world_state", "1"]], "{text}");
 }

@@ -169,7 +169,7 @@ fn unknown_and_ambiguous() {
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     error: no session is called `99`
-      hint: name it by its id, a prefix of its id, `latest`, `@N`, its name or a file
+      hint: name it by its id, a prefix of its id, `latest`, `@N`, `@sN`, its name or a file
       hint: `backstory sessions` lists them
     ");
     env.write(

@@ -56,6 +56,8 @@ fn program() {
       events       Print sessions as a stream of events, one JSON object per line
       redact       Remove secrets from any text: a filter for standard input
       secrets      List the sessions that contain secrets, by kind
+      share        Keep one history on several machines, through a shared folder (extension)
+      lake         Send usage to a team's database or warehouse, and report on it (extension)
 
     Keep:
       sync         Bring the archive up to date, and copy the agent's files into it
@@ -172,6 +174,8 @@ fn program_in_short() {
       events       Print sessions as a stream of events, one JSON object per line
       redact       Remove secrets from any text: a filter for standard input
       secrets      List the sessions that contain secrets, by kind
+      share        Keep one history on several machines, through a shared folder (extension)
+      lake         Send usage to a team's database or warehouse, and report on it (extension)
 
     Keep:
       sync         Bring the archive up to date, and copy the agent's files into it
@@ -216,16 +220,17 @@ fn doctor() {
     insta::assert_snapshot!(own_help("doctor"), @"
     Report searched places, files found, damage, and upcoming deletions
 
-    Says first what there is to do. Lists every place that was searched and why, the files by kind,
-    files that were skipped on purpose, every record that could not be used, the disk space of each
-    project, how long each agent keeps sessions according to its settings, which sessions it will delete
-    next, and whether the archive has them.
+    Says first what there is to do. Lists every place that was searched and why, the number of files,
+    every record that could not be used, how long each agent keeps sessions according to its settings,
+    which sessions it will delete in the next days, and whether the archive has them. `-v` adds the
+    files by kind, files that were skipped on purpose, the disk space of each project, and every file
+    that will be deleted.
 
     Usage: backstory doctor [OPTIONS]
 
     Examples:
-      backstory doctor                          everything, with long lists cut
-      backstory doctor -v                       everything, in full
+      backstory doctor                          what there is to do, and why
+      backstory doctor -v                       everything: kinds of files, projects, every deletion
       backstory doctor --from session.jsonl     check a single file
       backstory doctor --strict -q > /dev/null  exit code 1 if anything could not be read
       backstory doctor --json | jq '.at_risk'   the sessions that the resume bug will delete
@@ -246,10 +251,10 @@ fn export() {
     session, export many sessions: one file per session in the folder given with `-o`, named by day,
     project, title and id. `gemini` exports the file that Gemini CLI would load.
 
-    Usage: backstory export [OPTIONS] --format <FORMAT> [FILE|SESSION]
+    Usage: backstory export [OPTIONS] [FILE|SESSION]
 
     Examples:
-      backstory export latest --format html -o session.html
+      backstory export latest -o session.html
                             a self-contained page to send to somebody
       backstory export 3f2a --format markdown > session.md
       backstory export --all --format markdown -o sessions/
@@ -304,7 +309,7 @@ fn export() {
               Only activity in this day, week, month or year: yesterday, monday, 2026-08
 
           --format <FORMAT>
-              The format to write
+              The format to write [default: that of the file's name]
 
               Possible values:
               - markdown: For any forge: prompts, replies, and tool calls folded

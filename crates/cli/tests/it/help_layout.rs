@@ -68,7 +68,7 @@ fn help_in_a_narrow_terminal() {
       backstory files .                     files in this folder
 
     Arguments:
-      [PATH]  A file or folder: its path or the end of it
+      [PATH]  A file or folder: its path or a part of it
 
     Options:
           --changed  Only changes, no reads

@@ -92,3 +92,17 @@ fn one_day_takes_one_flag() {
     assert!(run.stderr.contains("`--on`: `3d` is a moment, not a period"), "{}", run.stderr);
     assert_eq!(env.run(&["sessions", "--on", "monday", "--since", "3d"]).code, Some(2));
 }
+
+#[test]
+fn a_day_is_its_latest_session() {
+    let env = home();
+    let shown = |folder, word| run_in(&env, folder, &["show", word]).stdout;
+    assert!(shown("code", "2026-08-11").contains(WEB));
+    assert!(shown("code", "wednesday").contains(OLD), "2026-08-12 was a Wednesday");
+    // Like `latest`, it is about the project of this folder if that has one.
+    assert!(shown("code", "2026-08").contains(OLD));
+    assert!(shown("code/shop/src", "2026-08").contains(SHOP));
+    let none = run_in(&env, "code", &["show", "yesterday"]);
+    assert_eq!(none.code, Some(1));
+    assert!(none.stderr.starts_with("error: no session is called `yesterday`"), "{}", none.stderr);
+}

@@ -1,14 +1,16 @@
 //! Sessions of Claude Code and Codex CLI that are deleted and come back. `conformance/restore-claude` and
 //! `conformance/restore-codex` do the same with the real programs.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::restore::{copy, files, real, tamper};
-use crate::support::{SHOP, TestEnv, session, testdata};
+use crate::restore::{copy, files, real};
+use crate::restore_attacks::tamper;
+use crate::support::{TestEnv, testdata};
 
 const CLAUDE: &str = "aaaaaaaa-0000-4000-8000-00000000000a";
 const PROJECT: &str = ".claude/projects/-code-shop";
@@ -22,7 +24,7 @@ fn now() -> SystemTime {
 }
 
 /// Makes a file look as if it was changed some days ago.
-fn age(path: &Path, days: u64) {
+pub(crate) fn age(path: &Path, days: u64) {
     let file = File::options().append(true).open(path).unwrap();
     file.set_modified(now() - Duration::from_secs(days * 24 * 3600)).unwrap();
 }
@@ -42,7 +44,7 @@ fn transcript(session: &str, agent: Option<&str>, prompt: &str) -> String {
 }
 
 /// The files of a session of Claude Code, with a subagent and a stored tool output.
-fn of_claude() -> [String; 5] {
+pub(crate) fn of_claude() -> [String; 5] {
     [
         format!("{PROJECT}/{CLAUDE}.jsonl"),
         format!("{PROJECT}/{CLAUDE}/subagents/agent-a1.jsonl"),
@@ -53,7 +55,7 @@ fn of_claude() -> [String; 5] {
     ]
 }
 
-fn claude_home() -> TestEnv {
+pub(crate) fn claude_home() -> TestEnv {
     let env = TestEnv::new();
     let [main, agent, meta, output, old_agent] = of_claude();
     env.write(&main, transcript(CLAUDE, None, "cart"));
@@ -93,7 +95,7 @@ fn rollout_name(id: &str) -> String {
     format!("rollout-2026-08-10T11-00-00-{id}.jsonl")
 }
 
-fn codex_home() -> TestEnv {
+pub(crate) fn codex_home() -> TestEnv {
     let env = TestEnv::new();
     env.write(&format!("{DAY}/{}", rollout_name(CODEX)), rollout(CODEX, None, "cart"));
     env.write(&format!("{DAY}/{}", rollout_name(FORK)), rollout(FORK, Some(CODEX), "till"));
@@ -165,95 +167,6 @@ fn an_old_session_that_exists_can_be_made_recent() {
     }
     assert_eq!(env.json(&["restore", "aaaa", "--json"])["deleted_again"], Value::Null);
 }
-
-#[test]
-fn the_doctor_predicts_what_claude_code_deletes() {
-    let env = claude_home();
-    let [main, agent, meta, output, old_agent] = of_claude();
-    for (file, days) in [(&main, 25), (&agent, 1), (&meta, 1), (&output, 29), (&old_agent, 31)] {
-        age(&env.home().join(file), days);
-    }
-    let report = env.json(&["doctor", "--json"]);
-    let deletion = |d: &Value| {
-        let file = d["file"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-        let at = d["at"].as_str().map(|at| at[..10].to_owned());
-        format!("{file} {} {} {} {}", at.unwrap_or_default(), d["why"], d["what"], d["agent"])
-    };
-    let deletions: Vec<String> =
-        report["deletions"].as_array().unwrap().iter().map(deletion).collect();
-    insta::assert_snapshot!(deletions.join("\n"), @r#"
-    agent-b2.jsonl  "age" "subagent" "claude"
-    toolu_1.txt 2026-08-15 "age" "tool output" "claude"
-    aaaaaaaa-0000-4000-8000-00000000000a.jsonl 2026-08-19 "age" "session" "claude"
-    agent-a1.jsonl 2026-08-19 "session" "subagent" "claude"
-    agent-a1.meta.json 2026-08-19 "session" "note" "claude"
-    "#);
-    assert_eq!(report["retention"][0]["max_age"], "30d");
-    let text = env.run(&["doctor"]).stdout;
-    let (_, text) = text.split_once("How long agents").unwrap();
-    let (text, _) = text.split_once("Archive").unwrap();
-    insta::assert_snapshot!(text, @"
-     keep sessions
-      Claude Code deletes sessions: 30 days after their last use (its own default; no settings file
-      changes it)
-
-    Upcoming deletions: 2
-      WHEN                          PROJECT  SESSION            WHY
-      at the next start             shop     aaaaaaaa/agent-b2  its age
-      2026-08-19 16:30   in 5 days  shop     aaaaaaaa           its age
-      With them, 3 files of subagents and tools will be deleted.
-      Claude Code cleans up when it is used in any project after that time.
-      All of it is in the archive; `backstory restore` brings a session back.
-    ");
-    let overview = env.run(&[]).stdout;
-    assert!(
-        overview.contains("Claude Code will soon delete 1 session that the archive keeps."),
-        "{overview}"
-    );
-    // A setting of the project decides over that of the user.
-    env.write(".claude/settings.json", r#"{"cleanupPeriodDays": 365}"#);
-    assert_eq!(env.json(&["doctor", "--json"])["retention"][0]["max_age"], "365d");
-    env.write(".claude/settings.json", r#"{"cleanupPeriodDays": 0}"#);
-    let report = env.json(&["doctor", "--json"]);
-    assert_eq!(report["deletions"], Value::Array(Vec::new()));
-    assert_eq!(report["retention"][0]["active"], false);
-}
-
-#[test]
-fn deletions_of_several_agents_are_listed_together() {
-    let env = claude_home();
-    age(&env.home().join(&of_claude()[0]), 29);
-    env.write(".gemini/tmp/till/.project_root", "/code/till");
-    let log = session(SHOP, "2026-07-20T10:00:00.000Z", "2026-07-20T11:00:00.000Z", &["add"]);
-    env.write(".gemini/tmp/till/chats/session-2026-07-20T10-00-11111111.jsonl", log);
-    assert_eq!(env.run(&["sync"]).code, Some(0));
-    let text = env.run(&["doctor"]).stdout;
-    let (_, text) = text.split_once("Upcoming").unwrap();
-    let (text, archive) = text.split_once("Archive").unwrap();
-    insta::assert_snapshot!(text, @"
-    deletions: 3
-     WHEN                          AGENT        PROJECT  SESSION            WHY
-     2026-08-15 16:30  in 1 day    Claude Code  shop     aaaaaaaa           its age
-     2026-08-19 11:00  in 4 days   Gemini CLI   till     11111111           its age
-     2026-09-11 16:30  in 28 days  Claude Code  shop     aaaaaaaa/agent-b2  its age
-     With them, 3 files of subagents and tools will be deleted.
-     Claude Code cleans up when it is used in any project after that time.
-     Gemini CLI cleans up when it is started in the project after that time.
-     All of it is in the archive; `backstory restore` brings a session back.
-    ");
-    // The settings to change are those of an agent that deletes and does not sync.
-    assert!(archive.contains("add this to ~/.claude/settings.json"), "{archive}");
-    env.write(".claude/settings.json", HOOK);
-    let text = env.run(&["doctor"]).stdout;
-    assert!(text.contains("add this to ~/.gemini/settings.json"), "{text}");
-    env.write(".gemini/settings.json", HOOK);
-    let text = env.run(&["doctor"]).stdout;
-    assert!(text.contains("the agents sync it at the end of each session"), "{text}");
-}
-
-/// The settings that make both agents sync.
-const HOOK: &str =
-    r#"{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "backstory sync"}]}]}}"#;
 
 #[test]
 fn a_session_of_claude_code_moves_with_its_project() {
@@ -353,6 +266,43 @@ fn a_fork_of_codex_cli_comes_back_with_the_session_it_continues() {
 }
 
 #[test]
+fn a_session_of_codex_cli_gets_its_name_back() {
+    let env = codex_home();
+    let list = ".codex/session_index.jsonl";
+    let entry = |id: &str, name: &str| {
+        format!(r#"{{"id":"{id}","thread_name":"{name}","updated_at":"2026-08-10T09:00:00Z"}}"#)
+    };
+    env.write(list, [entry(CODEX, "Old"), entry(CODEX, "The cart")].join("\n"));
+    let env = lost(env);
+    // Another thread was named since, and the line was not finished.
+    let path = env.write(list, entry(FORK, "Till"));
+    let restore = |args: &[&str]| {
+        let document = env.json(&[&["restore", "01a1", "--json"], args].concat());
+        let files = document["files"].as_array().unwrap().clone();
+        let list = files.into_iter().find(|file| file["what"] == "registry");
+        list.map_or(Value::Null, |list| list["done"].clone())
+    };
+    let before = fs::read_to_string(&path).unwrap();
+    assert_eq!(restore(&["--dry-run"]), "would write");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    assert_eq!(restore(&[]), "written");
+    let after = fs::read_to_string(&path).unwrap();
+    let added = after.strip_prefix(&before).unwrap().strip_prefix('\n').unwrap();
+    let added: Value = serde_json::from_str(added.strip_suffix('\n').unwrap()).unwrap();
+    assert_eq!((&added["id"], &added["thread_name"]), (&CODEX.into(), &"The cart".into()));
+    assert_eq!(restore(&[]), Value::Null, "it is there");
+    assert_eq!(fs::read_to_string(&path).unwrap(), after);
+    // A link could lead to any file of the folder.
+    fs::remove_file(&path).unwrap();
+    let secret = env.write(".codex/auth.json", "{}");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&secret, &path).unwrap();
+    #[cfg(unix)]
+    assert_eq!(restore(&[]), Value::Null);
+    assert_eq!(fs::read_to_string(secret).unwrap(), "{}");
+}
+
+#[test]
 fn an_archived_session_of_codex_cli() {
     let env = codex_home();
     assert_eq!(env.run(&["sync"]).code, Some(0));
@@ -377,20 +327,6 @@ fn an_archived_session_of_codex_cli() {
     let document = env.json(&["restore", "01a1", "--json"]);
     assert_eq!(real(&env, &document["files"][0]["path"]), archived.join(&name));
     assert_eq!(document["files"][0]["done"], "written");
-}
-
-#[test]
-fn the_doctor_says_that_codex_cli_deletes_nothing() {
-    let text = codex_home().run(&["doctor"]).stdout;
-    let (_, text) = text.split_once("How long agents").unwrap();
-    let (text, _) = text.split_once("Archive").unwrap();
-    insta::assert_snapshot!(text, @"
-     keep sessions
-      Codex CLI deletes nothing by itself: only `codex delete` does (`codex archive` moves the file of a
-      session)
-
-    Upcoming deletions: none
-    ");
 }
 
 #[test]
@@ -512,6 +448,14 @@ fn homes(agent: &str) -> Vec<TestEnv> {
     out
 }
 
+/// Returns the last name of each session in a list of names.
+fn names(list: &[u8]) -> BTreeMap<String, String> {
+    let lines = list.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines = lines.map(|line| serde_json::from_slice::<Value>(line).unwrap());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    lines.map(|line| (text(&line["id"]), text(&line["thread_name"]))).collect()
+}
+
 #[test]
 fn every_recorded_session_comes_back_to_the_byte() {
     for agent in ["claude", "codex"] {
@@ -530,7 +474,15 @@ fn every_recorded_session_comes_back_to_the_byte() {
                 let written: Vec<PathBuf> = written.map(|file| real(&env, &file["path"])).collect();
                 for path in &written {
                     let was = fs::read(kept.join(path.strip_prefix(&root).unwrap())).unwrap();
-                    assert_eq!(fs::read(path).unwrap(), was, "{}", path.display());
+                    let is = fs::read(path).unwrap();
+                    if path.ends_with("session_index.jsonl") {
+                        // A list of all sessions, of which only those restored so far are named.
+                        let (was, is) = (names(&was), names(&is));
+                        assert!(is.iter().all(|(id, name)| was[id] == *name), "{was:?} {is:?}");
+                        assert!(is.contains_key(session["id"].as_str().unwrap()), "{is:?}");
+                        continue;
+                    }
+                    assert_eq!(is, was, "{}", path.display());
                 }
                 for part in session["parts"].as_array().unwrap() {
                     let part = real(&env, &part["file"]);

@@ -7,11 +7,16 @@ mod branches;
 mod completions;
 mod config;
 mod costs;
+mod deletions;
 mod demo;
 mod doctor;
 mod documents;
 mod events;
 mod export;
+#[cfg(unix)]
+mod extensions;
+#[cfg(unix)]
+mod follow_up;
 mod golden;
 mod help;
 mod help_layout;
@@ -19,6 +24,7 @@ mod here;
 mod honest;
 mod lifecycle;
 mod many;
+mod mistakes;
 mod output;
 mod overview;
 #[cfg(unix)]
@@ -27,12 +33,14 @@ mod projects;
 mod questions;
 mod redact;
 mod restore;
+mod restore_attacks;
 mod search;
 mod serve;
 mod sessions;
 mod show;
 mod support;
 mod titles;
+mod tools;
 mod usage;
 #[cfg(unix)]
 mod watch;

@@ -249,3 +249,27 @@ fn files_of_other_sessions_stay_and_are_counted() {
     assert!(all.stderr.starts_with("wrote 0 sessions to `out`; 3 unchanged\n"), "{}", all.stderr);
     assert!(!all.stderr.contains("left"), "{}", all.stderr);
 }
+
+#[test]
+fn an_export_that_was_cut_off_is_continued_but_foreign_files_are_kept() {
+    let env = small_home();
+    let words = ["export", "--all", "--format", "markdown", "-o", "out"];
+    assert_eq!(env.run(&words).code, Some(0));
+    // The state before the last file got its name: the list has the old and the new content.
+    let manifest = env.home().join("out/.backstory-export");
+    let name = "2026-07-20_shop_add-a-cart_11111111.md";
+    let path = env.home().join("out").join(name);
+    let mut list: serde_json::Value =
+        serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+    let old = list["files"][name]["sha256"].take();
+    list["files"][name]["sha256"] = "0".repeat(64).into();
+    list["files"][name]["before"] = old;
+    fs::write(&manifest, list.to_string()).unwrap();
+    let run = env.run(&words);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    // A finished export has nothing to continue.
+    assert!(!fs::read_to_string(&manifest).unwrap().contains("before"));
+    fs::write(&path, "my own notes").unwrap();
+    assert_eq!(env.run(&words).code, Some(2));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "my own notes");
+}

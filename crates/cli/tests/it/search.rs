@@ -206,7 +206,7 @@ fn characters_and_patterns() {
     exit code 0
     --- stdout
     11111111 add a cart  shop · 25 days ago
-      prompt    add a cart
+      @s1 prompt    add a cart
     --- stderr
     Created `~/.local/share/backstory/archive.db`, which keeps a private copy of every session, so that it can be read and restored after the agent deletes it.
     1 hit in all text, including the middle of long tool output, which is not indexed.
@@ -308,7 +308,7 @@ fn everything_that_was_typed() {
       2026-08-14 16:22  harbor-api  614ed381  session        Add GET /berths/{id}/calendar?month=2026-08 that lists the stays touching that month.
       2026-08-14 16:23  harbor-api  614ed381  session        a wrong month must be a 400, not a 500
     --- stderr
-    3 of them are all that is left of 1 session, in `logs.json`: 0a71429b-5c59-4030-a9e1-148825e87289
+    3 of them are all that is left of 1 session, in a prompt log: 0a71429b-5c59-4030-a9e1-148825e87289
     ");
     insta::assert_snapshot!(env.run(&["--demo", "prompts", "--grep", "tide -feed"]).show(), @"
     exit code 0
@@ -320,4 +320,87 @@ fn everything_that_was_typed() {
     for from in ["session", "logs", "shell_history"] {
         assert!(rows.iter().any(|row| row["from"] == from), "{from}");
     }
+}
+
+#[test]
+fn hits_have_numbers_that_open_the_place() {
+    let env = small_home();
+    let run = env.run(&["search", "list"]);
+    assert!(run.stdout.contains("\n  @s1 prompt    sort the list\n"), "{}", run.stdout);
+    let shown = env.run(&["show", "@s1", "--no-pager"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert_eq!(marked(&shown.stdout), ["  sort the list"]);
+    // Other commands take the session of the hit.
+    let printed = env.run(&["export", "@s1", "--format", "markdown"]);
+    assert!(printed.stdout.contains("sort the list"), "{}", printed.stderr);
+    // A document for a program changes nothing; a new search does.
+    env.run(&["search", "till", "--json"]);
+    assert!(env.run(&["show", "@s1", "--no-pager"]).stdout.contains("sort the list"));
+    env.run(&["search", "--exact", "a till"]);
+    let shown = env.run(&["show", "@s1", "--no-pager"]).stdout;
+    assert_eq!(marked(&shown), ["  and a till"]);
+}
+
+/// Returns the first lines of the marked messages.
+fn marked(shown: &str) -> Vec<&str> {
+    let lines = shown.lines().zip(shown.lines().skip(1));
+    lines.filter(|(head, _)| head.starts_with('▸')).map(|(_, text)| text).collect()
+}
+
+#[test]
+fn one_command_opens_the_best_hit() {
+    let env = TestEnv::new();
+    let opened = env.run(&["--demo", "search", "tokyo where:prompt", "--open"]);
+    assert_eq!((opened.code, marked(&opened.stdout).len()), (Some(0), 1), "{}", opened.stderr);
+    assert!(opened.stdout.contains("The nightly close on the Tokyo box"), "{}", opened.stdout);
+    let title = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let best = env.run(&["--demo", "show", "--grep", "tokyo where:prompt"]);
+    assert_eq!((best.code, title(&best.stdout)), (Some(0), title(&opened.stdout)));
+    let exact = env.run(&["--demo", "search", "--exact", "The nightly close on", "--open"]);
+    assert_eq!(title(&exact.stdout), title(&opened.stdout));
+    let second = env.run(&["--demo", "search", "berth calendar", "--offset", "5", "--open"]);
+    assert!(second.stdout.contains("614ed381"), "{}", second.stdout);
+    let document = env.json(&["--demo", "search", "tokyo where:prompt", "--open", "--json"]);
+    assert_eq!(document["schema"], "backstory.session/1");
+    for command in [&["search", "zyzzyva", "--open"][..], &["show", "--grep", "zyzzyva"]] {
+        let none = env.run(&[&["--demo"], command].concat());
+        assert_eq!(none.code, Some(1));
+        assert!(none.stderr.starts_with("error: nothing found for `zyzzyva`"), "{}", none.stderr);
+    }
+}
+
+#[test]
+fn a_hit_that_is_not_there_is_an_error_with_a_hint() {
+    let env = small_home();
+    insta::assert_snapshot!(env.run(&["show", "@s1"]).show(), @r"
+    exit code 1
+    --- stderr
+    error: no earlier search was found
+      hint: `backstory search` numbers its hits
+    ");
+    env.run(&["search", "list"]);
+    insta::assert_snapshot!(env.run(&["show", "@s7"]).show(), @r"
+    exit code 1
+    --- stderr
+    error: the last search, for `list`, has no hit 7
+      hint: its hits are `@s1` to `@s1`
+    ");
+    // Searches elsewhere are not remembered.
+    assert!(!env.run(&["--demo", "search", "berth"]).stdout.contains("@s1"));
+    let from = env.run(&["--from", ".gemini", "search", "till"]);
+    assert!(!from.stdout.contains("@s1"), "{}", from.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_last_search_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let env = small_home();
+    env.run(&["search", "list"]);
+    let file = env.home().join(".local/share/backstory/archive.search");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    // Its words may be those of a session that must not be left anywhere.
+    assert_eq!(env.run(&["forget", SHOP, "--yes"]).code, Some(0));
+    assert!(!file.exists());
 }

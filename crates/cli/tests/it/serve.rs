@@ -131,6 +131,24 @@ fn requests_cannot_name_files_or_other_archives() {
 }
 
 #[test]
+fn programs_get_documents_of_what_went_wrong() {
+    let env = TestEnv::new();
+    let serving = Serving::start(&env, &["--demo"]);
+    serving.wait();
+    for (path, status) in [
+        ("/api/v1/nosuch", "404"),
+        ("/api/v1/show/nosuch", "404"),
+        ("/api/v1/sessions?since=foo", "400"),
+        ("/api/v1/search?nosuch=1", "400"),
+    ] {
+        let (found, body) = serving.get(path);
+        let document: Value = serde_json::from_str(&body).expect(path);
+        assert_eq!((&*found, &document["schema"]), (status, &"backstory.error/1".into()), "{body}");
+        assert!(!document["error"].as_str().unwrap().is_empty(), "{body}");
+    }
+}
+
+#[test]
 fn other_machines_need_a_flag() {
     let run = TestEnv::new().run(&["serve", "--no-open", "--listen", "0.0.0.0"]);
     insta::assert_snapshot!(run.show(), @"
@@ -150,4 +168,18 @@ fn an_empty_home_says_where_it_looked() {
     assert_eq!(status, "200");
     assert!(page.contains("No sessions were found") && page.contains("--demo"), "{page}");
     assert_eq!(serving.get("/sessions").0, "200");
+}
+
+#[test]
+fn the_server_of_another_command_ends_with_it() {
+    let env = TestEnv::new();
+    let mut command = env.command(&["serve", "--no-open", "--port", "0", "--until-closed"]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("http://127.0.0.1:"), "{line}");
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
 }

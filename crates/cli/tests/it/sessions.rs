@@ -70,7 +70,7 @@ fn nothing_fits() {
     exit code 1
     --- stderr
     error: no project is called `nowhere`
-      hint: `backstory projects` lists them
+      hint: `backstory --demo projects` lists them
     ");
     insta::assert_snapshot!(TestEnv::new().run(&["sessions", "--since", "soon"]).show(), @r#"
     exit code 2

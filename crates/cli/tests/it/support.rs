@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -63,7 +65,15 @@ impl TestEnv {
 
     /// Runs a command to its end; the name of the temporary folder is taken out of what it says.
     pub(crate) fn finish(&self, command: &mut Command) -> Run {
-        let output = command.output().unwrap();
+        let output = loop {
+            match command.output() {
+                // A program that was just copied is open for writing in what other tests start meanwhile.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                done => break done.unwrap(),
+            }
+        };
         let folder = self.folder.path().to_str().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap().replace(folder, "[TEMP]");
         Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }

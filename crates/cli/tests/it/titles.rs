@@ -43,7 +43,12 @@ fn documents_have_a_short_title_and_the_whole_prompt() {
     let (env, prompt) = pasted();
     let row = env.json(&["sessions", "--json"])["sessions"][0].clone();
     assert!(row["title"].as_str().unwrap().chars().count() <= 120);
-    assert_eq!(row["first_prompt"], prompt.trim());
+    let overview = env.json(&["--json"]);
+    let exported = env.json(&["export", "77777771", "--format", "json"]);
+    for row in [&row, &overview["recent"][0], &exported] {
+        assert_eq!(row["first_prompt"], prompt.trim());
+        assert_eq!(row["last_prompt"], prompt.trim());
+    }
     let markdown = env.run(&["export", "77777771", "--format", "markdown"]).stdout;
     let title = markdown.lines().find(|line| line.starts_with("title: ")).unwrap();
     assert!(title.chars().count() <= 120 + "title: \"\"".len(), "{title}");

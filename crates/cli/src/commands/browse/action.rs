@@ -35,6 +35,7 @@ impl App {
             },
             Action::Open => self.open(),
             Action::Resume | Action::Export | Action::Name | Action::Tags => self.begin(action),
+            Action::Web => self.open_web_app(),
             Action::CopyId | Action::CopyCommand => self.copy(action == Action::CopyCommand),
             Action::Scope => {
                 self.list.is_here = !self.list.is_here && self.here.is_some();
@@ -58,7 +59,7 @@ impl App {
                 self.list.preview_scroll = self.list.preview_scroll.saturating_sub(1);
             }
             Action::Unchip => {
-                self.list.chips.pop();
+                self.list.chip = None;
                 self.refilter();
             }
             Action::Group | Action::Longer | Action::Shorter => self.rechart(action),
@@ -74,7 +75,7 @@ impl App {
         let Some(reading) = self.readings.last_mut() else { return };
         match action {
             Action::NextPrompt => reading.prompt(true),
-            Action::LastPrompt => reading.prompt(false),
+            Action::PreviousPrompt => reading.prompt(false),
             Action::Unfold => {
                 if let Some(agent) = reading.unfold(Some(true)) {
                     self.open_session(agent, None);
@@ -85,8 +86,15 @@ impl App {
             Action::Thoughts => reading.toggle_thoughts(),
             Action::Only => reading.next_only(),
             Action::NextMatch if !reading.find(true, false) => self.not_found(),
-            Action::LastMatch if !reading.find(false, false) => self.not_found(),
+            Action::PreviousMatch if !reading.find(false, false) => self.not_found(),
             _ => {}
+        }
+    }
+
+    fn open_web_app(&mut self) {
+        if let Some(id) = self.session().filter(|_| self.mode == Mode::Browse) {
+            self.status = Some("opening the web app".to_owned());
+            self.asks.push(Ask::Web(id));
         }
     }
 
@@ -99,8 +107,8 @@ impl App {
         let given = notice.and_then(|notice| notice.command.clone());
         let text = match (given, self.session()) {
             (Some(command), _) if self.readings.is_empty() => command,
-            (_, Some(id)) if command => format!("backstory show {id}"),
-            (_, Some(id)) => id,
+            (_, Some(id)) if command => self.follow_up.command(&format!("show {id}")),
+            (_, Some(id)) => id.into(),
             (_, None) => return,
         };
         self.status = Some(format!("copied `{text}`"));

@@ -9,6 +9,10 @@ impl App {
     /// Takes over an answer, unless the question has changed since.
     pub(super) fn answer(&mut self, answer: Answer) {
         match answer {
+            Answer::Loaded(rows) => {
+                self.rows = rows;
+                self.refilter();
+            }
             Answer::Rows(rows) => {
                 self.is_syncing = false;
                 self.rows = rows;
@@ -24,6 +28,11 @@ impl App {
             Answer::Page { id, page } => {
                 if let Some(reading) = self.readings.iter_mut().rev().find(|r| r.id == id) {
                     reading.show(page);
+                }
+            }
+            Answer::Place { id, words, message } => {
+                if let Some(reading) = self.readings.last_mut().filter(|r| r.id == id) {
+                    reading.begin_at(message, words);
                 }
             }
             Answer::InText { words, sessions } => {
@@ -47,14 +56,23 @@ impl App {
                 }
             }
             Answer::Behind { label, sessions } => {
+                let from = self.tab;
                 self.show(Tab::Sessions);
-                self.list.chips.push(Chip { label, sessions });
+                self.list.show_only(Chip { label, sessions, from });
                 self.is_typing = false;
                 self.refilter();
             }
             Answer::Attention(notices) => {
                 self.notice = self.notice.min(notices.len().max(1) - 1);
                 self.notices = notices;
+            }
+            Answer::Web { is_open: true, .. } => {
+                self.status =
+                    Some("opened in the browser; the web app runs until you leave".to_owned());
+            }
+            Answer::Web { address, is_open: false } => {
+                self.status = Some("no browser was found; the address was copied".to_owned());
+                self.copied = Some(address);
             }
             Answer::Done(text) => {
                 self.status = Some(text);
@@ -83,7 +101,8 @@ impl App {
     pub(super) fn returned(&mut self, failure: Option<Failure>) {
         self.status = failure.map(|failure| {
             let hints = failure.hints.iter().map(String::as_str);
-            std::iter::once(failure.what.as_str()).chain(hints).collect::<Vec<_>>().join("; ")
+            let text = std::iter::once(failure.what.as_str()).chain(hints).collect::<Vec<_>>();
+            self.follow_up.complete(&text.join("; "))
         });
         self.changed();
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use backstory_core::model::{MessageId, SessionId};
 use backstory_core::query::usage::{Group, Sum};
 use backstory_core::search::Bit;
 
@@ -15,13 +16,18 @@ pub(super) enum Ask {
     Refresh,
     /// Lays out the beginning of a session.
     Preview {
-        id: String,
+        id: SessionId,
         width: usize,
     },
     /// Lays out a session.
     Page {
-        id: String,
+        id: SessionId,
         width: usize,
+    },
+    /// Finds the message of a session that matches some words best.
+    Place {
+        id: SessionId,
+        words: String,
     },
     /// Finds sessions whose text contains some words.
     InText(String),
@@ -36,18 +42,20 @@ pub(super) enum Ask {
     },
     Attention,
     Name {
-        id: String,
+        id: SessionId,
         name: Option<String>,
     },
     /// Replaces the tags of a session.
     Tags {
-        id: String,
+        id: SessionId,
         tags: Vec<String>,
     },
     Export {
-        id: String,
+        id: SessionId,
         path: String,
     },
+    /// Opens a session in the web app.
+    Web(SessionId),
 }
 
 /// The period and the grouping of bars.
@@ -61,8 +69,8 @@ pub(super) struct Period {
 /// A matching message.
 #[derive(Debug, Clone)]
 pub(super) struct HitRow {
-    pub(super) session: String,
-    pub(super) message: Option<String>,
+    pub(super) session: SessionId,
+    pub(super) message: Option<MessageId>,
     pub(super) field: &'static str,
     pub(super) snippet: Vec<Bit>,
 }
@@ -80,7 +88,7 @@ pub(super) struct Bar {
 pub(super) struct Notice {
     pub(super) text: String,
     /// The session that it is about.
-    pub(super) session: Option<String>,
+    pub(super) session: Option<SessionId>,
     /// A command that helps.
     pub(super) command: Option<String>,
 }
@@ -89,17 +97,24 @@ pub(super) struct Notice {
 #[derive(Debug)]
 pub(super) enum Answer {
     Rows(Vec<Row>),
+    /// All sessions as the archive has them; until then there are only the newest.
+    Loaded(Vec<Row>),
     Preview {
-        id: String,
+        id: SessionId,
         page: Page,
     },
     Page {
-        id: String,
+        id: SessionId,
         page: Page,
+    },
+    Place {
+        id: SessionId,
+        words: String,
+        message: MessageId,
     },
     InText {
         words: String,
-        sessions: HashSet<String>,
+        sessions: HashSet<SessionId>,
     },
     Hits {
         words: String,
@@ -114,9 +129,14 @@ pub(super) enum Answer {
     },
     Behind {
         label: String,
-        sessions: HashSet<String>,
+        sessions: HashSet<SessionId>,
     },
     Attention(Vec<Notice>),
+    /// The web app has a session at this address.
+    Web {
+        address: String,
+        is_open: bool,
+    },
     /// A sentence for the status line.
     Done(String),
     Failed(String),

@@ -11,7 +11,7 @@ use super::keys::{self, BINDINGS, Place};
 use super::overlay::Overlay;
 use super::reading::Reading;
 use super::state::{App, Mode, Tab};
-use crate::output::style;
+use crate::output::{Line, style};
 
 /// The lowest screen with a preview.
 const LOW: u16 = 14;
@@ -25,7 +25,6 @@ pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
     let (mut top, mut bottom) = (0, height);
     if height >= LOWEST {
         tabs(app, canvas);
-        footer(app, canvas, height - 1);
         (top, bottom) = (1, height - 1);
     }
     let area = Rect::new(0, top, width, bottom.saturating_sub(top));
@@ -47,10 +46,15 @@ pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
     } else {
         reading(app, canvas, area)
     };
-    match &app.overlay {
+    // A long message covers the end of the screen.
+    if height >= LOWEST {
+        footer(app, canvas, height - 1);
+    }
+    let cursor = match &app.overlay {
         Some(overlay) => overlay_box(app, overlay, canvas),
         None => cursor.filter(|_| app.is_typing),
-    }
+    };
+    cursor.filter(|&(x, y)| x < width && y < height)
 }
 
 fn tabs(app: &App, canvas: &mut Canvas<'_>) {
@@ -88,11 +92,19 @@ pub(super) fn right(canvas: &mut Canvas<'_>, y: u16, from: u16, color: Style, te
 fn footer(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     let width = canvas.width();
     if let Some(status) = &app.status {
-        let text = backstory_core::clean::line(status);
-        canvas.text(1, y, width - 1, style::HINT, &text);
+        let text = backstory_core::clean::line(status).into_owned();
+        let lines =
+            Line::new().styled(style::HINT, text).wrapped(usize::from(width).saturating_sub(2));
+        let more = u16::try_from(lines.len().saturating_sub(1)).unwrap_or(y);
+        let first = y.saturating_sub(more);
+        canvas.clear(Rect::new(0, first, width, y + 1 - first));
+        for (y, line) in (first..=y).zip(&lines) {
+            canvas.line(1, y, width.saturating_sub(1), line);
+        }
         return;
     }
-    let mut at: u16 = 1;
+    let mode = if app.is_typing { " TYPING " } else { " COMMANDS " };
+    let mut at = canvas.text(1, y, width, style::NAME.invert(), mode) + 1;
     for (key, word) in keys::hints(app.place(), app.is_typing) {
         let word = if word == "open" && app.mode == Mode::Pick { "choose" } else { word };
         let wide = u16::try_from(key.width() + 1 + word.width()).unwrap_or(u16::MAX);
@@ -104,20 +116,23 @@ fn footer(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     }
 }
 
-/// Draws a field on a line; returns the position of its cursor.
+/// Draws a field on a line, dim if letters are not for it; returns the position of its cursor.
 pub(super) fn field(
     canvas: &mut Canvas<'_>,
     y: u16,
     prompt: &str,
     field: &Field,
     placeholder: &str,
+    is_typing: bool,
 ) -> (u16, u16) {
     let width = canvas.width();
-    let start = canvas.text(1, y, width, style::YOU.bold(), prompt);
+    let (sign, text) =
+        if is_typing { (style::YOU.bold(), Style::new()) } else { (style::DIM, style::DIM) };
+    let start = canvas.text(1, y, width, sign, prompt);
     if field.is_empty() {
         canvas.text(start, y, width.saturating_sub(start), style::DIM, placeholder);
     } else {
-        canvas.text(start, y, width.saturating_sub(start), Style::new(), field.text());
+        canvas.text(start, y, width.saturating_sub(start), text, field.text());
     }
     let column = u16::try_from(field.column()).unwrap_or(u16::MAX);
     (start.saturating_add(column).min(width.saturating_sub(1)), y)
@@ -140,7 +155,8 @@ fn reading(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u
     let title = row.map(|row| (row.short.clone(), row.title.clone(), row.cost.short()));
     let is_running = row.is_some_and(|row| row.is_running(app.now));
     let reading = app.readings.last_mut()?;
-    let (short, title, cost) = title.unwrap_or_else(|| (reading.id.clone(), String::new(), None));
+    let (short, title, cost) =
+        title.unwrap_or_else(|| (reading.id.to_string(), String::new(), None));
     let (prompt, prompts) = reading.prompts();
     let mut facts: Vec<String> = cost.into_iter().collect();
     facts.push(format!("prompt {prompt}/{prompts}"));
@@ -157,7 +173,8 @@ fn reading(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u
     let lines = usize::from(area.height.saturating_sub(1 + u16::from(has_field)));
     reading.scroll = scrolled(reading.scroll, reading.cursor, lines);
     body(reading, canvas, area.y + 1, lines);
-    has_field.then(|| field(canvas, area.bottom().saturating_sub(1), "find › ", &reading.find, ""))
+    let y = area.bottom().saturating_sub(1);
+    has_field.then(|| field(canvas, y, "find › ", &reading.find, "", is_typing))
 }
 
 fn body(reading: &Reading, canvas: &mut Canvas<'_>, top: u16, lines: usize) {
@@ -186,11 +203,13 @@ fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<
     let (title, lines, field): (&str, Vec<String>, Option<&Field>) = match overlay {
         Overlay::Help { scroll } => {
             let lines = help().into_iter().skip(*scroll).collect();
-            ("Keys (any other key closes this)", lines, None)
+            ("Keys (another key closes this)", lines, None)
         }
-        Overlay::Name { field, .. } => {
-            ("Name the session", vec!["Enter saves, nothing removes the name".into()], Some(field))
-        }
+        Overlay::Name { field, .. } => (
+            "Name the session",
+            vec!["Enter saves; an empty field removes the name".into()],
+            Some(field),
+        ),
         Overlay::Tags { field, .. } => {
             ("Tag the session", vec!["words, separated by spaces".into()], Some(field))
         }
@@ -206,7 +225,7 @@ fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<
             if row.is_some_and(|row| row.is_gone) {
                 lines.push("Its files are restored first.".to_owned());
             }
-            lines.push("Enter continues it, Esc goes back.".to_owned());
+            lines.push("Enter continues it, any other key goes back.".to_owned());
             ("Continue the session?", lines, None)
         }
     };
@@ -223,7 +242,7 @@ fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<
     let mut y = top + 1;
     let mut cursor = None;
     if let Some(field) = field {
-        canvas.text(left + 1, y, width - 2, Style::new(), field.text());
+        canvas.text(left + 1, y, width.saturating_sub(2), Style::new(), field.text());
         let column = u16::try_from(field.column()).unwrap_or(0);
         cursor = Some((left + 1 + column.min(width.saturating_sub(2)), y));
         y += 1;

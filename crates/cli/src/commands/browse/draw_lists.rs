@@ -28,9 +28,9 @@ pub(super) fn sessions(
     let placeholder = if app.is_typing {
         format!("type to filter {count_all} sessions")
     } else {
-        "`/` filters".to_owned()
+        "press `/` to type".to_owned()
     };
-    let cursor = field(canvas, area.y, "› ", &app.list.field, &placeholder);
+    let cursor = field(canvas, area.y, "› ", &app.list.field, &placeholder, app.is_typing);
     right(canvas, area.y, cursor.0 + 2, style::DIM, &conditions(app));
     let list = Rect::new(area.x, area.y + 1, area.width, area.height.saturating_sub(1));
     let has_preview = app.list.has_preview && has_room && area.width >= NARROW;
@@ -74,7 +74,7 @@ pub(super) fn sessions(
 /// Describes the conditions of the list.
 fn conditions(app: &App) -> String {
     let list = &app.list;
-    let mut out: Vec<String> = list.chips.iter().map(|chip| format!("[{}]", chip.label)).collect();
+    let mut out: Vec<String> = list.chip.iter().map(|chip| format!("[{}]", chip.label)).collect();
     out.extend(list.agent.clone());
     if list.only_gone {
         out.push("deleted".to_owned());
@@ -134,7 +134,7 @@ fn preview(app: &App, canvas: &mut Canvas<'_>, area: Rect) {
 
 pub(super) fn hits(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> (u16, u16) {
     let placeholder = "words, \"phrases\", tool:Edit, -without";
-    let cursor = field(canvas, area.y, "› ", &app.hits.field, placeholder);
+    let cursor = field(canvas, area.y, "› ", &app.hits.field, placeholder, app.is_typing);
     if !app.hits.words.is_empty() {
         let found = plural(app.hits.total as u64, "hit", "hits");
         let facts = format!("{found}, {} ms", app.hits.took_ms);

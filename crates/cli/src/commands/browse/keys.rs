@@ -25,6 +25,7 @@ pub(super) enum Action {
     CopyCommand,
     Name,
     Tags,
+    Web,
     Scope,
     Agent,
     Sort,
@@ -38,14 +39,14 @@ pub(super) enum Action {
     Longer,
     Shorter,
     NextPrompt,
-    LastPrompt,
+    PreviousPrompt,
     Unfold,
     Fold,
     Tools,
     Thoughts,
     Only,
     NextMatch,
-    LastMatch,
+    PreviousMatch,
     Older,
     Newer,
 }
@@ -154,13 +155,14 @@ pub(super) const BINDINGS: &[Binding] = &[
     bind(Place::Body, Key::Char('2'), Action::Tab(1), "search", ""),
     bind(Place::Body, Key::Char('3'), Action::Tab(2), "usage", ""),
     bind(Place::Body, Key::Char('4'), Action::Tab(3), "what needs attention", ""),
-    bind(Place::Body, Key::Char('/'), Action::Field, "type", "filter"),
+    bind(Place::Body, Key::Char('/'), Action::Field, "type", "type"),
     bind(Place::Body, Key::Char('r'), Action::Resume, "continue the session in its agent", "resume"),
     bind(Place::Body, Key::Char('e'), Action::Export, "export the session, redacted", "export"),
     bind(Place::Body, Key::Char('y'), Action::CopyId, "copy the id of the session", ""),
     bind(Place::Body, Key::Char('Y'), Action::CopyCommand, "copy the command that shows the session", ""),
-    bind(Place::Body, Key::Char('n'), Action::Name, "name the session", ""),
+    bind(Place::Body, Key::Char('n'), Action::Name, "name the session (in a list)", ""),
     bind(Place::Body, Key::Char('t'), Action::Tags, "tag the session", ""),
+    bind(Place::Body, Key::Char('o'), Action::Web, "open the session in the web app", ""),
     bind(Place::Body, Key::Char('?'), Action::Help, "", ""),
     bind(Place::Body, Key::Char('q'), Action::Quit, "leave", "quit"),
     bind(Place::Body, Key::Char('k'), Action::Up, "", ""),
@@ -188,14 +190,14 @@ pub(super) const BINDINGS: &[Binding] = &[
 
     bind(Place::Reading, Key::Char(' '), Action::PageDown, "one page down", ""),
     bind(Place::Reading, Key::Char('J'), Action::NextPrompt, "to the next prompt", "next prompt"),
-    bind(Place::Reading, Key::Char('K'), Action::LastPrompt, "to the last prompt", ""),
+    bind(Place::Reading, Key::Char('K'), Action::PreviousPrompt, "to the previous prompt", ""),
     bind(Place::Reading, Key::Code(KeyCode::Right), Action::Unfold, "unfold, or open a subagent", "unfold"),
     bind(Place::Reading, Key::Code(KeyCode::Left), Action::Fold, "fold", ""),
     bind(Place::Reading, Key::Char('z'), Action::Tools, "unfold or fold all tools", "tools"),
     bind(Place::Reading, Key::Char('Z'), Action::Thoughts, "unfold or fold all thoughts", ""),
     bind(Place::Reading, Key::Char('v'), Action::Only, "everything, only edits, or only prompts", "view"),
-    bind(Place::Reading, Key::Char('f'), Action::NextMatch, "to the next match", ""),
-    bind(Place::Reading, Key::Char('F'), Action::LastMatch, "to the last match", ""),
+    bind(Place::Reading, Key::Char('n'), Action::NextMatch, "to the next match", ""),
+    bind(Place::Reading, Key::Char('N'), Action::PreviousMatch, "to the previous match", ""),
     bind(Place::Reading, Key::Char('['), Action::Newer, "the session above in the list", ""),
     bind(Place::Reading, Key::Char(']'), Action::Older, "the session below in the list", ""),
 ];
@@ -225,7 +227,9 @@ pub(super) fn hints(place: Place, is_typing: bool) -> Vec<(String, &'static str)
         let back = [("Tab".to_owned(), "commands")];
         return open().chain(back).chain(resume).chain(help()).collect();
     }
-    open().chain(of(place).map(plain)).chain(of(Place::Body).map(plain)).chain(help()).collect()
+    let has_field = !matches!(place, Place::Usage | Place::Attention);
+    let body = of(Place::Body).filter(|b| b.action != Action::Field || has_field).map(plain);
+    open().chain(of(place).map(plain)).chain(body).chain(help()).collect()
 }
 
 #[cfg(test)]

@@ -42,6 +42,7 @@ pub(super) use self::state::{Mode, Outcome};
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::interrupt;
+use crate::last_search;
 use crate::library::Library;
 use crate::output::Printer;
 use crate::watcher::Watcher;
@@ -50,6 +51,7 @@ const EXAMPLES: &str = "\
 Examples:
   backstory browse              everything you ever did, newest first
   backstory browse tide feed    begin with a filter
+  backstory browse @s3          begin at the third hit of the last search
   backstory --demo browse       look around in the sample sessions
 
 Type to filter; Enter reads a session, Tab switches to commands: r resumes, e exports, n names,
@@ -92,6 +94,9 @@ pub(crate) struct Pick {
     project_path: bool,
 }
 
+/// The number of sessions that are read before the screen appears; the others follow.
+const FIRST: usize = 200;
+
 /// The interval at which ages are drawn again.
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -109,30 +114,36 @@ enum Event {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Browse) -> Result<Exit> {
-    let mut library = Library::open_as_kept(ctx, printer)?;
-    let mut app = app(ctx, &library, Mode::Browse, &args.words.join(" "))?;
+    let mut library = Library::open_newest(ctx, printer, FIRST)?;
+    let words = args.words.join(" ");
+    let mut app = match last_search::recall(ctx, words.as_ref())? {
+        Some(hit) => {
+            let mut app = app(ctx, &library, Mode::Browse, "")?;
+            app.open_hit(hit);
+            app
+        }
+        None => app(ctx, &library, Mode::Browse, &words)?,
+    };
     while let Outcome::Resume(id) = browse(ctx, library, &mut app, !args.no_mouse)? {
         let left = super::resume::run_and_return(ctx, printer, &id);
         app.returned(left.err());
-        library = Library::open_as_kept(ctx, printer)?;
+        library = Library::open_newest(ctx, printer, FIRST)?;
     }
     Ok(Exit::Success)
 }
 
 pub(super) fn run_pick(ctx: &Context, printer: &mut Printer, args: &Pick) -> Result<Exit> {
-    let library = Library::open_as_kept(ctx, printer)?;
-    let paths = |id: &str| library.all.get(id).and_then(|session| session.project.path.clone());
-    let projects: std::collections::HashMap<String, Option<String>> =
-        library.all.sessions.iter().map(|s| (s.id.clone(), paths(&s.id))).collect();
+    let library = Library::open_newest(ctx, printer, FIRST)?;
     let mut app = app(ctx, &library, Mode::Pick, &args.words.join(" "))?;
     let Outcome::Chosen(id) = browse(ctx, library, &mut app, false)? else {
         return Ok(Exit::Interrupted);
     };
     if !args.project_path {
-        printer.line(id)?;
+        printer.line(id.as_str())?;
         return Ok(Exit::Success);
     }
-    let path = projects.get(&id).cloned().flatten();
+    let chosen = app.rows.into_iter().find(|row| row.id == id);
+    let path = chosen.and_then(|row| row.path);
     let path = path.ok_or_else(|| Failure::nothing("the project of this session is not known"))?;
     printer.line(path)?;
     Ok(Exit::Success)
@@ -143,10 +154,10 @@ pub(super) fn choose(ctx: &Context, printer: &mut Printer) -> Result<Option<OsSt
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Ok(None);
     }
-    let library = Library::open_as_kept(ctx, printer)?;
+    let library = Library::open_newest(ctx, printer, FIRST)?;
     let mut app = app(ctx, &library, Mode::Pick, "")?;
     match browse(ctx, library, &mut app, false)? {
-        Outcome::Chosen(id) => Ok(Some(id.into())),
+        Outcome::Chosen(id) => Ok(Some(id.as_str().into())),
         _ => Err(Failure::interrupted("no session was chosen")),
     }
 }
@@ -154,7 +165,8 @@ pub(super) fn choose(ctx: &Context, printer: &mut Printer) -> Result<Option<OsSt
 /// Returns the state of a browser that lists the sessions of a library.
 fn app(ctx: &Context, library: &Library, mode: Mode, words: &str) -> Result<App> {
     let here = ctx.cwd.as_ref().and_then(|cwd| cwd.to_str()).map(str::to_owned);
-    let mut app = App::new(mode, worker::rows(library)?, ctx.clock(), here);
+    let mut app = App::new(mode, worker::first_rows(library)?, ctx.clock(), here);
+    app.follow_up = ctx.follow_up.clone();
     app.paste(words);
     Ok(app)
 }

@@ -1,5 +1,6 @@
 //! Questions to the user, on top of a screen.
 
+use backstory_core::model::SessionId;
 use crossterm::event::KeyEvent;
 
 use super::ask::Ask;
@@ -11,10 +12,10 @@ use super::state::{App, Mode, Outcome};
 #[derive(Debug)]
 pub(super) enum Overlay {
     Help { scroll: usize },
-    Name { id: String, field: Field },
-    Tags { id: String, field: Field },
-    Export { id: String, field: Field },
-    Resume { id: String },
+    Name { id: SessionId, field: Field },
+    Tags { id: SessionId, field: Field },
+    Export { id: SessionId, field: Field },
+    Resume { id: SessionId },
 }
 
 impl App {
@@ -48,7 +49,8 @@ impl App {
             (Overlay::Help { scroll }, Some(Action::PageUp)) => *scroll = scroll.saturating_sub(10),
             (Overlay::Help { .. }, _) | (_, Some(Action::Back)) => self.overlay = None,
             (_, Some(Action::Open)) => self.confirm(),
-            (Overlay::Resume { .. }, _) => {}
+            // A word that was meant for the filter must not end in an answer.
+            (Overlay::Resume { .. }, _) => self.overlay = None,
             (
                 Overlay::Name { field, .. }
                 | Overlay::Tags { field, .. }

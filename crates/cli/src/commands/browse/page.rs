@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use backstory_core::clean;
 use backstory_core::export::tool::{self, SectionKind};
-use backstory_core::model::{Fate, Message};
+use backstory_core::model::{Fate, Message, MessageId, SessionId};
 use backstory_core::number::plural;
 use backstory_core::pricing::Table;
 use backstory_core::transcript::{Block as Shown, BlockKind, Options, blocks};
@@ -12,8 +12,8 @@ use backstory_core::transcript::{Block as Shown, BlockKind, Options, blocks};
 use crate::commands::show::turns::turns;
 use crate::output::{Line, markdown, style};
 
-/// The most lines of one folded part; longer ones are cut.
-const LONGEST: usize = 400;
+/// The maximum number of lines of one folded part; longer ones are cut.
+const LONGEST_PART: usize = 400;
 
 /// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +32,13 @@ pub(super) enum Kind {
 pub(super) struct Block {
     pub(super) kind: Kind,
     /// The id of its message.
-    pub(super) message: String,
+    pub(super) message: MessageId,
     /// The lines that are always visible.
     pub(super) head: Vec<Line>,
     /// The lines that can be folded away.
     pub(super) body: Vec<Line>,
     /// The session of the subagent that it started.
-    pub(super) agent: Option<String>,
+    pub(super) agent: Option<SessionId>,
 }
 
 /// A session laid out for a width.
@@ -59,7 +59,7 @@ impl Page {
     }
 }
 
-fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Block {
+fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<MessageId, String>) -> Block {
     let message = shown.message;
     let margin = if message.fate == Fate::Kept { "  " } else { "┊ " };
     let mut out = Block {
@@ -69,7 +69,7 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Bl
         body: Vec::new(),
         agent: None,
     };
-    match &shown.what {
+    match &shown.body {
         BlockKind::You(text) => {
             out.kind = Kind::Prompt;
             out.head.push(Line::new());
@@ -90,7 +90,9 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Bl
         }
         BlockKind::Agent(text) => {
             out.kind = Kind::Reply;
-            out.head = markdown::render(text, width, margin);
+            // Code is not wrapped otherwise.
+            let lines = markdown::render(text, width, margin).into_iter();
+            out.head = lines.flat_map(|line| line.wrapped(width)).collect();
         }
         BlockKind::Thought(thought) => {
             out.kind = Kind::Thought;
@@ -123,7 +125,8 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Bl
                 match section.kind {
                     SectionKind::Diff => {
                         out.kind = Kind::Edit;
-                        out.body.extend(section.text.lines().take(LONGEST).map(diff_line));
+                        let lines = section.text.lines().take(LONGEST_PART).map(diff_line);
+                        out.body.extend(lines.flat_map(|line| line.wrapped(width)));
                     }
                     SectionKind::Error => {
                         out.body.extend(indented(&section.text, width, style::ERROR));
@@ -155,8 +158,8 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<String, String>) -> Bl
 fn indented(text: &str, width: usize, color: anstyle::Style) -> Vec<Line> {
     let text = clean::block(text);
     let line = |text: &str| Line::new().text("    ").styled(color, text).wrapped(width);
-    let mut out: Vec<Line> = text.trim_end().lines().take(LONGEST).flat_map(line).collect();
-    let more = text.trim_end().lines().count().saturating_sub(LONGEST);
+    let mut out: Vec<Line> = text.trim_end().lines().take(LONGEST_PART).flat_map(line).collect();
+    let more = text.trim_end().lines().count().saturating_sub(LONGEST_PART);
     if more > 0 {
         let text = format!("    … {} more", plural(more as u64, "line", "lines"));
         out.push(Line::new().styled(style::DIM, text));

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use backstory_core::model::{MessageId, SessionId};
+
 use super::field::Field;
 use super::page::{Block, Kind, Page};
 use crate::output::Line;
@@ -35,11 +37,11 @@ impl Only {
 /// One session being read.
 #[derive(Debug)]
 pub(super) struct Reading {
-    pub(super) id: String,
+    pub(super) id: SessionId,
     /// `None` while it is being read.
     pub(super) page: Option<Page>,
     /// The message to begin at.
-    pub(super) anchor: Option<String>,
+    pub(super) anchor: Option<MessageId>,
     /// The visible lines: block, and line within its head and body.
     lines: Vec<(usize, usize)>,
     pub(super) cursor: usize,
@@ -55,7 +57,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(id: String, anchor: Option<String>) -> Self {
+    pub(super) fn new(id: SessionId, anchor: Option<MessageId>) -> Self {
         Self {
             id,
             page: None,
@@ -72,20 +74,38 @@ impl Reading {
         }
     }
 
-    /// Shows a page: at the anchor the first time, and at the same block after that.
+    /// Shows a page: at the anchor the first time, and at the same line of the same block after that.
     pub(super) fn show(&mut self, page: Page) {
-        let block = self.block();
+        let place = self.lines.get(self.cursor).copied();
+        let above = self.cursor.saturating_sub(self.scroll);
+        let is_at_end = self.cursor + 1 >= self.lines.len();
         self.page = Some(page);
         self.lay();
         if let Some(anchor) = self.anchor.take() {
-            let at = self.blocks().iter().position(|block| block.message == anchor);
-            self.go_to(at.unwrap_or(0));
-        } else if let Some(block) = block {
-            self.go_to(block);
+            self.go_to_message(&anchor);
+        } else if let Some(place) = place {
+            let after = self.lines.partition_point(|line| *line <= place);
+            self.cursor = after.saturating_sub(1);
+            self.scroll = self.cursor.saturating_sub(above);
         }
-        if self.follows {
+        if self.follows && is_at_end {
             self.cursor = self.lines.len().saturating_sub(1);
         }
+    }
+
+    /// Moves to a message that contains some words, now or when the page is there.
+    pub(super) fn begin_at(&mut self, message: MessageId, words: String) {
+        self.find = Field::new(words);
+        if self.page.is_some() {
+            self.go_to_message(&message);
+        } else {
+            self.anchor = Some(message);
+        }
+    }
+
+    fn go_to_message(&mut self, message: &str) {
+        let at = self.blocks().iter().position(|block| block.message == message);
+        self.go_to(at.unwrap_or(0));
     }
 
     fn blocks(&self) -> &[Block] {
@@ -180,7 +200,7 @@ impl Reading {
     }
 
     /// Unfolds or folds the block under the cursor. Returns the session of the subagent that it started.
-    pub(super) fn unfold(&mut self, wanted: Option<bool>) -> Option<String> {
+    pub(super) fn unfold(&mut self, wanted: Option<bool>) -> Option<SessionId> {
         let place = self.block()?;
         let block = &self.blocks()[place];
         let is_unfolded = self.is_unfolded(place, block);

@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 
 use backstory_core::collection::Collection;
-use backstory_core::model::{Session, State};
+use backstory_core::model::{Session, SessionId, State};
 use backstory_core::money::Usd;
 use backstory_core::pricing::Bill;
 use backstory_core::query::usage::Costs;
 use jiff::Timestamp;
 
 use super::field::Field;
+use super::state::Tab;
 
 /// A session that changed within this many seconds counts as running.
 const RUNNING: i64 = 120;
@@ -17,7 +18,7 @@ const RUNNING: i64 = 120;
 /// One session, as far as a list needs it.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    pub(super) id: String,
+    pub(super) id: SessionId,
     pub(super) short: String,
     pub(super) agent: String,
     pub(super) project: String,
@@ -104,7 +105,9 @@ impl Sort {
 #[derive(Debug, Clone)]
 pub(super) struct Chip {
     pub(super) label: String,
-    pub(super) sessions: HashSet<String>,
+    pub(super) sessions: HashSet<SessionId>,
+    /// The tab that it leads back to.
+    pub(super) from: Tab,
 }
 
 /// The list of sessions and its conditions.
@@ -112,7 +115,7 @@ pub(super) struct Chip {
 pub(super) struct List {
     pub(super) field: Field,
     /// The id of the selected session, which stays selected when rows move.
-    pub(super) selected: Option<String>,
+    pub(super) selected: Option<SessionId>,
     pub(super) scroll: usize,
     /// Whether only the sessions of this folder are listed.
     pub(super) is_here: bool,
@@ -121,13 +124,13 @@ pub(super) struct List {
     pub(super) only_gone: bool,
     pub(super) has_preview: bool,
     pub(super) preview_scroll: usize,
-    pub(super) chips: Vec<Chip>,
+    pub(super) chip: Option<Chip>,
     /// The places of the rows that match.
     pub(super) shown: Vec<usize>,
     /// The number of those at the beginning whose title or first prompt matches; the text of the others does.
     pub(super) titles: usize,
     /// The ids of the sessions whose text contains the words of the field.
-    pub(super) in_text: HashSet<String>,
+    pub(super) in_text: HashSet<SessionId>,
 }
 
 impl List {
@@ -142,11 +145,19 @@ impl List {
             only_gone: false,
             has_preview: true,
             preview_scroll: 0,
-            chips: Vec::new(),
+            chip: None,
             shown: Vec::new(),
             titles: 0,
             in_text: HashSet::new(),
         }
+    }
+
+    /// Lists the sessions behind something else, whatever was listed before.
+    pub(super) fn show_only(&mut self, chip: Chip) {
+        self.field.clear();
+        self.in_text.clear();
+        (self.is_here, self.only_gone, self.agent) = (false, false, None);
+        self.chip = Some(chip);
     }
 
     /// Chooses and sorts the rows to show, and keeps the selection.
@@ -157,7 +168,7 @@ impl List {
             (!self.is_here || here.is_some_and(|here| row.is_in(here)))
                 && self.agent.as_ref().is_none_or(|agent| row.agent == *agent)
                 && (!self.only_gone || row.is_gone)
-                && self.chips.iter().all(|chip| chip.sessions.contains(&row.id))
+                && self.chip.as_ref().is_none_or(|chip| chip.sessions.contains(&row.id))
         };
         let matches = |row: &Row| words.iter().all(|word| row.text.contains(word.as_str()));
         let (mut titles, mut texts) = (Vec::new(), Vec::new());
@@ -187,6 +198,11 @@ impl List {
     pub(super) fn place(&self, rows: &[Row]) -> Option<usize> {
         let id = self.selected.as_ref()?;
         self.shown.iter().position(|at| rows[*at].id == *id)
+    }
+
+    /// Returns whether the selected session is listed because of its text, not its title.
+    pub(super) fn is_found_in_text(&self, rows: &[Row]) -> bool {
+        self.place(rows).is_some_and(|place| place >= self.titles)
     }
 
     /// Moves the selection.

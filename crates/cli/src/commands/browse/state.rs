@@ -1,5 +1,6 @@
 //! The state of the browser. Events change it and leave questions for the worker; drawing reads it.
 
+use backstory_core::model::{MessageId, SessionId};
 use backstory_core::query::usage::{Group, Sum};
 use crossterm::event::{KeyEvent, KeyEventKind};
 use jiff::Timestamp;
@@ -11,6 +12,8 @@ use super::overlay::Overlay;
 use super::page::Page;
 use super::reading::Reading;
 use super::rows::{List, Row};
+use crate::follow_up::FollowUp;
+use crate::last_search::{Found, Syntax};
 
 /// The purpose of the browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,9 +29,9 @@ pub(crate) enum Mode {
 pub(crate) enum Outcome {
     Quit,
     /// A session was chosen.
-    Chosen(String),
+    Chosen(SessionId),
     /// A session is to be continued in its agent.
-    Resume(String),
+    Resume(SessionId),
 }
 
 /// The screens that are always there.
@@ -116,13 +119,15 @@ pub(super) struct App {
     pub(super) notices: Vec<Notice>,
     pub(super) notice: usize,
     /// The beginning of the selected session.
-    pub(super) preview: Option<(String, Page)>,
+    pub(super) preview: Option<(SessionId, Page)>,
     /// The sessions being read, the newest last.
     pub(super) readings: Vec<Reading>,
     pub(super) overlay: Option<Overlay>,
     pub(super) status: Option<String>,
     pub(super) areas: Areas,
     pub(super) outcome: Option<Outcome>,
+    /// Completes the commands to copy.
+    pub(super) follow_up: FollowUp,
     /// A text to copy.
     pub(super) copied: Option<String>,
     pub(super) must_redraw: bool,
@@ -159,6 +164,7 @@ impl App {
             status: None,
             areas: Areas::default(),
             outcome: None,
+            follow_up: FollowUp::default(),
             copied: None,
             must_redraw: false,
             asked: None,
@@ -202,7 +208,7 @@ impl App {
     }
 
     /// Returns the session that commands are about.
-    pub(super) fn session(&self) -> Option<String> {
+    pub(super) fn session(&self) -> Option<SessionId> {
         if let Some(reading) = self.readings.last() {
             return Some(reading.id.clone());
         }
@@ -327,9 +333,8 @@ impl App {
         self.readings.clear();
         self.tab = tab;
         self.is_typing = match tab {
-            Tab::Sessions => !self.list.field.is_empty(),
-            Tab::Search => true,
-            Tab::Usage | Tab::Attention => false,
+            Tab::Search => self.hits.field.is_empty(),
+            Tab::Sessions | Tab::Usage | Tab::Attention => false,
         };
         match tab {
             Tab::Usage => self.asks.push(Ask::Usage(self.chart.period)),
@@ -338,21 +343,25 @@ impl App {
         }
     }
 
-    /// Goes one step back: empties the field, leaves it, then leaves the screen.
+    /// Goes one step back: leaves the field, then the screen and what led to it, then empties the field. The
+    /// picker has nothing to leave the field for, so that it is emptied at once.
     pub(super) fn back(&mut self) {
-        let is_typing = self.is_typing;
-        if let Some(field) = self.field().filter(|field| is_typing && !field.is_empty()) {
-            field.clear();
-            self.typed();
-        } else if is_typing {
-            self.is_typing = false;
-            if self.mode == Mode::Pick {
-                self.outcome = Some(Outcome::Quit);
+        if self.is_typing && self.mode == Mode::Browse {
+            // The next word replaces a filter that matches nothing.
+            let is_list = self.readings.is_empty() && self.tab == Tab::Sessions;
+            if is_list && self.list.shown.is_empty() && !self.list.field.is_empty() {
+                self.list.field.clear();
+                self.typed();
+            } else {
+                self.is_typing = false;
             }
         } else if self.readings.pop().is_some() {
-        } else if !self.list.chips.is_empty() {
-            self.list.chips.pop();
+        } else if let Some(chip) = self.list.chip.take() {
             self.refilter();
+            self.show(chip.from);
+        } else if let Some(field) = self.field().filter(|field| !field.is_empty()) {
+            field.clear();
+            self.typed();
         } else if self.mode == Mode::Pick {
             self.outcome = Some(Outcome::Quit);
         } else {
@@ -374,9 +383,14 @@ impl App {
                 let Some(id) = self.list.selected.clone() else { return };
                 if self.mode == Mode::Pick {
                     self.outcome = Some(Outcome::Chosen(id));
-                } else {
-                    self.open_session(id, None);
+                    return;
                 }
+                // The place is found before the page is laid out, so that it begins there.
+                if self.list.is_found_in_text(&self.rows) {
+                    let words = self.list.field.text().trim().to_owned();
+                    self.asks.push(Ask::Place { id: id.clone(), words });
+                }
+                self.open_session(id, None);
             }
             Tab::Search => {
                 let Some(hit) = self.hits.rows.get(self.hits.selected).cloned() else { return };
@@ -400,10 +414,18 @@ impl App {
     }
 
     /// Opens a session, at a message if one is named.
-    pub(super) fn open_session(&mut self, id: String, message: Option<String>) {
+    pub(super) fn open_session(&mut self, id: SessionId, message: Option<MessageId>) {
         self.is_typing = false;
         self.asks.push(Ask::Page { id: id.clone(), width: self.areas.page.max(20) });
         self.readings.push(Reading::new(id, message));
+    }
+
+    /// Opens a hit of the last search at its message.
+    pub(super) fn open_hit(&mut self, hit: Found) {
+        self.open_session(hit.place.session, hit.place.message);
+        if let Some(reading) = self.readings.last_mut().filter(|_| hit.syntax != Syntax::Regex) {
+            reading.find = Field::new(hit.query);
+        }
     }
 
     /// Opens the session above or below in the list instead.

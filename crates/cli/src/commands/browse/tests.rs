@@ -1,8 +1,13 @@
 //! Screens and key presses, without a terminal.
 
+mod back;
+mod opening;
+
 use std::collections::HashSet;
 
-use backstory_core::model::{Fate, Message, MessageKind, Service, ToolCall, ToolStatus, Usage};
+use backstory_core::model::{
+    Fate, Message, MessageKind, Service, SessionId, ToolCall, ToolStatus, Usage,
+};
 use backstory_core::pricing::{Bill, Table};
 use backstory_core::query::usage::Sum;
 use backstory_core::tools;
@@ -24,7 +29,7 @@ const NOW: &str = "2026-08-14T16:30:00Z";
 fn row(id: &str, title: &str, project: &str, minutes: i64) -> Row {
     let now: Timestamp = NOW.parse().unwrap();
     Row {
-        id: id.to_owned(),
+        id: id.into(),
         short: id.to_owned(),
         agent: "Gemini CLI".to_owned(),
         project: project.to_owned(),
@@ -62,14 +67,15 @@ fn app() -> App {
     app
 }
 
-fn paint(app: &mut App, width: u16, height: u16) -> Buffer {
+/// Draws the screen; returns it and the position of the cursor.
+fn paint(app: &mut App, width: u16, height: u16) -> (Buffer, Option<(u16, u16)>) {
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
-    draw(app, &mut Canvas { buffer: &mut buffer, has_color: true });
-    buffer
+    let cursor = draw(app, &mut Canvas { buffer: &mut buffer, has_color: true });
+    (buffer, cursor)
 }
 
 fn screen(app: &mut App, width: u16, height: u16) -> String {
-    let buffer = paint(app, width, height);
+    let (buffer, _) = paint(app, width, height);
     let mut out = String::new();
     for y in 0..height {
         let mut line = String::new();
@@ -97,7 +103,7 @@ fn kinds(app: &mut App, text: &str) {
 
 fn message(id: &str, kind: MessageKind, text: &str) -> Message {
     Message {
-        id: id.to_owned(),
+        id: id.into(),
         at: Some(NOW.parse().unwrap()),
         role: kind.role(),
         kind,
@@ -119,7 +125,7 @@ fn message(id: &str, kind: MessageKind, text: &str) -> Message {
 
 fn page(width: usize) -> Page {
     let mut reply = message("m2", MessageKind::Reply, "Three parts: **axis**, curve, tooltip.");
-    let mut call = ToolCall::new("t1".to_owned(), tools::tool_name("run_shell_command", None));
+    let mut call = ToolCall::new("t1".into(), tools::tool_name("run_shell_command", None));
     call.status = ToolStatus::Success;
     call.exit_code = Some(1);
     call.output = Some("1 failed\n2 passed".to_owned());
@@ -138,8 +144,8 @@ fn a_list_with_its_preview_below_or_beside() {
     let mut app = app();
     paint(&mut app, 80, 16);
     let asks = app.take_asks();
-    assert!(asks.contains(&Ask::Preview { id: "a1".to_owned(), width: app.areas.preview }));
-    app.answer(Answer::Preview { id: "a1".to_owned(), page: page(app.areas.preview) });
+    assert!(asks.contains(&Ask::Preview { id: "a1".into(), width: app.areas.preview }));
+    app.answer(Answer::Preview { id: "a1".into(), page: page(app.areas.preview) });
     insta::assert_snapshot!(screen(&mut app, 80, 16), @"
     1 Sessions  2 Search  3 Usage  4 Attention                         all folders
     › type to filter 4 sessions                                                4/4
@@ -156,7 +162,7 @@ fn a_list_with_its_preview_below_or_beside() {
       $0.0013
       Three parts: axis, curve, tooltip.
       ✗ Bash  exit code 1
-    Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
     ");
     insta::assert_snapshot!(screen(&mut app, 120, 15), @"
     1 Sessions  2 Search  3 Usage  4 Attention                                                                 all folders
@@ -173,7 +179,7 @@ fn a_list_with_its_preview_below_or_beside() {
                                                                          It moves along.
 
 
-    Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
     ");
     insta::assert_snapshot!(screen(&mut app, 60, 12), @"
     1 List  2 Find  3 Usage  4 Note                all folders
@@ -187,7 +193,7 @@ fn a_list_with_its_preview_below_or_beside() {
 
 
 
-    Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
     ");
     insta::assert_snapshot!(screen(&mut app, 40, 7), @"
     › type to filter 4 sessions        4/4
@@ -203,7 +209,7 @@ fn letters_filter_titles_and_text() {
     let mut app = app();
     kinds(&mut app, "tide");
     assert!(app.take_asks().contains(&Ask::InText("tide".to_owned())));
-    let sessions = HashSet::from(["c3".to_owned(), "a1".to_owned()]);
+    let sessions = HashSet::from(["c3".into(), "a1".into()]);
     app.answer(Answer::InText { words: "tide".to_owned(), sessions: sessions.clone() });
     insta::assert_snapshot!(screen(&mut app, 70, 9), @"
     1 Sessions  2 Search  3 Usage  4 Attention               all folders
@@ -214,14 +220,25 @@ fn letters_filter_titles_and_text() {
 
 
 
-    Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
     ");
     // An answer to an older question changes nothing.
     kinds(&mut app, "x");
     app.answer(Answer::InText { words: "tide".to_owned(), sessions });
     assert!(app.list.shown.is_empty());
+    // A filter without a match is emptied for the next word; the next step leaves the field.
     press(&mut app, KeyCode::Esc);
     assert_eq!((app.list.shown.len(), app.is_typing), (4, true));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!((app.list.shown.len(), app.is_typing), (4, false));
+    // What matches is kept when the field is left, and emptied by the step after that.
+    press(&mut app, KeyCode::Char('/'));
+    kinds(&mut app, "tide");
+    let found = app.list.shown.len();
+    press(&mut app, KeyCode::Esc);
+    assert_eq!((app.list.shown.len(), app.is_typing), (found, false));
+    press(&mut app, KeyCode::Esc);
+    assert_eq!((app.list.shown.len(), app.is_typing), (4, false));
 }
 
 #[test]
@@ -262,8 +279,8 @@ fn a_session_is_read_unfolded_and_searched() {
     paint(&mut app, 80, 16);
     press(&mut app, KeyCode::Enter);
     let width = app.areas.page;
-    assert!(app.take_asks().contains(&Ask::Page { id: "a1".to_owned(), width }));
-    app.answer(Answer::Page { id: "a1".to_owned(), page: page(width) });
+    assert!(app.take_asks().contains(&Ask::Page { id: "a1".into(), width }));
+    app.answer(Answer::Page { id: "a1".into(), page: page(width) });
     insta::assert_snapshot!(screen(&mut app, 80, 16), @"
      1 Sessions  2 Search  3 Usage  4 Attention                         all folders
      a1 Split the tide feed chart into components $0.05  prompt 1/2  all  ● running
@@ -280,7 +297,7 @@ fn a_session_is_read_unfolded_and_searched() {
 
 
 
-     Enter open  J next prompt  → unfold  z tools  v view  / filter  r resume
+      COMMANDS  Enter open  J next prompt  → unfold  z tools  v view  / type  q quit
     ");
     kinds(&mut app, "z");
     assert!(screen(&mut app, 80, 16).contains("2 passed"));
@@ -304,7 +321,7 @@ fn a_match_far_behind_is_on_a_narrow_screen() {
     let before =
         "long before the word that was searched for, and longer than the screen is wide ".repeat(2);
     let hit = HitRow {
-        session: "a1".to_owned(),
+        session: "a1".into(),
         message: None,
         field: "prompt",
         snippet: vec![(before, false), ("legend".to_owned(), true), (" after".to_owned(), false)],
@@ -322,12 +339,7 @@ fn hits_open_at_their_message() {
     kinds(&mut app, "legend");
     assert!(app.take_asks().contains(&Ask::Hits("legend".to_owned())));
     let snippet = vec![("and the ".to_owned(), false), ("legend".to_owned(), true)];
-    let hit = HitRow {
-        session: "a1".to_owned(),
-        message: Some("m3".to_owned()),
-        field: "prompt",
-        snippet,
-    };
+    let hit = HitRow { session: "a1".into(), message: Some("m3".into()), field: "prompt", snippet };
     app.answer(Answer::Hits { words: "legend".to_owned(), hits: vec![hit], total: 1, took_ms: 4 });
     insta::assert_snapshot!(screen(&mut app, 70, 8), @"
     1 Sessions  2 Search  3 Usage  4 Attention               all folders
@@ -337,10 +349,10 @@ fn hits_open_at_their_message() {
 
 
 
-    Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
     ");
     press(&mut app, KeyCode::Enter);
-    app.answer(Answer::Page { id: "a1".to_owned(), page: page(70) });
+    app.answer(Answer::Page { id: "a1".into(), page: page(70) });
     assert_eq!(app.readings[0].prompts(), (2, 2));
 }
 
@@ -374,7 +386,7 @@ fn a_bar_leads_to_its_sessions() {
     Tue 11 Aug 2026  █████████████████████████████████        $0.51     3 sessions
 
 
-    Enter open  b by  c cost  + longer  - shorter  / filter  r resume  e export
+     COMMANDS  Enter open  b by  c cost  + longer  - shorter  r resume  e export
     ");
     app.take_asks();
     press(&mut app, KeyCode::Down);
@@ -382,36 +394,10 @@ fn a_bar_leads_to_its_sessions() {
     let key = "2026-08-11".to_owned();
     let label = "Tue 11 Aug 2026".to_owned();
     assert!(app.take_asks().contains(&Ask::Behind { period, key, label: label.clone() }));
-    app.answer(Answer::Behind { label, sessions: HashSet::from(["c3".to_owned()]) });
+    app.answer(Answer::Behind { label, sessions: HashSet::from(["c3".into()]) });
     assert_eq!((app.tab, app.list.shown.len()), (Tab::Sessions, 1));
     press(&mut app, KeyCode::Esc);
-    assert_eq!(app.list.shown.len(), 4);
-}
-
-#[test]
-fn resuming_asks_first() {
-    let mut app = app();
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Char('r'));
-    insta::assert_snapshot!(screen(&mut app, 80, 12), @"
-    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
-    › `/` filters                                                              4/4
-    ●  1min tidepool        $0.05 Split the tide feed chart into components
-     ── Continue the session? ───────────────────────────────────────────────────
-    † Split the tide feed chart into components
-    # in Gemini CLI, in /home/dev/tidepool
-      Enter continues it, Esc goes back.
-     ────────────────────────────────────────────────────────────────────────────
-
-
-
-    Enter open  . this folder  a agent  s sort  d deleted  / filter  r resume
-    ");
-    press(&mut app, KeyCode::Esc);
-    assert_eq!(app.outcome, None);
-    press(&mut app, KeyCode::Char('r'));
-    press(&mut app, KeyCode::Enter);
-    assert_eq!(app.outcome, Some(Outcome::Resume("a1".to_owned())));
+    assert_eq!((app.tab, app.list.shown.len()), (Tab::Usage, 4));
 }
 
 #[test]
@@ -426,7 +412,7 @@ fn names_and_tags_are_asked_for() {
     kinds(&mut app, "a, b");
     press(&mut app, KeyCode::Enter);
     let asks = app.take_asks();
-    let id = "a1".to_owned();
+    let id = SessionId::from("a1");
     assert!(asks.contains(&Ask::Name { id: id.clone(), name: Some("the chart".to_owned()) }));
     assert!(asks.contains(&Ask::Tags { id, tags: vec!["a".to_owned(), "b".to_owned()] }));
 }
@@ -437,7 +423,7 @@ fn a_picker_chooses_or_leaves() {
     app.mode = Mode::Pick;
     assert!(screen(&mut app, 70, 10).starts_with(" Choose a session"));
     press(&mut app, KeyCode::Enter);
-    assert_eq!(app.outcome.take(), Some(Outcome::Chosen("a1".to_owned())));
+    assert_eq!(app.outcome.take(), Some(Outcome::Chosen("a1".into())));
     press(&mut app, KeyCode::Esc);
     assert_eq!(app.outcome, Some(Outcome::Quit));
 }
@@ -454,14 +440,14 @@ fn without_colour_the_selected_row_is_still_marked() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(1000))]
 
     /// Any keys on any size of terminal are drawn without a panic.
     #[test]
     fn any_keys_at_any_size(
         keys in proptest::collection::vec(0..40_usize, 0..40),
-        width in 1..160_u16,
-        height in 1..40_u16,
+        width in proptest::prop_oneof![1..12_u16, 1..160_u16],
+        height in proptest::prop_oneof![1..10_u16, 1..40_u16],
     ) {
         let mut app = app();
         for key in keys {
@@ -471,10 +457,15 @@ proptest::proptest! {
                 None => [KeyCode::Enter, KeyCode::Esc, KeyCode::Tab, KeyCode::Down, KeyCode::Right, KeyCode::PageDown][key - letters.len()],
             };
             press(&mut app, code);
-            paint(&mut app, width, height);
+            let (_, cursor) = paint(&mut app, width, height);
+            proptest::prop_assert!(cursor.is_none_or(|(x, y)| x < width && y < height));
             for ask in app.take_asks() {
-                if let Ask::Page { id, width } = ask {
-                    app.answer(Answer::Page { id, page: page(width) });
+                match ask {
+                    Ask::Page { id, width } => app.answer(Answer::Page { id, page: page(width) }),
+                    Ask::Place { id, words } => {
+                        app.answer(Answer::Place { id, words, message: "m3".into() });
+                    }
+                    _ => {}
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Answers the questions of the screen from the archive, on a thread of its own.
+//! Loads all sessions and answers the questions of the screen from the archive, on a thread of its own.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use backstory_core::archive::{ArchiveError, Order};
 use backstory_core::content::View;
 use backstory_core::doctor::{Report, Survey};
+use backstory_core::model::{MessageId, SessionId};
 use backstory_core::number::plural;
-use backstory_core::query::usage::{Group, Question};
+use backstory_core::query::usage::{Costs, Group, Question};
 use backstory_core::search::{Finder, Query};
 use backstory_core::time::Period as Time;
 use jiff::ToSpan;
@@ -19,6 +20,7 @@ use super::Event;
 use super::ask::{Answer, Ask, Bar, HitRow, Notice, Period};
 use super::page::Page;
 use super::rows::Row;
+use crate::commands::serve::WebApp;
 use crate::commands::{export, name, search};
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -27,21 +29,33 @@ use crate::library::{Library, cannot_open};
 /// The messages of a preview.
 const PREVIEW: usize = 60;
 
-/// The most hits of a search.
-const HITS: usize = 200;
+/// The maximum number of hits of a search: a few screens of them. The text of each is read for its snippet, which takes most of the time.
+const HITS: usize = 60;
+
+/// The maximum number of hits among which the one with a message is looked for when a session is opened.
+const BEST: usize = 10;
 
 /// The time for capturing after each sync.
 const CAPTURE: Duration = Duration::from_secs(2);
 
-/// Returns the rows of the list.
-pub(super) fn rows(library: &Library) -> Result<Vec<Row>> {
-    let costs = library.costs()?;
+/// Returns the rows of a library that has only a few sessions.
+pub(super) fn first_rows(library: &Library) -> Result<Vec<Row>> {
+    let costs = library.reports().costs_of(&library.all.sessions).map_err(cannot_open)?;
+    Ok(rows(library, &costs))
+}
+
+/// Returns the rows of all sessions.
+fn all_rows(library: &Library) -> Result<Vec<Row>> {
+    Ok(rows(library, &library.costs()?))
+}
+
+fn rows(library: &Library, costs: &Costs) -> Vec<Row> {
     let agents = library.archive.agents();
     let row = |session: &&backstory_core::Session| {
         let agent = agents.get(&session.agent).map_or(session.agent.as_str(), |agent| agent.name());
-        Row::new(&library.all, session, &costs, agent)
+        Row::new(&library.all, session, costs, agent)
     };
-    Ok(library.all.listed().iter().map(row).collect())
+    library.all.listed().iter().map(row).collect()
 }
 
 /// Answers questions until the screen is gone.
@@ -51,11 +65,17 @@ pub(super) fn run(
     questions: &Receiver<Ask>,
     answers: &Sender<Event>,
 ) {
+    let mut web_app = None;
+    let loaded = library.load_all(ctx).and_then(|()| all_rows(&library));
+    let loaded = loaded.map_or_else(|failure| Answer::Failed(failure.line()), Answer::Loaded);
+    if answers.send(Event::Answer(loaded)).is_err() {
+        return;
+    }
     while let Ok(first) = questions.recv() {
         let mut asks = vec![first];
         asks.extend(questions.try_iter());
         for ask in newest(asks) {
-            let answer = answer(ctx, &mut library, ask);
+            let answer = answer(ctx, &mut library, &mut web_app, ask);
             let answer = answer.unwrap_or_else(|failure| Some(Answer::Failed(failure.line())));
             if let Some(answer) = answer
                 && answers.send(Event::Answer(answer)).is_err()
@@ -84,11 +104,16 @@ fn newest(asks: Vec<Ask>) -> Vec<Ask> {
     out
 }
 
-fn answer(ctx: &Context, library: &mut Library, ask: Ask) -> Result<Option<Answer>> {
+fn answer(
+    ctx: &Context,
+    library: &mut Library,
+    web_app: &mut Option<WebApp>,
+    ask: Ask,
+) -> Result<Option<Answer>> {
     Ok(Some(match ask {
         Ask::Refresh => {
             refresh(ctx, library).map_err(cannot_open)?;
-            Answer::Rows(rows(library)?)
+            Answer::Rows(all_rows(library)?)
         }
         Ask::Preview { id, width } => {
             let mut facts = library.assembled(&id)?;
@@ -101,14 +126,17 @@ fn answer(ctx: &Context, library: &mut Library, ask: Ask) -> Result<Option<Answe
             let messages = library.messages(ctx, &facts, View::Full)?;
             Answer::Page { page: Page::new(&messages, width, &library.prices), id }
         }
+        Ask::Place { id, words } => match best_message(ctx, library, &id, &words)? {
+            Some(message) => Answer::Place { id, words, message },
+            None => return Ok(None),
+        },
         Ask::InText(words) => {
             let Some(query) = query(ctx, &words) else { return Ok(None) };
             let found =
                 library.archive.matches(&query, &library.all.sessions, Order::Date, &|_| true);
             let found = found.map_err(cannot_open)?;
-            let of = |session: &backstory_core::Session| {
-                session.parent.clone().unwrap_or_else(|| session.id.clone())
-            };
+            let of =
+                |session: &backstory_core::Session| SessionId::from(library.all.main_of(session));
             Answer::InText { words, sessions: found.iter().map(|hit| of(hit.session)).collect() }
         }
         Ask::Hits(words) => hits(ctx, library, words)?,
@@ -148,7 +176,25 @@ fn answer(ctx: &Context, library: &mut Library, ask: Ask) -> Result<Option<Answe
             export::to_file(ctx, library, &facts, Path::new(&path))?;
             Answer::Done(format!("exported to `{path}`, redacted"))
         }
+        Ask::Web(id) => open_in_web_app(ctx, library, web_app, &id)?,
     }))
+}
+
+/// Opens a session in the web app, which is started when it is first needed.
+fn open_in_web_app(
+    ctx: &Context,
+    library: &Library,
+    running: &mut Option<WebApp>,
+    id: &str,
+) -> Result<Answer> {
+    let session = library.all.get(id);
+    let session = session.ok_or_else(|| Failure::nothing("the session no longer exists"))?;
+    let app = match running.take_if(WebApp::is_running) {
+        Some(app) => running.insert(app),
+        None => running.insert(WebApp::start(ctx)?),
+    };
+    let (address, is_open) = app.open(session);
+    Ok(Answer::Web { address, is_open })
 }
 
 fn check_writable(library: &Library) -> Result<()> {
@@ -199,6 +245,23 @@ fn hits(ctx: &Context, library: &Library, words: String) -> Result<Answer> {
     };
     let hits = hits.into_iter().map(row).collect();
     Ok(Answer::Hits { words, hits, total: found.len(), took_ms: start.elapsed().as_millis() })
+}
+
+/// Returns the message of a session that matches some words best.
+fn best_message(
+    ctx: &Context,
+    library: &Library,
+    id: &str,
+    words: &str,
+) -> Result<Option<MessageId>> {
+    let Some(query) = query(ctx, words) else { return Ok(None) };
+    let is_it = |session: &backstory_core::Session| session.id == id;
+    let sessions = &library.all.sessions;
+    let found = library.archive.matches(&query, sessions, Order::Relevance, &is_it);
+    let found = found.map_err(cannot_open)?;
+    let finder = Finder::Words(&query);
+    let hits = search::read(library, &query, &finder, &found[..found.len().min(BEST)])?;
+    Ok(hits.into_iter().find_map(|hit| hit.message))
 }
 
 /// Returns the time that a period covers.
@@ -253,7 +316,12 @@ fn label(library: &Library, group: Group, key: &str) -> String {
 }
 
 /// Returns the ids of the sessions whose calls a bar adds up.
-fn behind(ctx: &Context, library: &Library, period: Period, key: &str) -> Result<HashSet<String>> {
+fn behind(
+    ctx: &Context,
+    library: &Library,
+    period: Period,
+    key: &str,
+) -> Result<HashSet<SessionId>> {
     let mut question = Question::new(Group::Session);
     question.rollup = true;
     question.period = time(ctx, period);
@@ -271,7 +339,7 @@ fn behind(ctx: &Context, library: &Library, period: Period, key: &str) -> Result
     let sessions = library.all.sessions.iter().filter(is_it);
     question.sessions = Some(sessions.map(|session| session.id.clone()).collect());
     let answer = library.reports().usage(&question);
-    Ok(answer.map_err(cannot_open)?.rows.into_iter().map(|row| row.key).collect())
+    Ok(answer.map_err(cannot_open)?.rows.into_iter().map(|row| row.key.into()).collect())
 }
 
 /// Collects what the user should know.
@@ -285,7 +353,7 @@ fn notices(ctx: &Context, library: &Library) -> Result<Vec<Notice>> {
         out.push(Notice {
             text: format!("{records} in {files} could not be read"),
             session: None,
-            command: Some("backstory doctor --verbose".to_owned()),
+            command: Some(ctx.follow_up.command("doctor --verbose")),
         });
     }
     for problem in &report.problems {
@@ -293,7 +361,7 @@ fn notices(ctx: &Context, library: &Library) -> Result<Vec<Notice>> {
         out.push(Notice {
             text: format!("{path}: {}", problem.what),
             session: None,
-            command: Some("backstory doctor".to_owned()),
+            command: Some(ctx.follow_up.command("doctor")),
         });
     }
     for deletion in report.deletions.iter().filter(|deletion| deletion.resumable) {
@@ -307,7 +375,7 @@ fn notices(ctx: &Context, library: &Library) -> Result<Vec<Notice>> {
         out.push(Notice {
             text: format!("the agent deletes it {when}, {kept}: {title}"),
             session: session.map(|session| session.id.clone()),
-            command: (!deletion.kept).then(|| "backstory sync".to_owned()),
+            command: (!deletion.kept).then(|| ctx.follow_up.command("sync")),
         });
     }
     Ok(out)

@@ -19,6 +19,7 @@ impl Page<'_> {
             self.printer.line(Line::new().styled(style::HEADING, format!("{number} to do")))?;
         }
         for thing in things {
+            let thing = self.ctx.follow_up.complete(&thing);
             let line = Line::new().styled(style::WARNING, "  ! ").text(thing).hang("    ");
             self.printer.line(line)?;
         }
@@ -45,7 +46,7 @@ fn things(report: &Report) -> Vec<String> {
     }
     if report.archive.is_none() && !report.at_risk.is_empty() {
         let files = plural(report.at_risk.len() as u64, "session", "sessions");
-        out.push(format!("{files} at risk from the resume bug: copy them elsewhere"));
+        out.push(format!("{files} at risk from the resume bug: keep a copy elsewhere"));
     }
     if !report.problems.is_empty() {
         let places = plural(report.problems.len() as u64, "problem", "problems");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use backstory_core::agent::Agents;
 use backstory_core::discover::{Discovery, Source};
 use backstory_core::export::events::{Choice, Told};
-use backstory_core::model::EventType;
+use backstory_core::model::{EventType, SessionId};
 use backstory_core::time::Period;
 
 use super::{Censor, Stream};
@@ -44,7 +44,7 @@ pub(super) fn run(
         None => ctx.discover(),
     };
     let mut watcher = Watcher::new(look, &stream.library.all.found, None);
-    let mut told: HashMap<String, Told> = HashMap::new();
+    let mut told: HashMap<SessionId, Told> = HashMap::new();
     if choice.period.since.is_some() {
         tell(printer, &stream, &stream.chosen(), &choice, censor, &mut told)?;
     } else {
@@ -71,11 +71,11 @@ pub(super) fn run(
             watcher.again();
             continue;
         }
-        let has_changed = |id: &String| {
+        let has_changed = |id: &SessionId| {
             let session = stream.library.all.get(id);
             session.is_some_and(|s| s.parts.iter().any(|part| changed.contains(&part.file)))
         };
-        let ids: Vec<String> = stream.chosen().into_iter().filter(has_changed).collect();
+        let ids: Vec<SessionId> = stream.chosen().into_iter().filter(has_changed).collect();
         tell(printer, &stream, &ids, &choice, censor, &mut told)?;
     }
     Ok(())
@@ -86,10 +86,10 @@ pub(super) fn run(
 fn tell(
     printer: &mut Printer,
     stream: &Stream,
-    ids: &[String],
+    ids: &[SessionId],
     choice: &Choice,
     censor: &Censor<'_>,
-    told: &mut HashMap<String, Told>,
+    told: &mut HashMap<SessionId, Told>,
 ) -> Result<()> {
     let mut printed: io::Result<()> = Ok(());
     let read = stream.library.each(ids, |assembled| {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::export::events::{Choice, Told, write_new};
-use backstory_core::model::{EventType, Session, SessionKind, State};
+use backstory_core::model::{EventType, Session, SessionId, SessionKind, State};
 use backstory_core::query::Filter;
 use backstory_core::time::Period;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -125,8 +125,8 @@ pub(super) struct Stream {
 
 enum Wanted {
     /// A session by its id.
-    One(String),
-    Fitting(Filter),
+    One(SessionId),
+    Fitting(Box<Filter>),
 }
 
 impl Stream {
@@ -149,7 +149,7 @@ impl Stream {
             [] => vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background],
             kinds => kinds.iter().map(|kind| (*kind).into()).collect(),
         };
-        Ok(Self { library, wanted: Wanted::Fitting(filter) })
+        Ok(Self { library, wanted: Wanted::Fitting(Box::new(filter)) })
     }
 
     /// Fails if there are no sessions at all.
@@ -159,7 +159,7 @@ impl Stream {
     }
 
     /// Returns the ids of the chosen sessions, the oldest first.
-    fn chosen(&self) -> Vec<String> {
+    fn chosen(&self) -> Vec<SessionId> {
         let filter = match &self.wanted {
             Wanted::One(id) => return vec![id.clone()],
             Wanted::Fitting(filter) => filter,

@@ -8,7 +8,7 @@ use backstory_core::query::calls::CallRow;
 use jiff::Timestamp;
 
 use crate::output::number::json_time;
-use crate::output::rows::csv_field;
+use backstory_core::export::plain::csv_field;
 
 pub(super) const CALLS: &[&str] = &[
     "dedup_key",
@@ -46,34 +46,14 @@ pub(super) const TOOLS: &[&str] = &[
     "agent_session",
 ];
 
-pub(super) const SESSIONS: &[&str] = &[
-    "session",
-    "agent",
-    "kind",
-    "parent",
-    "project",
-    "path",
-    "started",
-    "updated",
-    "title",
-    "prompts",
-    "calls",
-    "tool_calls",
-    "subagents",
-    "models",
-    "input",
-    "cached",
-    "cache_write_5m",
-    "cache_write_1h",
-    "output",
-    "thoughts",
-    "tool",
-    "other",
-    "total",
-    "cost_usd",
-    "at_least",
-    "unpriced_calls",
-];
+/// Returns the columns of sessions.
+pub(super) fn sessions() -> Vec<&'static str> {
+    let first = ["session", "agent", "kind", "parent", "project", "path", "started", "updated"];
+    let counts = ["title", "prompts", "calls", "tool_calls", "subagents", "models"];
+    let last = ["total", "cost_usd", "at_least", "unpriced_calls"];
+    let columns = first.into_iter().chain(counts);
+    columns.chain(Bucket::ALL.map(Bucket::name)).chain(last).collect()
+}
 
 pub(super) fn call(row: &CallRow) -> String {
     let mut line = Line::default();

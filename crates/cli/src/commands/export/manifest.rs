@@ -25,8 +25,11 @@ pub(super) struct Manifest {
 struct Written {
     /// The session in it; none for an index.
     session: Option<String>,
-    /// The hash of what was written.
+    /// The hash of its content.
     sha256: String,
+    /// The hash of the content that an unfinished export replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
 }
 
 /// A text that is hashed while it is written.
@@ -78,8 +81,9 @@ impl Manifest {
 
     /// Returns whether a file is as an export left it.
     pub(super) fn is_untouched(&self, folder: &Path, name: &str) -> bool {
-        let known = self.files.get(name).map(|file| file.sha256.as_str());
-        known.is_some() && hash_of(&folder.join(name)).ok().as_deref() == known
+        let Some(known) = self.files.get(name) else { return false };
+        let hash = hash_of(&folder.join(name)).ok();
+        hash.is_some_and(|hash| hash == known.sha256 || known.before.as_ref() == Some(&hash))
     }
 
     /// Records a file, and returns whether it differs from the one that is there.
@@ -90,15 +94,27 @@ impl Manifest {
         session: Option<&str>,
         sha256: String,
     ) -> bool {
-        let is_new = hash_of(&folder.join(name)).ok().as_ref() != Some(&sha256);
-        self.files.insert(name.to_owned(), Written { session: session.map(str::to_owned), sha256 });
+        let before = hash_of(&folder.join(name)).ok().filter(|before| *before != sha256);
+        let is_new = before.is_some() || !folder.join(name).is_file();
+        let session = session.map(str::to_owned);
+        self.files.insert(name.to_owned(), Written { session, sha256, before });
         is_new
     }
 
-    /// Takes over the files of an earlier export that this one did not write. The old file of a session that
+    /// Saves the list of files to be written, so that an export that is interrupted can be continued.
+    pub(super) fn save_ahead(&self, folder: &Path, earlier: &Self) -> io::Result<()> {
+        let mut files = earlier.files.clone();
+        files.extend(self.files.clone());
+        Self { files }.save(folder)
+    }
+
+    /// Completes the list after everything is written: takes over the files of an earlier export that this one did not write. The old file of a session that
     /// has a new name is removed, unless somebody changed it; those of other sessions are left. Returns the
     /// number of files that were left.
     pub(super) fn adopt(&mut self, folder: &Path, earlier: &Self) -> io::Result<u64> {
+        for file in self.files.values_mut() {
+            file.before = None;
+        }
         let mut left = 0;
         let ending = |name: &str| Path::new(name).extension().map(ToOwned::to_owned);
         for (name, file) in &earlier.files {

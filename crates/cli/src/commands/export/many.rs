@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_core::collection::newest_first;
 use backstory_core::export::index::{self, Entry};
-use backstory_core::model::{Session, SessionKind};
+use backstory_core::model::{Session, SessionId, SessionKind};
 use serde::Serialize;
 
 use super::manifest::{Hashing, Manifest};
@@ -26,6 +26,7 @@ pub(super) fn run(
     ctx: &Context,
     printer: &mut Printer,
     args: &Export,
+    format: Format,
     censor: &Censor<'_>,
 ) -> Result<Exit> {
     let folder = args.output.as_deref().filter(|output| *output != Path::new("-"));
@@ -39,14 +40,17 @@ pub(super) fn run(
     filter.kinds = vec![SessionKind::Main, SessionKind::Subagent, SessionKind::Background];
     let sessions: Vec<&Session> =
         library.all.sessions.iter().filter(|s| filter.takes(s) && s.turns > 0).collect();
+    // A secret is only recognized in the whole text.
+    let sessions = library.with_prompts(&sessions)?;
+    let sessions: Vec<&Session> = sessions.iter().collect();
     if sessions.is_empty() {
         return Err(Failure::nothing("no sessions match").hint("`backstory sessions` lists them"));
     }
-    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
-    let names = rehearse(ctx, args, &library, &sessions, censor)?;
+    let ids: Vec<SessionId> = sessions.iter().map(|session| session.id.clone()).collect();
+    let names = rehearse(ctx, args, format, &library, &sessions, censor)?;
     let sessions: Vec<Session> =
         sessions.into_iter().map(|session| censor.session(session)).collect();
-    let index = match args.format {
+    let index = match format {
         Format::Html => Some("index.html"),
         Format::Markdown => Some("index.md"),
         _ => None,
@@ -55,7 +59,7 @@ pub(super) fn run(
     let earlier = Manifest::of(folder);
     check_folder(ctx, folder, files, |name| args.force || earlier.is_untouched(folder, name))?;
 
-    let writer = Writer::new(ctx, args, &library, &names, censor)?;
+    let writer = Writer::new(ctx, args, format, &library, &names, censor)?;
     let progress = printer.counter(("writing", "sessions"), sessions.len());
     let mut batch = Batch::default();
     let mut manifest = Manifest::default();
@@ -73,11 +77,16 @@ pub(super) fn run(
             Ok(_) => {}
             Err(error) => failures.push((file, error)),
         }
+        if batch.is_full()
+            && let Err(error) = manifest.save_ahead(folder, &earlier)
+        {
+            failures.push((folder.to_owned(), error));
+        }
     };
     library
         .each(&ids, |assembled| {
             progress.tick();
-            if args.format == Format::Gemini && !native::has_form(&assembled) {
+            if format == Format::Gemini && !native::has_form(&assembled) {
                 return Ok(());
             }
             let id = &assembled.session.id;
@@ -92,10 +101,15 @@ pub(super) fn run(
             file: &names[&session.id],
             cost: writer.costs.of(&session.id),
         });
-        put(index, None, &mut |out| match args.format {
+        put(index, None, &mut |out| match format {
             Format::Html => index::html(&entries, &ctx.zone, out),
             _ => index::markdown(&entries, &ctx.zone, out),
         });
+    }
+    if !batch.is_empty()
+        && let Err(error) = manifest.save_ahead(folder, &earlier)
+    {
+        failures.push((folder.to_owned(), error));
     }
     let unfinished = batch.finish();
     let is_session = |(file, _): &&(PathBuf, _)| index.is_none_or(|index| !file.ends_with(index));
@@ -138,7 +152,7 @@ struct Document<'a> {
 }
 
 impl Done {
-    /// Returns what was done for a single file.
+    /// Returns the counts for a single file.
     pub(super) fn one() -> Self {
         Self { written: 1, ..Self::default() }
     }
@@ -159,14 +173,15 @@ impl Done {
 fn rehearse(
     ctx: &Context,
     args: &Export,
+    format: Format,
     library: &Library,
     sessions: &[&Session],
     censor: &Censor<'_>,
 ) -> Result<Names> {
     // Only the set of sessions with a file matters here.
-    let unredacted = names(sessions.iter().copied(), args.format.ending());
-    let writer = Writer::new(ctx, args, library, &unredacted, censor)?;
-    let ids: Vec<String> = sessions.iter().map(|session| session.id.clone()).collect();
+    let unredacted = names(sessions.iter().copied(), format.ending());
+    let writer = Writer::new(ctx, args, format, library, &unredacted, censor)?;
+    let ids: Vec<SessionId> = sessions.iter().map(|session| session.id.clone()).collect();
     censor
         .rehearse(|out| {
             for session in sessions {
@@ -174,7 +189,7 @@ fn rehearse(
             }
             library.each(&ids, |assembled| {
                 // A session that cannot be read is reported when it is written.
-                if args.format != Format::Gemini || native::has_form(&assembled) {
+                if format != Format::Gemini || native::has_form(&assembled) {
                     let _ = writer.session(&assembled, out);
                 }
                 Ok(())
@@ -182,10 +197,10 @@ fn rehearse(
         })
         .map_err(|error| Failure::new("cannot read the sessions").because(error))?;
     let redacted: Vec<Session> = sessions.iter().map(|session| censor.session(session)).collect();
-    Ok(names(redacted.iter(), args.format.ending()))
+    Ok(names(redacted.iter(), format.ending()))
 }
 
-/// Lists the newest session first, each followed by its subagents.
+/// Lists the newest session first, each followed by its subagents and theirs.
 fn entries<'a>(
     mut sessions: Vec<&'a Session>,
     entry: impl Fn(&'a Session) -> Entry<'a>,
@@ -200,10 +215,11 @@ fn entries<'a>(
         }
     }
     let mut out = Vec::new();
-    for session in sessions.iter().filter(|session| parent(session).is_none()) {
+    let mut open: Vec<&Session> =
+        sessions.iter().rev().filter(|session| parent(session).is_none()).copied().collect();
+    while let Some(session) = open.pop() {
         out.push(entry(session));
-        let own = children.get(session.id.as_str()).into_iter().flatten();
-        out.extend(own.map(|child| entry(child)));
+        open.extend(children.remove(session.id.as_str()).into_iter().flatten().rev());
     }
     out
 }

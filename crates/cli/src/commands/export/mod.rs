@@ -1,4 +1,5 @@
 mod csv;
+mod format;
 mod manifest;
 mod many;
 mod name;
@@ -18,6 +19,7 @@ use backstory_core::query::usage::Costs;
 use clap::ValueEnum;
 use jiff::tz::TimeZone;
 
+use self::format::Format;
 use self::name::Names;
 use super::events::Stream;
 use super::redact::Censor;
@@ -30,7 +32,7 @@ use crate::output::Printer;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory export latest --format html -o session.html
+  backstory export latest -o session.html
                         a self-contained page to send to somebody
   backstory export 3f2a --format markdown > session.md
   backstory export --all --format markdown -o sessions/
@@ -61,9 +63,9 @@ pub(crate) struct Export {
     #[command(flatten)]
     filters: Filters,
 
-    /// The format to write
+    /// The format to write [default: that of the file's name]
     #[arg(long, value_enum)]
-    format: Format,
+    format: Option<Format>,
 
     /// The messages to include; `gemini` always exports the current ones
     #[arg(long, value_enum, default_value = "full")]
@@ -103,40 +105,6 @@ pub(crate) struct Export {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For any forge: prompts, replies, and tool calls folded
-    #[value(alias = "md")]
-    Markdown,
-    /// A self-contained page that needs no network
-    Html,
-    /// A complete document: the session and every message (`backstory.session/1`)
-    Json,
-    /// The same as JSON lines: the session, then its messages
-    Jsonl,
-    /// One line per model call: tokens, tools, commands, prompt, cost
-    Calls,
-    /// A table for spreadsheets
-    Csv,
-    /// One line per event: prompts, tools and their results (`backstory events`)
-    Events,
-    /// Gemini CLI's own document, as `/export-session` writes it and `--session-file` reads it
-    Gemini,
-}
-
-impl Format {
-    /// Returns the extension of an exported file.
-    fn ending(self) -> &'static str {
-        match self {
-            Self::Markdown => "md",
-            Self::Html => "html",
-            Self::Json | Self::Gemini => "json",
-            Self::Jsonl | Self::Calls | Self::Events => "jsonl",
-            Self::Csv => "csv",
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Rows {
     /// Model calls
     Calls,
@@ -158,17 +126,20 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
             .hint("name one: its id, `latest`, `@N`, or a file")
             .hint("or many: `--all`, `--project NAME`, `--since 7d`"));
     }
-    if args.rows != Rows::Calls && args.format != Format::Csv {
+    let format = format::choose(args.format, args.output.as_deref(), session.is_some())?;
+    if args.rows != Rows::Calls && format != Format::Csv {
         return Err(Failure::new("`--rows` works only with `--format csv`"));
     }
-    let is_rows = matches!(args.format, Format::Calls | Format::Csv | Format::Events);
-    if let Some(output) = args.output.as_deref().filter(|_| is_rows || session.is_some()) {
+    let is_file = format.is_rows() || session.is_some();
+    if let Some(output) = args.output.as_deref().filter(|_| is_file) {
         target::check_file(ctx, output, args.force)?;
     }
     let rules = if args.no_redact { None } else { Some(super::redact::rules(ctx)?) };
     let censor = Censor::new(rules.as_ref());
-    let exit = match (args.format, session) {
-        (Format::Calls | Format::Csv, session) => rows::run(ctx, printer, args, session, &censor),
+    let exit = match (format, session) {
+        (Format::Calls | Format::Csv, session) => {
+            rows::run(ctx, printer, args, format, session, &censor)
+        }
         (Format::Events, session) => {
             let events = Stream::open(ctx, printer, session, &args.filters, &[])?;
             events.require_some(ctx)?;
@@ -179,9 +150,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
             })?;
             Ok(events.finish(ctx, printer))
         }
-        (_, None) => many::run(ctx, printer, args, &censor),
+        (_, None) => many::run(ctx, printer, args, format, &censor),
         (Format::Gemini, Some(session)) => native::one(ctx, printer, args, session, &censor),
-        (_, Some(session)) => one(ctx, printer, args, session, &censor),
+        (_, Some(session)) => one(ctx, printer, args, format, session, &censor),
     }?;
     censor.tell(printer);
     Ok(exit)
@@ -192,18 +163,19 @@ fn one(
     ctx: &Context,
     printer: &mut Printer,
     args: &Export,
+    format: Format,
     session: &OsStr,
     censor: &Censor<'_>,
 ) -> Result<Exit> {
     let (library, assembled) = super::open_session(ctx, printer, session)?;
     let names = Names::new();
-    let writer = Writer::new(ctx, args, &library, &names, censor)?;
+    let writer = Writer::new(ctx, args, format, &library, &names, censor)?;
     target::put(ctx, printer, args, censor, |out| writer.session(&assembled, out))?;
     super::tell_faults(printer, &library);
     Ok(super::strictly(ctx, &library))
 }
 
-/// Exports a session to a new file, redacted: as a page if it ends in `.html`, and as Markdown otherwise.
+/// Exports a session to a new file, redacted, in the format of its name, or as Markdown.
 pub(super) fn to_file(
     ctx: &Context,
     library: &Library,
@@ -213,11 +185,14 @@ pub(super) fn to_file(
     target::check_file(ctx, path, false)?;
     let rules = super::redact::rules(ctx)?;
     let censor = Censor::new(Some(&rules));
-    let is_page = path.extension().is_some_and(|ending| ending == "html");
+    let format = match Format::of_file(path).first() {
+        Some(format @ (Format::Html | Format::Json | Format::Jsonl)) => *format,
+        _ => Format::Markdown,
+    };
     let writer = Writer {
         library,
         costs: library.costs()?,
-        format: if is_page { Format::Html } else { Format::Markdown },
+        format,
         view: ViewArg::Full,
         options: Options::default(),
         zone: &ctx.zone,
@@ -244,11 +219,12 @@ impl<'a, 'r> Writer<'a, 'r> {
     fn new(
         ctx: &'a Context,
         args: &Export,
+        format: Format,
         library: &'a Library,
         names: &'a Names,
         censor: &'a Censor<'r>,
     ) -> Result<Self> {
-        let Export { format, view, thoughts, tool_output, info, tokens, .. } = *args;
+        let Export { view, thoughts, tool_output, info, tokens, .. } = *args;
         let options = Options { thoughts, tool_output, info, tokens };
         let costs = library.costs()?;
         Ok(Self { library, costs, format, view, options, zone: &ctx.zone, names, censor })
@@ -278,7 +254,10 @@ impl<'a, 'r> Writer<'a, 'r> {
             Format::Markdown => markdown::write(&document, out),
             Format::Html => html::write(&document, out),
             Format::Jsonl => json::write_lines(&session, cost, &messages, prices, out),
-            _ => json::write(&session, cost, &messages, prices, out),
+            Format::Json => json::write(&session, cost, &messages, prices, out),
+            Format::Calls | Format::Csv | Format::Events | Format::Gemini => {
+                Err(io::Error::other("this format is not written session by session"))
+            }
         }
     }
 
@@ -313,7 +292,7 @@ impl<'a, 'r> Writer<'a, 'r> {
             return Ok(Some(Agent::Elsewhere(name.clone())));
         }
         let mut found = None;
-        self.library.each(&[id.to_owned()], |assembled| {
+        self.library.each(&[id.into()], |assembled| {
             found = Some(Agent::Here(Box::new(self.read(&assembled)?)));
             Ok(())
         })?;

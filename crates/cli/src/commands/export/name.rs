@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use backstory_core::id::is_uuid;
-use backstory_core::model::Session;
+use backstory_core::model::{Session, SessionId};
 use backstory_core::projects::hash_of;
 
 /// File names by session id.
-pub(super) type Names = BTreeMap<String, String>;
+pub(super) type Names = BTreeMap<SessionId, String>;
 
 /// Returns a unique name for each session, even on case-insensitive file systems.
 pub(super) fn names<'a>(sessions: impl Iterator<Item = &'a Session>, ending: &str) -> Names {
@@ -57,7 +56,7 @@ fn unnumbered(title: &str) -> String {
 
 /// Returns the first 8 characters of an id that is globally unique, or else of its hash.
 fn short_id(session: &Session) -> String {
-    if is_uuid(&session.id) {
+    if session.id.is_uuid() {
         return session.id[..8].to_ascii_lowercase();
     }
     hash_of(&session.id)[..8].to_owned()

@@ -12,7 +12,6 @@ use backstory_core::discover::Source;
 use backstory_core::fault::FaultKind;
 use backstory_core::model::AgentId;
 use backstory_core::read::bytes::{Bytes, ReadSeek};
-use clap::ValueEnum as _;
 
 use super::target::{cannot_read, put};
 use super::{Export, Format};
@@ -38,6 +37,13 @@ pub(super) fn one(
         return put_file(ctx, printer, args, typed, Box::new(file), censor);
     }
     let (library, assembled) = open_session(ctx, printer, session)?;
+    if !is_of_agent(&assembled) {
+        let agent = library.archive.agents().get(&assembled.session.agent);
+        let agent = agent.map_or("another agent", |agent| agent.name());
+        let what = format!("`{}` is a session of {agent}", assembled.session.id);
+        return Err(Failure::new(format!("{what}, and has no file that Gemini CLI could load"))
+            .hint("`--format html`, `markdown` or `json` export the sessions of every agent"));
+    }
     let source = true_source(&assembled).ok_or_else(|| {
         Failure::nothing(format!("the files of session `{}` are gone", assembled.session.id))
             .hint("only its prompts are left: `backstory show` prints them")
@@ -62,7 +68,7 @@ fn put_file(
     file: Box<dyn ReadSeek + '_>,
     censor: &Censor<'_>,
 ) -> Result<Exit> {
-    let mut session = load(ctx, args.format, path, file)?;
+    let mut session = load(ctx, path, file)?;
     put(ctx, printer, args, censor, |out| censor.with(|redactor| session.write(redactor, out)))?;
     warn_of_faults(ctx, printer, path, session.as_ref());
     let is_faulty = !session.faults().is_clean();
@@ -90,7 +96,14 @@ pub(super) fn of(
 
 /// Returns whether the session can be exported this way: only if all its files are Gemini CLI's own.
 pub(super) fn has_form(assembled: &SessionFacts) -> bool {
-    assembled.resumable_file.is_some() && !assembled.listed().any(|placed| placed.facts.is_ours)
+    is_of_agent(assembled)
+        && assembled.resumable_file.is_some()
+        && !assembled.listed().any(|placed| placed.facts.is_ours)
+}
+
+/// Returns whether it is a session of the agent whose format is exported.
+fn is_of_agent(assembled: &SessionFacts) -> bool {
+    assembled.session.agent.as_str() == Format::Gemini.name()
 }
 
 /// Returns the file that Gemini CLI would load.
@@ -111,12 +124,10 @@ fn open(path: &Path) -> io::Result<File> {
 
 fn load<'a>(
     ctx: &Context,
-    format: Format,
     path: &Path,
     file: Box<dyn ReadSeek + 'a>,
 ) -> Result<Box<dyn NativeSession + 'a>> {
-    let name = format.to_possible_value();
-    let agent = name.and_then(|name| Agents::default().get(&AgentId::new(name.get_name())));
+    let agent = Agents::default().get(&AgentId::new(&Format::Gemini.name()));
     let Some(native) = agent.and_then(|agent| agent.native_format()) else {
         return Err(Failure::new("this agent has no format of its own to export to"));
     };

@@ -24,6 +24,7 @@ pub(super) fn run(
     ctx: &Context,
     printer: &mut Printer,
     args: &Export,
+    format: Format,
     session: Option<&OsStr>,
     censor: &Censor<'_>,
 ) -> Result<Exit> {
@@ -43,7 +44,7 @@ pub(super) fn run(
         counted(&library.all, wanted.as_ref(), &[])
     };
     let sheet = Sheet {
-        format: args.format,
+        format,
         rows: args.rows,
         library: &library,
         costs: library.costs()?,
@@ -73,7 +74,7 @@ impl Sheet<'_, '_> {
             _ if self.format != Format::Csv => return Ok(()),
             Rows::Calls => csv::CALLS,
             Rows::Tools => csv::TOOLS,
-            Rows::Sessions => csv::SESSIONS,
+            Rows::Sessions => &csv::sessions(),
         };
         writeln!(out, "{}", columns.join(","))
     }
@@ -94,14 +95,21 @@ impl Sheet<'_, '_> {
         self.censor.clean(&mut session, &mut messages);
         match self.rows {
             Rows::Tools => self.tools(&session, &messages, out),
-            _ => calls(assembled, &messages, prices, self.filter, &mut |mut row| {
-                session.project.key().clone_into(&mut row.project);
-                if self.format == Format::Csv {
-                    return writeln!(out, "{}", csv::call(&row));
-                }
-                serde_json::to_writer(&mut *out, &row)?;
-                out.write_all(b"\n")
-            }),
+            _ => calls(
+                archive.agents(),
+                assembled,
+                &messages,
+                prices,
+                self.filter,
+                &mut |mut row| {
+                    session.project.key().clone_into(&mut row.project);
+                    if self.format == Format::Csv {
+                        return writeln!(out, "{}", csv::call(&row));
+                    }
+                    serde_json::to_writer(&mut *out, &row)?;
+                    out.write_all(b"\n")
+                },
+            ),
         }
     }
 

@@ -82,10 +82,12 @@ pub(super) fn run(
     Ok(if done.iter().any(is_bad) { Exit::NoMatch } else { Exit::Success })
 }
 
-/// Returns whether a file has content to restore, which excluded and forgotten files do not.
+/// Returns whether a file has content to restore, which excluded and forgotten files do not. An extract is not
+/// the file that it was made from.
 fn is_kept(archive: &Archive, row: &FileRow) -> bool {
     let is_there = || archive.is_local(&row.source) && row.source.path.exists();
-    row.captured > 0 || row.source.size == 0 || is_there()
+    let has_content = row.captured > 0 || row.source.size == 0 || is_there();
+    has_content && !row.source.kind.is_extract()
 }
 
 /// Returns a folder name for each machine: its label, unless that could escape the folder.

@@ -155,7 +155,10 @@ impl Prepared {
         };
         let sessions = &library.all.sessions;
         let attached = attached(agent, &assembled.session.id, &files, sessions);
-        let archived = ArchivedSession { facts: &assembled, files: &files, attached: &attached };
+        let listed = library.all.get(&assembled.session.id);
+        let name = listed.and_then(|session| session.summary.as_deref());
+        let archived =
+            ArchivedSession { facts: &assembled, name, files: &files, attached: &attached };
         let plan = lifecycle.plan_restore(&archived, &target).map_err(|refusal| {
             let hint = match &refusal {
                 Refusal::NoFolder { hint } => Some((*hint).to_owned()),
@@ -164,6 +167,7 @@ impl Prepared {
                 Refusal::Subagent(parent) if sessions.iter().any(|s| s.id == *parent) => {
                     Some(format!("`backstory restore {parent}`"))
                 }
+                Refusal::InFileOf(other) => Some(format!("`backstory resume {other}`")),
                 Refusal::Empty | Refusal::LogOnly | Refusal::Subagent(_) => {
                     Some("`--to DIR --all-files` restores every captured file elsewhere".to_owned())
                 }

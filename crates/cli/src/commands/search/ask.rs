@@ -1,7 +1,7 @@
 //! Turns flags and words into a query.
 
 use backstory_core::collection::LookupError;
-use backstory_core::model::Session;
+use backstory_core::model::{Session, SessionId};
 use backstory_core::query::Filter;
 use backstory_core::search::{Query, QueryError};
 use clap::builder::PossibleValuesParser;
@@ -73,7 +73,7 @@ pub(super) fn sessions<'a>(
     query: &'a Query,
     filter: &Filter,
 ) -> Result<impl Fn(&Session) -> bool + use<'a>> {
-    let mut named: Vec<(String, bool)> = Vec::new();
+    let mut named: Vec<(SessionId, bool)> = Vec::new();
     for condition in query.filters.sessions() {
         let session = library.all.find(&condition.value).map_err(|error| match error {
             LookupError::Several { wanted, candidates } => {
@@ -100,7 +100,7 @@ pub(super) fn unclear(text: &str, error: &QueryError) -> Failure {
         .hint("`backstory search --help` explains queries")
 }
 
-pub(super) fn pattern(text: &str, exact: bool) -> Result<Regex> {
+pub(crate) fn pattern(text: &str, exact: bool) -> Result<Regex> {
     let escaped = if exact { regex::escape(text) } else { text.to_owned() };
     Regex::new(&escaped).map_err(|error| {
         Failure::new(format!("`{text}` is not a valid regular expression"))

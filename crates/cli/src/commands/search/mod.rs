@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use backstory_core::archive::{Match, Order};
 use backstory_core::export::json::Time;
-use backstory_core::model::Session;
+use backstory_core::model::{Session, SessionId};
 use backstory_core::query::Filter;
 use backstory_core::query::hits::HitReader;
 use backstory_core::search::{Finder, Query};
@@ -16,16 +16,18 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
+use crate::last_search::{LastSearch, Place, Syntax};
 use crate::library::{Library, cannot_open};
 use crate::output::Printer;
 use crate::output::number::plural;
 
-pub(super) use ask::Ask;
+pub(super) use ask::{Ask, pattern};
 pub(super) use backstory_core::query::hits::Hit;
 
 const EXAMPLES: &str = "\
 Examples:
   backstory search cart price              messages with both words
+  backstory search cart price --open       read the best hit at once
   backstory search '\"add a cart\" -draft'   a phrase, but not a word
   backstory search 'pars* (json OR toml)'  prefixes and alternatives
   backstory search 'parseHttpHeader where:tool since:30d'
@@ -76,6 +78,10 @@ pub(crate) struct Search {
     /// Skip the first N hits
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
+
+    /// Open the first hit at its place, like `backstory show`
+    #[arg(long)]
+    open: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -181,6 +187,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
         (hits, found.len(), more)
     };
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if let Some(first) = hits.first().filter(|_| args.open) {
+        let found = last(&text, args, std::slice::from_ref(first)).first();
+        drop(hits);
+        drop(library);
+        return found.map_or(Ok(Exit::NoMatch), |found| super::show::open_hit(ctx, printer, found));
+    }
     if ctx.json {
         let hits = hits.iter().map(row).collect();
         printer.json(&Document {
@@ -199,12 +211,39 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
             None => ask::nothing(ctx, &library, &query, &text, pattern.is_some())?,
         });
     }
-    page::print(ctx, printer, &library.all, &hits, &more)?;
+    let is_numbered = last(&text, args, &hits).remember(ctx);
+    page::print(ctx, printer, &library.all, &hits, &more, is_numbered)?;
     page::tell(printer, &hits, total, args.offset, pattern.is_some());
-    if pattern.is_none() {
-        page::next_step(printer, &library.all, &hits, &text);
-    }
+    page::next_step(printer, is_numbered);
     Ok(Exit::Success)
+}
+
+/// Returns the search as it is remembered.
+fn last(text: &str, args: &Search, hits: &[Hit<'_>]) -> LastSearch {
+    let syntax = match (args.exact, args.regex) {
+        (true, _) => Syntax::Exact,
+        (_, true) => Syntax::Regex,
+        _ => Syntax::Words,
+    };
+    let place =
+        |hit: &Hit<'_>| Place { session: hit.session.id.clone(), message: hit.message.clone() };
+    LastSearch { query: text.to_owned(), syntax, hits: hits.iter().map(place).collect() }
+}
+
+/// Returns the session with the best hit for some words.
+pub(super) fn best_session(ctx: &Context, printer: &mut Printer, words: &str) -> Result<SessionId> {
+    let mut library = Library::open(ctx, printer, &[])?;
+    library.index(ctx, printer)?;
+    let query = Ask::default().query(ctx, words, &Filters::default())?;
+    let takes = ask::sessions(&library, &query, &Filter::default())?;
+    let found = library
+        .archive
+        .matches(&query, &library.all.sessions, Order::Relevance, &takes)
+        .map_err(cannot_open)?;
+    match found.first() {
+        Some(hit) => Ok(hit.session.id.clone()),
+        None => Err(ask::nothing(ctx, &library, &query, words, false)?),
+    }
 }
 
 /// Returns the ids of the sessions that contain some words.
@@ -213,7 +252,7 @@ pub(super) fn sessions_with(
     printer: &mut Printer,
     library: &mut Library,
     words: &str,
-) -> Result<HashSet<String>> {
+) -> Result<HashSet<SessionId>> {
     let query = Ask::default().query(ctx, words, &Filters::default())?;
     library.index(ctx, printer)?;
     let takes = ask::sessions(library, &query, &Filter::default())?;
@@ -260,8 +299,8 @@ fn page<'a>(
 }
 
 /// Counts the hits of each session.
-fn left<'a>(sessions: impl Iterator<Item = &'a Session>) -> HashMap<String, usize> {
-    let mut out: HashMap<String, usize> = HashMap::new();
+fn left<'a>(sessions: impl Iterator<Item = &'a Session>) -> HashMap<SessionId, usize> {
+    let mut out: HashMap<SessionId, usize> = HashMap::new();
     for session in sessions {
         match out.get_mut(&session.id) {
             Some(count) => *count += 1,

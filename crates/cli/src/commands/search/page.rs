@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use backstory_core::collection::Collection;
-use backstory_core::model::{Fate, Message, Session, State};
+use backstory_core::model::{Fate, Message, Session, SessionId, State};
 use backstory_core::search::Bit;
 use backstory_core::transcript::{BlockKind, Options, blocks};
 
@@ -22,8 +22,11 @@ pub(super) fn print(
     printer: &mut Printer,
     all: &Collection,
     hits: &[Hit<'_>],
-    totals: &HashMap<String, usize>,
+    totals: &HashMap<SessionId, usize>,
+    is_numbered: bool,
 ) -> Result<()> {
+    let mut numbers = (1..=hits.len()).map(|n| format!("@s{n}"));
+    let widest = format!("@s{} ", hits.len()).len();
     for (n, group) in hits.chunk_by(|a, b| a.session.id == b.session.id).enumerate() {
         if n > 0 {
             printer.blank()?;
@@ -41,7 +44,9 @@ pub(super) fn print(
             let (before, after): (Vec<&Message>, Vec<&Message>) =
                 context.into_iter().partition(|message| message.at <= hit.at);
             neighbours(printer, &before)?;
-            printer.line(line(hit, if has_context { "▸ " } else { "  " }))?;
+            let number = numbers.next().filter(|_| is_numbered);
+            let number = number.map_or_else(String::new, |number| format!("{number:<widest$}"));
+            printer.line(line(hit, if has_context { "▸ " } else { "  " }, &number))?;
             neighbours(printer, &after)?;
         }
         let more = totals.get(&session.id).copied().unwrap_or(0).saturating_sub(group.len());
@@ -77,9 +82,11 @@ fn heading(ctx: &Context, width: Option<usize>, session: &Session, short: &str) 
         .styled(style::DIM, side)
 }
 
-fn line(hit: &Hit<'_>, mark: &str) -> Line {
+fn line(hit: &Hit<'_>, mark: &str, number: &str) -> Line {
     let name = format!("{:<9} ", hit.field.name());
-    let mut line = Line::new().text(mark).styled(style::DIM, name).hang(" ".repeat(12));
+    let hang = " ".repeat(12 + number.len());
+    let mut line = Line::new().text(mark).styled(style::NAME, number).styled(style::DIM, name);
+    line = line.hang(hang);
     if hit.fate != Fate::Kept.name() {
         line = line.styled(style::WARNING, format!("[{}] ", hit.fate));
     }
@@ -104,7 +111,7 @@ fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
     const LONGEST: usize = 100;
     for message in messages {
         for block in blocks(std::slice::from_ref(*message), &Options::default()) {
-            let (name, text) = match &block.what {
+            let (name, text) = match &block.body {
                 BlockKind::You(text) => ("prompt", (*text).to_owned()),
                 BlockKind::Agent(text) => ("reply", (*text).to_owned()),
                 BlockKind::Tool { call, argument, .. } => {
@@ -121,14 +128,14 @@ fn neighbours(printer: &mut Printer, messages: &[&Message]) -> Result<()> {
     Ok(())
 }
 
-/// Names the command that opens the first hit at its place. Only people need it.
-pub(super) fn next_step(printer: &mut Printer, all: &Collection, hits: &[Hit<'_>], query: &str) {
-    let is_plain = !query.contains(['\'', '\\']);
-    if let Some(hit) = hits.first().filter(|_| is_plain && printer.is_terminal()) {
-        let short = all.short(hit.session);
-        printer.note(format!(
-            "`backstory show {short} --grep '{query}'` opens the first session there."
-        ));
+/// Says how to open the first hit at its place. Only people need it.
+pub(super) fn next_step(printer: &mut Printer, is_numbered: bool) {
+    if printer.is_terminal() {
+        printer.note(if is_numbered {
+            "`backstory show @s1` opens the first hit at its place; `--open` does so at once."
+        } else {
+            "`--open` opens the first hit at its place."
+        });
     }
 }
 

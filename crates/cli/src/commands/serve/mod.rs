@@ -1,11 +1,14 @@
 //! The web app: starts the server, and keeps the archive up to date while it runs.
 
 mod request;
+mod web_app;
 
+use std::io;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use backstory_core::archive::ArchiveError;
@@ -15,6 +18,7 @@ use backstory_web::{Feed, Options, Server, Site, StartError};
 use tempfile::TempDir;
 
 use self::request::Requests;
+pub(super) use self::web_app::WebApp;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::interrupt;
@@ -60,6 +64,10 @@ pub(crate) struct Serve {
     /// Also answer to this host name (repeatable)
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
+
+    /// Stop when standard input is closed, because the program that started this one has ended
+    #[arg(long, hide = true)]
+    until_closed: bool,
 }
 
 /// The port without a choice.
@@ -89,6 +97,12 @@ pub(super) fn run(
     let feed = Feed::new(&library.archive, &library.prices).map_err(cannot_open)?;
     let server = start(ctx, args, &path, &feed, program)?;
     tell(printer, server.url())?;
+    if args.until_closed {
+        thread::spawn(|| {
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
+            interrupt::end();
+        });
+    }
     if !args.no_open && printer.width().is_some() {
         open(server.url());
     }
@@ -157,8 +171,8 @@ fn tell(printer: &mut Printer, url: &str) -> Result<()> {
     Ok(())
 }
 
-/// Opens a browser, if there is one; otherwise the printed address is enough.
-fn open(url: &str) {
+/// Opens a browser, and returns whether there is one; otherwise the printed address is enough.
+fn open(url: &str) -> bool {
     let (program, first): (&str, &[&str]) = match () {
         () if cfg!(target_os = "macos") => ("open", &[]),
         () if cfg!(windows) => ("rundll32", &["url.dll,FileProtocolHandler"]),
@@ -167,7 +181,7 @@ fn open(url: &str) {
     let silent = Stdio::null;
     let mut command = Command::new(program);
     command.args(first).arg(url).stdin(silent()).stdout(silent()).stderr(silent());
-    let _ = command.spawn();
+    command.spawn().is_ok()
 }
 
 /// Reads changed files and publishes them, until the user ends the run.

@@ -103,6 +103,8 @@ fn invalid(what: String) -> Refusal {
 fn refusal(failure: &Failure) -> Refusal {
     let kind = match failure.exit {
         Exit::NoMatch => RefusalKind::Nothing,
+        // What fails without a cause, or at a place in a text, was asked for in the wrong way.
+        _ if failure.place.is_some() || failure.causes().is_empty() => RefusalKind::Invalid,
         _ => RefusalKind::Failed,
     };
     Refusal { kind, what: failure.line() }

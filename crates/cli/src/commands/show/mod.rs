@@ -5,22 +5,21 @@ mod page;
 pub(super) mod tool;
 pub(super) mod turns;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::export::json;
-use backstory_core::model::Message;
+use backstory_core::model::{Message, MessageId};
 use backstory_core::transcript::{Only, Options, blocks};
 use clap::ValueEnum;
 
-use self::marks::Marks;
+use self::marks::{Marks, Wanted};
 use self::page::Page;
 use self::turns::Extras;
-use super::search::Ask;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::filters::Filters;
+use crate::last_search::{self, Found};
 use crate::output::Printer;
 use crate::output::number::plural;
 
@@ -28,8 +27,10 @@ const EXAMPLES: &str = "\
 Examples:
   backstory show latest                 the newest conversation
   backstory show @3 --thoughts          the third of `backstory sessions`, with the model's thoughts
+  backstory show @s3                    the third hit of the last `backstory search`, at its place
   backstory show 3f2a --only prompt     only prompts
   backstory show 3f2a --grep tide       from the first message with that word
+  backstory show --grep 'tide feed'     the session with the best hit, wherever it is
   backstory show --follow               the session that is running, as it is written
   backstory show 3f2a --view current    only the messages that the agent would load
   backstory show ~/old/session-2026-08-01T10-00-3f2a91c7.jsonl
@@ -37,13 +38,13 @@ Examples:
 
 /// Read a session: prompts, replies, tool calls and errors
 ///
-/// A session is named by its id or a prefix of it, by `latest` or `@N` (the N-th of `backstory sessions`),
-/// or by a file. On a terminal, it is shown page by page. By default, messages that were rewound, compressed away or failed are shown too, and
+/// A session is named by its id or a prefix of it, by `latest` or `@N` (the N-th of `backstory sessions`), by
+/// `@sN` (the N-th hit of the last search), or by a file. On a terminal, it is shown page by page. By default, messages that were rewound, compressed away or failed are shown too, and
 /// marked as such.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Show {
-    /// A session, or a file [default: choose one in the terminal, else latest]
+    /// A session, or a file [default: with --grep the best hit, else choose one in the terminal, else latest]
     #[arg(value_name = "SESSION")]
     session: Option<OsString>,
 
@@ -92,9 +93,10 @@ pub(crate) struct Show {
     no_pager: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ViewArg {
     /// Everything that happened
+    #[default]
     Full,
     /// The messages that the agent would load
     Current,
@@ -130,12 +132,32 @@ impl From<OnlyArg> for Only {
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<Exit> {
     super::require_given(ctx)?;
-    let chosen = match &args.session {
-        None if ctx.json => None,
-        given => super::given_or_chosen(ctx, printer, given.as_deref())?,
+    let chosen = match (&args.session, &args.grep) {
+        (None, Some(words)) => {
+            Some(super::search::best_session(ctx, printer, words)?.as_str().into())
+        }
+        (None, None) if ctx.json || args.follow => None,
+        (given, _) => super::given_or_chosen(ctx, printer, given.as_deref())?,
     };
     let session = chosen.unwrap_or_else(|| "latest".into());
-    let (mut library, assembled) = super::open_session(ctx, printer, &session)?;
+    let hit = last_search::recall(ctx, &session)?;
+    show(ctx, printer, args, &session, hit)
+}
+
+/// Shows a hit of a search at its message.
+pub(super) fn open_hit(ctx: &Context, printer: &mut Printer, hit: Found) -> Result<Exit> {
+    let session = OsString::from(hit.place.session.as_str());
+    show(ctx, printer, &Show::default(), &session, Some(hit))
+}
+
+fn show(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Show,
+    session: &OsStr,
+    hit: Option<Found>,
+) -> Result<Exit> {
+    let (mut library, assembled) = super::open_session(ctx, printer, session)?;
     let assembled = &assembled;
     let mut messages = library.messages(ctx, assembled, args.view.into())?;
     if let Some(part) = args.part {
@@ -147,22 +169,16 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Show) -> Result<E
         info: args.info,
         only: args.only.iter().map(|only| Only::from(*only)).collect(),
     };
-    let query = match &args.grep {
-        Some(words) => Some(Ask::default().query(ctx, words, &Filters::default())?),
-        None => None,
-    };
-    let marks = match &query {
-        Some(query) => Some(Marks::new(query, &messages, &mut options)?),
-        None => None,
-    };
+    let wanted = Wanted::new(ctx, args.grep.as_deref(), hit)?;
+    let marks = wanted.marks(&messages, &mut options)?;
     if args.follow {
         let mut page = Page::new(ctx, printer, args, marks);
         let id = &assembled.session.id;
-        follow::run(ctx, &mut page, &mut library, id, &session, &options)?;
+        follow::run(ctx, &mut page, &mut library, id, session, &options)?;
         return Ok(Exit::Success);
     }
     if ctx.json {
-        let cost = library.costs()?.of(&assembled.session.id);
+        let cost = library.costs_of(&[&assembled.session])?.of(&assembled.session.id);
         let wanted = blocks_messages(messages, &options);
         let mut out = printer.data()?;
         json::write(&assembled.session, cost, &wanted, &library.prices, &mut out)?;
@@ -199,7 +215,7 @@ fn blocks_messages(messages: Vec<Message>, options: &Options) -> Vec<Message> {
     if options.only.is_empty() {
         return messages;
     }
-    let kept: std::collections::HashSet<String> =
+    let kept: std::collections::HashSet<MessageId> =
         blocks(&messages, options).iter().map(|block| block.message.id.clone()).collect();
     messages.into_iter().filter(|message| kept.contains(&message.id)).collect()
 }

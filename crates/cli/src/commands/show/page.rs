@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anstyle::Style;
-use backstory_core::model::{Fate, Message, MessageKind, Session};
+use backstory_core::model::{Bucket, Fate, Message, MessageId, MessageKind, Session, Usage};
 use backstory_core::transcript::{Block, BlockKind, Options, blocks, shell_escape};
 
 use super::Show;
@@ -23,7 +23,7 @@ pub(super) struct Page<'a> {
     /// What was printed last, which decides about headings and empty lines.
     last: Last,
     /// The blocks that were printed, while a session is followed.
-    seen: HashSet<(String, usize)>,
+    seen: HashSet<(MessageId, usize)>,
 }
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Last {
     speaker: Option<(String, Fate)>,
     part: Option<usize>,
     /// The message of the last block.
-    message: Option<String>,
+    message: Option<MessageId>,
     /// Whether the last block is a single line about a tool.
     is_tool: bool,
 }
@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
                 format!("── part {} of {} ({why}) ──", message.part + 1, session.parts.len());
             self.printer.line(Line::new().styled(style::DIM, text))?;
         }
-        let is_tool = matches!(block.what, BlockKind::Tool { .. });
+        let is_tool = matches!(block.body, BlockKind::Tool { .. });
         let has_heading = self.heading(block, extras)?;
         let is_next_tool = self.last.is_tool && is_tool;
         if !has_heading && !is_next_tool {
@@ -123,7 +123,7 @@ impl<'a> Page<'a> {
         self.last.message = Some(message.id.clone());
         self.last.is_tool = false;
         let margin = if message.fate == Fate::Kept { "  " } else { "┊ " };
-        match &block.what {
+        match &block.body {
             BlockKind::You(text) if message.kind == MessageKind::Shell => {
                 self.escape(text, margin)?;
             }
@@ -165,11 +165,11 @@ impl<'a> Page<'a> {
     /// have a heading, with the cost and length of their turn.
     fn heading(&mut self, block: &Block<'_>, extras: &Extras) -> Result<bool> {
         let message = block.message;
-        if matches!(block.what, BlockKind::Compress) {
+        if matches!(block.body, BlockKind::Compress) {
             self.last.speaker = None;
             return Ok(false);
         }
-        let (who, style): (&str, Style) = match block.what {
+        let (who, style): (&str, Style) = match block.body {
             BlockKind::You(_) => ("you", style::YOU),
             BlockKind::Notice(_) => (message.kind.name(), style::DIM),
             BlockKind::Error(_) => ("error", style::ERROR),
@@ -182,7 +182,7 @@ impl<'a> Page<'a> {
         let speaker = Some((who.to_owned(), message.fate));
         let is_same = self.last.speaker == speaker
             && (!is_new
-                || (!is_found && tokens.is_none() && !matches!(block.what, BlockKind::You(_))));
+                || (!is_found && tokens.is_none() && !matches!(block.body, BlockKind::You(_))));
         if is_same {
             return Ok(false);
         }
@@ -191,7 +191,7 @@ impl<'a> Page<'a> {
         let sign = if is_found { format!("{} ", Marks::SIGN) } else { String::new() };
         let mut line = Line::new().styled(style::FOUND, sign).styled(style.bold(), who);
         if let Some(at) = message.at {
-            let at = match block.what {
+            let at = match block.body {
                 BlockKind::You(_) => date(at, &self.ctx.zone),
                 _ => at.to_zoned(self.ctx.zone.clone()).strftime("%H:%M").to_string(),
             };
@@ -201,18 +201,7 @@ impl<'a> Page<'a> {
             line = line.styled(style::DIM, turn);
         }
         if let Some(usage) = tokens {
-            line = line.styled(
-                style::DIM,
-                format!(
-                    "  {} tokens: {} fresh, {} cached, {} out, {} thoughts, {} tool",
-                    count(usage.total()),
-                    count(usage.input),
-                    count(usage.cached),
-                    count(usage.output),
-                    count(usage.thoughts),
-                    count(usage.tool)
-                ),
-            );
+            line = line.styled(style::DIM, format!("  {}", tokens_of(usage)));
         }
         if message.fate != Fate::Kept {
             line = line.styled(style::WARNING, format!("  [{}]", message.fate.name()));
@@ -273,5 +262,45 @@ impl<'a> Page<'a> {
             self.printer.line(Line::new().text(margin).styled(style::DIM, text).hang(margin))?;
         }
         Ok(())
+    }
+}
+
+/// Formats a total and its parts. Rare parts, cache writes and `other`, are left out where they are zero.
+fn tokens_of(usage: &Usage) -> String {
+    let parts = usage.by_label(|bucket| match bucket {
+        Bucket::Input => ("fresh", false),
+        Bucket::Cached => ("cached", false),
+        Bucket::CacheWrite5m | Bucket::CacheWrite1h => ("written to the cache", true),
+        Bucket::Output => ("out", false),
+        Bucket::Thoughts => ("thoughts", false),
+        Bucket::Tool => ("tool", false),
+        Bucket::Other => ("other", true),
+    });
+    let parts = parts.into_iter().filter(|((_, is_rare), tokens)| !is_rare || *tokens > 0);
+    let parts: Vec<_> =
+        parts.map(|((name, _), tokens)| format!("{} {name}", count(tokens))).collect();
+    format!("{} tokens: {}", count(usage.total()), parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tokens_of_a_reply_add_up() {
+        let usage = Usage {
+            input: 1,
+            cached: 20,
+            cache_write_5m: 300,
+            cache_write_1h: 400,
+            output: 5,
+            thoughts: 6,
+            tool: 0,
+            other: 7,
+        };
+        let all = "739 tokens: 1 fresh, 20 cached, 700 written to the cache, 5 out, 6 thoughts, 0 tool, 7 other";
+        assert_eq!(tokens_of(&usage), all);
+        let few = "0 tokens: 0 fresh, 0 cached, 0 out, 0 thoughts, 0 tool";
+        assert_eq!(tokens_of(&Usage::default()), few);
     }
 }

@@ -11,12 +11,12 @@ use crate::error::Result;
 use crate::output::number::plural;
 use crate::output::{Line, cut, diff as diffs, style};
 
-/// The most lines of a diff that are shown without `--tool-output`.
+/// The maximum number of lines of a diff that are shown without `--tool-output`.
 const DIFF: usize = 20;
 
 /// Returns whether a block is a tool call that has not finished.
 pub(in crate::commands) fn is_running(block: &Block<'_>) -> bool {
-    matches!(&block.what, BlockKind::Tool { call, .. } if call.status == ToolStatus::Unfinished)
+    matches!(&block.body, BlockKind::Tool { call, .. } if call.status == ToolStatus::Unfinished)
 }
 
 impl Page<'_> {

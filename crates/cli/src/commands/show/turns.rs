@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use backstory_core::model::{Message, Session};
+use backstory_core::model::{Message, MessageId, Session, SessionId};
 use backstory_core::pricing::{Bill, Table};
 use jiff::Timestamp;
 
@@ -14,24 +14,26 @@ use crate::output::number::{duration, plural};
 pub(super) struct Extras {
     pub(super) cost: Bill,
     /// The cost and length of the turn that a prompt began, by its id.
-    pub(super) turns: HashMap<String, String>,
+    pub(super) turns: HashMap<MessageId, String>,
     /// A line about each subagent, by its id.
-    pub(super) agents: HashMap<String, String>,
+    pub(super) agents: HashMap<SessionId, String>,
     /// Lines about the subagents that are not linked to any call.
-    pub(super) loose: Vec<String>,
+    pub(super) loose: Vec<SessionId>,
 }
 
 impl Extras {
     pub(super) fn new(library: &Library, session: &Session, messages: &[Message]) -> Result<Self> {
-        let costs = library.costs()?;
         let all = &library.all;
+        let is_child = |other: &&Session| other.parent.as_ref() == Some(&session.id);
+        let children: Vec<&Session> = all.sessions.iter().filter(is_child).collect();
+        let shown: Vec<&Session> = children.iter().copied().chain([session]).collect();
+        let costs = library.costs_of(&shown)?;
         let about = |child: &Session| {
             let mut parts = vec![plural(child.calls as u64, "model call", "model calls")];
             parts.extend(costs.of(&child.id).short());
             format!("subagent, {}: backstory show {}", parts.join(", "), all.short(child))
         };
-        let children = all.sessions.iter().filter(|s| s.parent.as_ref() == Some(&session.id));
-        let agents = children.map(|child| (child.id.clone(), about(child))).collect();
+        let agents = children.into_iter().map(|child| (child.id.clone(), about(child))).collect();
         let loose = all.loose_agents(session, messages);
         Ok(Self {
             cost: costs.of(&session.id),
@@ -43,7 +45,10 @@ impl Extras {
 }
 
 /// Returns the cost and length of each turn, by the id of its prompt.
-pub(in crate::commands) fn turns(messages: &[Message], prices: &Table) -> HashMap<String, String> {
+pub(in crate::commands) fn turns(
+    messages: &[Message],
+    prices: &Table,
+) -> HashMap<MessageId, String> {
     let mut out = HashMap::new();
     let mut starts: Vec<usize> =
         (0..messages.len()).filter(|n| messages[*n].kind.is_typed()).collect();

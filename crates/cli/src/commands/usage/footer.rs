@@ -1,13 +1,13 @@
 //! The lines below the table: the basis of the numbers, and their uncertainties.
 
 use backstory_core::agent::Agents;
+use backstory_core::export::usage::Faults;
 use backstory_core::money::Usd;
+use backstory_core::query::spending::Pace;
 use backstory_core::query::usage::Answer;
 use serde::Serialize;
 
 use super::Page;
-use super::document::Faults;
-use crate::commands::budget::Pace;
 use crate::commands::show::ViewArg;
 use crate::context::Billing;
 use crate::output::number::{percent, plural};
@@ -32,7 +32,7 @@ impl Prompts {
         Self {
             count: prompts.count() as u64,
             mean_usd: mean.map(Usd::from_pico),
-            median_usd: costs.get(costs.len() / 2).copied(),
+            median_usd: median(&costs),
         }
     }
 
@@ -47,12 +47,28 @@ impl Prompts {
     }
 }
 
+/// Returns the middle of sorted costs, or the mean of the two in the middle.
+fn median(sorted: &[Usd]) -> Option<Usd> {
+    let below = sorted.get(sorted.len().checked_sub(1)? / 2)?;
+    let above = sorted.get(sorted.len() / 2)?;
+    Some(Usd::from_pico(i128::midpoint(below.pico(), above.pico())))
+}
+
+/// Describes the pace of the current month.
+fn month_line(pace: &Pace) -> String {
+    format!(
+        "This month: {}; at this pace, {} by its end.",
+        pace.bill.marked(pace.spent_usd),
+        pace.bill.marked(pace.forecast_usd)
+    )
+}
+
 impl Page<'_> {
     pub(super) fn footer(&self) -> Vec<String> {
         let total = &self.answer.total;
         let usage = &total.usage;
         let mut lines = Vec::new();
-        lines.extend(self.month.map(Pace::line));
+        lines.extend(self.month.map(month_line));
         lines.extend(self.prompts.as_ref().map(Prompts::line));
         lines.push(format!(
             "{} of input came from the cache; {} of output was thoughts.",
@@ -146,5 +162,23 @@ impl Page<'_> {
     pub(super) fn faults(&self) -> Faults {
         let faults = self.library.faults;
         Faults { files: faults.files, records: faults.records + faults.numbers }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_median_lies_in_the_middle() {
+        let of = |costs: &[i128]| {
+            let costs: Vec<Usd> = costs.iter().map(|cost| Usd::from_pico(*cost)).collect();
+            median(&costs).map(Usd::pico)
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[7]), Some(7));
+        assert_eq!(of(&[30, 690]), Some(360));
+        assert_eq!(of(&[1, 2, 9]), Some(2));
+        assert_eq!(of(&[1, 2, 4, 9]), Some(3));
     }
 }

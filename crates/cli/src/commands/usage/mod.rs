@@ -5,12 +5,14 @@ mod limits;
 mod table;
 
 use backstory_core::collection::Collection;
+use backstory_core::export::usage::plain;
 use backstory_core::model::SessionKind;
+use backstory_core::query::spending::Pace;
 use backstory_core::query::usage::{Answer, Group, Question, Row};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::budget::{Budget, Pace, Standing};
+use super::budget::{Budget, Standing};
 use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -129,29 +131,31 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     }
     let library = open(ctx, printer, args, group)?;
     let question = question(ctx, args, group, &library.all)?;
-    let reports = library.reports();
-    let ask = |question: &Question| reports.usage(question).map_err(super::cannot_count);
-    let mut answer = ask(&question)?;
+    let mut reports = library.reports();
+    // It is loaded for this group.
+    if group == Group::Branch {
+        reports = reports.with_list(&library.all);
+    }
+    let mut answer = reports.usage(&question).map_err(super::cannot_count)?;
     sort(&mut answer.rows, args.sort);
     let all = answer.rows.len();
+    let of_rows = (group == Group::Prompt).then(|| footer::Prompts::of(&answer));
     limit(&mut answer.rows, args, group);
     let spent = |period| {
-        let total = Question { period, group: Group::Agent, ..question.clone() };
-        Ok(ask(&total)?.total.bill)
+        let total = Question { period, ..question.clone() };
+        reports.cost(&total).map_err(super::cannot_count)
     };
     let budget = args.budget.as_ref().map(|budget| budget.standing(ctx, spent));
     let budget = budget.transpose()?;
     let is_open = question.period.until.is_none_or(|until| until > ctx.now);
     let has_forecast = budget.is_none() && is_open && group != Group::Blocks;
-    let month = if has_forecast { Pace::of_month(ctx, spent)? } else { None };
-    // Calls are read one by one for these groups, or were anyway.
-    let by_prompt = Question { group: Group::Prompt, ..question.clone() };
+    let month = if has_forecast { Pace::of_month(&ctx.zoned_now(), spent)? } else { None };
     let prompts = match group {
-        Group::Prompt => Some(footer::Prompts::of(&answer)),
         Group::Session | Group::Project | Group::Branch => {
-            Some(footer::Prompts::of(&ask(&by_prompt)?))
+            let by_prompt = reports.prompts(&question).map_err(super::cannot_count)?;
+            Some(footer::Prompts::of(&by_prompt))
         }
-        _ => None,
+        _ => of_rows,
     };
     let format = args.format.or_json(ctx.json);
     let left = all - answer.rows.len();
@@ -169,7 +173,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     match format {
         Format::Json => printer.json(&page.document())?,
         Format::Jsonl => printer.json_lines(page.rows_out())?,
-        Format::Csv | Format::Md => printer.rows(&page.plain(), format)?,
+        Format::Csv | Format::Md => printer.plain(&plain(&page.answer.rows), format)?,
         Format::Table => page.print(printer)?,
     }
     if let Some(budget) = budget {

@@ -1,7 +1,6 @@
 //! The answer for people: a table.
 
-use std::collections::BTreeMap;
-
+use backstory_core::model::{Bucket, Usage};
 use backstory_core::money::Usd;
 use backstory_core::query::usage::{Group, Row, Sum};
 
@@ -21,21 +20,12 @@ impl Page<'_> {
             Group::Project => Column::path(heading),
             _ => Column::long(heading),
         };
-        let mut columns = vec![
-            key,
-            Column::number("CALLS").spare(2),
-            Column::number("INPUT").spare(3),
-            Column::number("CACHED").spare(5),
-        ];
+        let mut columns = vec![key, Column::number("CALLS").spare(2)];
         // Only some vendors bill cache writes.
         let has_writes = self.answer.total.usage.cache_writes() > 0;
-        columns.extend(has_writes.then(|| Column::number("WRITTEN").spare(7)));
-        columns.extend([
-            Column::number("OUTPUT").spare(4),
-            Column::number("THOUGHTS").spare(6),
-            Column::number("TOTAL").spare(1),
-            Column::number("COST"),
-        ]);
+        let counts = tokens(&self.answer.total.usage, has_writes).into_iter();
+        columns.extend(counts.map(|((title, spare), _)| Column::number(title).spare(spare)));
+        columns.extend([Column::number("TOTAL").spare(1), Column::number("COST")]);
         let is_model = self.group == Group::Model;
         columns.extend(is_model.then(|| Column::number("PER CALL").spare(9)));
         columns.push(Column::text("").spare(8));
@@ -49,12 +39,11 @@ impl Page<'_> {
         let most = self.answer.rows.iter().map(|row| row.sum.usage.total()).max().unwrap_or(0);
         // A chart is shown only if it fits beside the numbers.
         let chart = width.filter(|width| *width >= 110).map_or(0, |width| (width - 95).min(24));
-        let titles = self.titles();
         for (at, row) in self.answer.rows.iter().enumerate() {
             if let Some(idle) = self.idle_before(at).filter(|idle| !idle.is_zero()) {
                 rows.row([Cell::styled(style::DIM, format!("  {} without calls", hours(idle)))]);
             }
-            let shown = self.shown(row, &titles);
+            let shown = self.shown(row);
             let line = bar(row.sum.usage.total(), most, chart);
             rows.row(cells(Cell::styled(style::NAME, shown), &row.sum, &line));
             for part in &row.models {
@@ -68,17 +57,15 @@ impl Page<'_> {
         rows
     }
 
-    fn titles(&self) -> BTreeMap<&str, String> {
-        let sessions = self.library.all.sessions.iter().filter(|_| self.group == Group::Session);
-        let all = &self.library.all;
-        sessions.map(|s| (s.id.as_str(), format!("{}  {}", all.short(s), s.title().0))).collect()
-    }
-
     /// Formats a key for people.
-    fn shown(&self, row: &Row, titles: &BTreeMap<&str, String>) -> String {
+    fn shown(&self, row: &Row) -> String {
+        let all = &self.library.all;
         match self.group {
-            Group::Session => match titles.get(row.key.as_str()) {
-                Some(title) => title.chars().take(58).collect(),
+            Group::Session => match all.get(&row.key) {
+                Some(session) => {
+                    let title = format!("{}  {}", all.short(session), session.title().0);
+                    title.chars().take(58).collect()
+                }
                 None => row.key.clone(),
             },
             Group::Prompt => {
@@ -104,20 +91,24 @@ fn per_call(sum: &Sum) -> String {
 
 fn cells(key: Cell, sum: &Sum, has_writes: bool) -> Vec<Cell> {
     let usage = &sum.usage;
-    let mut cells = vec![
-        key,
-        count(sum.calls).into(),
-        count(usage.input + usage.tool).into(),
-        count(usage.cached).into(),
-    ];
-    cells.extend(has_writes.then(|| count(usage.cache_writes()).into()));
-    cells.extend([
-        count(usage.output + usage.other).into(),
-        count(usage.thoughts).into(),
-        count(usage.total()).into(),
-        sum.bill.short().unwrap_or_default().into(),
-    ]);
+    let mut cells = vec![key, count(sum.calls).into()];
+    cells.extend(tokens(usage, has_writes).into_iter().map(|(_, tokens)| count(tokens).into()));
+    cells.extend([count(usage.total()).into(), sum.bill.short().unwrap_or_default().into()]);
     cells
+}
+
+/// Returns the title of each column of tokens, when it is dropped (see `Column::spare`), and its count.
+fn tokens(usage: &Usage, has_writes: bool) -> Vec<((&'static str, u8), u64)> {
+    const WRITTEN: (&str, u8) = ("WRITTEN", 7);
+    let mut columns = usage.by_label(|bucket| match bucket {
+        Bucket::Input | Bucket::Tool => ("INPUT", 3),
+        Bucket::Cached => ("CACHED", 5),
+        Bucket::CacheWrite5m | Bucket::CacheWrite1h => WRITTEN,
+        Bucket::Output | Bucket::Other => ("OUTPUT", 4),
+        Bucket::Thoughts => ("THOUGHTS", 6),
+    });
+    columns.retain(|(column, _)| has_writes || *column != WRITTEN);
+    columns
 }
 
 fn heading(group: Group) -> &'static str {

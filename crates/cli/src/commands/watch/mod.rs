@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use backstory_core::archive::{ArchiveError, Captured, SyncStats};
 use backstory_core::discover::Discovery;
-use backstory_core::model::{Session, State};
+use backstory_core::model::{Session, SessionId, State};
 use backstory_core::pricing::Bill;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -150,7 +150,7 @@ pub(super) fn is_running(archive: &Path) -> bool {
     file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-type Marks = HashMap<String, Mark>;
+type Marks = HashMap<SessionId, Mark>;
 
 /// Reads and captures the changed files.
 fn refresh(

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use backstory_core::assemble::MessageEntry;
-use backstory_core::model::{MessageKind, Session};
+use backstory_core::model::{MessageId, MessageKind, Session, SessionId};
 use backstory_core::transcript::{Block, BlockKind, Options, blocks, shell_escape};
 
 use crate::commands::show::tool::{headline, is_running};
@@ -13,7 +13,7 @@ use crate::output::{Line, style};
 /// The messages before the new ones that are read as well, because a tool may have been running in them.
 const BACK: usize = 30;
 
-/// The most lines about one change.
+/// The maximum number of lines about one change.
 const SHOWN: usize = 12;
 
 /// The indentation of lines, which are printed below the id of their session.
@@ -22,7 +22,7 @@ const MARGIN: &str = "          ";
 /// The blocks of each session that were printed or that are older than this run.
 #[derive(Default)]
 pub(super) struct News {
-    seen: HashMap<String, HashSet<(String, usize)>>,
+    seen: HashMap<SessionId, HashSet<(MessageId, usize)>>,
 }
 
 impl News {
@@ -68,7 +68,7 @@ fn line(session: &Session, block: &Block<'_>, columns: Option<usize>) -> Option<
         let begin = Line::new().text(MARGIN).styled(style, mark).text(" ");
         Some(begin.text(first).cut(columns))
     };
-    match &block.what {
+    match &block.body {
         BlockKind::You(text) if is_shell => {
             said(style::YOU, "!", shell_escape(text).map_or(text, |(command, _)| command))
         }

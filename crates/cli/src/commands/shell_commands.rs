@@ -63,11 +63,10 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
     let filter = filters.filter(ctx, all)?;
     let wanted = super::wanted_sessions(all, &filter, kind);
     let ids = super::counted(all, wanted.as_ref(), kind);
-    let mut rows = commands(&library.archive, &ids, &filter.period, args.full)
+    let (format, limit) = args.list.format(ctx, 30);
+    let rows = commands(&library.archive, &ids, &filter.period, args.full, limit)
         .map_err(|error| Failure::new("cannot read the commands").because(error))?;
     library.warn_unread(printer);
-    let (format, limit) = args.list.format(ctx, 30);
-    rows.truncate(limit);
     match format {
         Format::Json => {
             let rows = rows.iter().map(RowOut::new).collect();
