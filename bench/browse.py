@@ -25,8 +25,8 @@ WORDS = ("parser", "retry", "config", "schema", "timeout")
 
 
 class Browser:
-    def __init__(self, program, home):
-        environment = {"HOME": home, "TERM": "xterm-256color", "TZ": "UTC", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
+    def __init__(self, program, variables):
+        environment = {"TERM": "xterm-256color", "TZ": "UTC", "LANG": "C.UTF-8", "PATH": os.environ["PATH"], **variables}
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             os.execve(program, [program, "browse", "--no-mouse"], environment)
@@ -58,9 +58,9 @@ class Browser:
         return (time.monotonic() - began) * 1e3
 
 
-def main():
-    program, home = os.path.abspath(sys.argv[1]), sys.argv[2]
-    browser = Browser(program, home)
+def measure(program, variables):
+    """Returns the figures of one run with these environment variables."""
+    browser = Browser(program, variables)
     # The footer is drawn last.
     browser.until(lambda seen: b"help" in seen)
     figures = {"first screen, CPU ms": browser.cpu_ms()}
@@ -90,10 +90,18 @@ def main():
     time.sleep(5)
     figures["at rest, CPU ms per second"] = (browser.cpu_ms() - before) / 5
     os.write(browser.terminal, b"\x03")
+    os.waitpid(browser.pid, 0)
+    os.close(browser.terminal)
+    return figures
+
+
+def main():
+    figures = measure(os.path.abspath(sys.argv[1]), {"HOME": sys.argv[2]})
     for name, value in figures.items():
         bar = BARS.get(name)
         verdict = "" if bar is None else f"  (bar {bar}: {'met' if value <= bar else 'MISSED'})"
         print(f"{name:30} {value:8.1f}{verdict}")
 
 
-main()
+if __name__ == "__main__":
+    main()
