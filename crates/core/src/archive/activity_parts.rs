@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::activity_texts::{Examples, LineTexts, TextList, TypedTexts};
+use super::activity_texts::{Examples, LineTexts, TypedTexts};
 use super::file_sums::{FileSum, file_sums};
 use super::program_sums::{ProgramSum, program_sums};
 use super::{ArchiveError, codec};
@@ -119,7 +119,7 @@ parts! {
         activity.prompts.iter().map(head).collect()
     };
     TypedTexts: "typed texts", true, |activity| {
-        TextList(activity.prompts.iter().map(|typed| typed.text.clone()).collect())
+        TypedTexts(activity.prompts.iter().map(|typed| typed.text.clone()).collect())
     };
     Vec<LineHead>: "lines", false, |activity| {
         let head = |line: &CommandLine| LineHead {
@@ -130,11 +130,11 @@ parts! {
         activity.lines.iter().map(head).collect()
     };
     LineTexts: "line texts", true, |activity| {
-        TextList(activity.lines.iter().map(|line| line.text.clone()).collect())
+        LineTexts(activity.lines.iter().map(|line| line.text.clone()).collect())
     };
     Vec<Run>: "runs", true, |activity| activity.runs.clone();
     Vec<ProgramSum>: "programs", false, |activity| program_sums(&activity.runs).0;
-    Examples: "examples", true, |activity| TextList(program_sums(&activity.runs).1);
+    Examples: "examples", true, |activity| Examples(program_sums(&activity.runs).1);
     Vec<FileAccess>: "uses", true, |activity| activity.files.clone();
     Vec<FileSum>: "files", true, |activity| file_sums(&activity.files);
     Vec<FailedCall>: "failures", true, |activity| activity.failures.clone();

@@ -63,7 +63,7 @@ use tempfile::TempDir;
 
 pub(crate) use activity::Activities;
 pub(crate) use activity_parts::{LineHead, TypedHead, text_hash};
-pub(crate) use activity_texts::{ExampleReader, LineReader, TypedReader};
+pub(crate) use activity_texts::{Examples, LineTexts, TextReader, TypedTexts};
 pub(crate) use call_rows::{CallRow, SessionKey, SessionKeys};
 #[doc(hidden)]
 pub use calls::SessionCalls;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rustc_hash::FxHashMap;
 
 use crate::activity::Run;
-use crate::archive::{Archive, ArchiveError, ExampleReader, ProgramSum, add_up};
+use crate::archive::{Archive, ArchiveError, Examples, ProgramSum, TextReader, add_up};
 use crate::model::SessionId;
 use crate::time::Period;
 
@@ -58,7 +58,7 @@ pub fn commands(
     let mut counts: Vec<(String, Count<'_>)> = counts.into_iter().collect();
     counts.sort_by(|(a, x), (b, y)| y.runs.cmp(&x.runs).then_with(|| a.cmp(b)));
     counts.truncate(limit);
-    let mut examples = ExampleReader::new(&activities);
+    let mut examples = TextReader::<Examples>::new(&activities);
     let row = |(program, count): (String, Count<'_>)| {
         let example = match count.example {
             Example::Known(text) => text,

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::archive::{Activities, Archive, ArchiveError, LineHead, LineReader};
+use crate::archive::{Activities, Archive, ArchiveError, LineHead, LineTexts, TextReader};
 use crate::model::{SessionId, ToolStatus};
 use crate::time::Period;
 
@@ -67,7 +67,7 @@ impl<'a> Log<'a> {
 
     /// Reads the command lines of some of the runs.
     pub fn read(&self, heads: &[RunHead]) -> Result<Vec<Run>, ArchiveError> {
-        let mut texts = LineReader::new(&self.activities);
+        let mut texts = TextReader::<LineTexts>::new(&self.activities);
         let mut out = Vec::with_capacity(heads.len());
         for head in heads {
             let Some(command) = texts.take(&head.session, head.place)? else { continue };

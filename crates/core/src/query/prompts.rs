@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::archive::{Activities, Archive, ArchiveError, TypedHead, TypedReader, text_hash};
+use crate::archive::{
+    Activities, Archive, ArchiveError, TextReader, TypedHead, TypedTexts, text_hash,
+};
 use crate::collection::Collection;
 use crate::discover::SourceKind;
 use crate::facts::SESSIONLESS;
@@ -106,7 +108,7 @@ impl<'a> Prompts<'a> {
 
     /// Reads the texts of some of the prompts.
     pub fn read(&self, heads: &[PromptHead]) -> Result<Vec<Prompt>, ArchiveError> {
-        let mut texts = TypedReader::new(&self.activities);
+        let mut texts = TextReader::<TypedTexts>::new(&self.activities);
         let mut out = Vec::with_capacity(heads.len());
         for head in heads {
             let text = match (&head.text.0, &head.session) {
