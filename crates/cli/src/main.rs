@@ -1,8 +1,10 @@
 //! `backstory`, the program: reads the command line and its environment, runs one command, and exits with a
 //! code for the result.
 //!
-//! `args` is the command line, `context` the environment, `commands` has one file per command, and `output`
-//! does all printing.
+//! `args` is the command line, with the flags of all commands in `options`; `context` reads the environment and the
+//! clock; `commands` has one file per command, and `output` does all printing. `library` is the archive of a run.
+//! `filters` and `here` decide what a command is about, `mistake` and `follow_up` what messages suggest, `complete` what
+//! a shell may complete. `program`, `extension` and `watcher` deal with other programs, `save` with files.
 
 mod args;
 mod commands;

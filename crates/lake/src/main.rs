@@ -1,7 +1,9 @@
 //! `backstory-lake`: brings the sessions of many machines into one database or lake.
 //!
-//! `policy` decides what leaves, `rows` makes the rows of an archive from it, `tables` is the one list of their
-//! columns. `export` writes them as Parquet files, `postgres` to a database, `sql` has the views of each engine.
+//! `policy` decides what may leave, `project` and `pseudonym` under which names, and `filter` removes secrets and
+//! dropped columns. `rows` makes the rows of an archive, one unit at a time, and `tables` is the one list of their
+//! columns. `export` writes them as Parquet files, `postgres` to a database, and `sql` has the views of each engine.
+//! `receipt` and `dry_run` report what leaves.
 
 mod args;
 mod dry_run;

@@ -6,6 +6,10 @@
 //! caller also keeps the archive up to date and publishes every change through a [`Feed`].
 //!
 //! Nothing is reachable without the token that [`Server::url`] contains: see `guard`.
+//!
+//! `server` routes requests, `connection` carries them, `readers` and `feed` provide the data. A page in `pages` is
+//! made from an `app` and a `scope` (period, agent, project), inside the frame of `layout`, with the charts of `chart`.
+//! `live` streams changes, and `api` serves the documents of the command line.
 
 #![warn(missing_docs)]
 

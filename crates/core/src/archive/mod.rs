@@ -3,6 +3,23 @@
 //! Sources go in (`sync`), sessions come out. The stored facts of a source are enough to assemble
 //! its sessions again, so every other row is a function of the sources: reading them in another
 //! order, twice, or on another machine gives the same rows.
+//!
+//! The parts:
+//!
+//! - The file: `open`, `lock`, `wal`, `machine`, `beside`, `notes` (values under a key).
+//! - Reading: `sync` finds what changed by `fingerprint` and `digest`, `reading` asks the agent,
+//!   `ingest` writes the rows, `affected` finds the sessions of a change, and `finish` resolves what
+//!   needs all sources. `slot` and `versions` keep older content, `capture` the bytes, `listed` an
+//!   extract of an agent's own list. `count_only` does the same for a run that stores nothing.
+//! - Rows of sources and sessions: `sources`, `session_rows` and `calls` write them, `sessions` reads
+//!   them, `codec` and `ids` encode values.
+//! - Rows of reports: `sums`, `prompt_sums`, `call_rows`, `windows`, `limits`, `tool_sums`, `doubts`,
+//!   `unrecorded`, and `activity` with `program_sums` and `file_sums`.
+//! - Search: `text_index` and `text_search`.
+//! - The user's own data: `annotations` and `forget`.
+//! - Other archives: `import`, `salvage`, `rebuild`, `parcel`; `identity` is for programs that bring
+//!   many archives together.
+//! - `maintenance`: size, integrity, backup.
 
 mod activity;
 mod activity_parts;

@@ -1,4 +1,7 @@
 //! Determines the project of a session, and the evidence for it.
+//!
+//! `resolver` weighs the evidence, `mentions` finds paths in any text, and `locate` searches the disk
+//! for folders.
 
 mod locate;
 mod mentions;
