@@ -31,6 +31,7 @@ mod overview;
 mod paths;
 mod projects;
 mod questions;
+mod readme;
 mod redact;
 mod restore;
 mod restore_attacks;
