@@ -78,23 +78,18 @@ struct UseOut<'a> {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Files) -> Result<Exit> {
-    super::require_given(ctx)?;
-    let Listing { filters, kind, .. } = &args.list;
-    let library = Library::open(ctx, printer, &filters.project)?;
+    let (library, ids, period) = super::open_listing(ctx, printer, &args.list)?;
     let all = &library.all;
-    let filter = filters.filter(ctx, all)?;
-    let wanted = super::wanted_sessions(all, &filter, kind);
-    let ids = super::counted(all, wanted.as_ref(), kind);
     let path = args.path.as_deref().map(|path| ctx.typed_path(path));
     let wants_diffs = args.diff || (ctx.json && path.is_some());
-    let (archive, period, path) = (&library.archive, &filter.period, path.as_deref());
+    let (archive, path) = (&library.archive, path.as_deref());
     let mut uses = Vec::new();
     let rows = if path.is_none() {
-        files::list(archive, all, &ids, period, args.changed).map_err(super::cannot_read)?
+        files::list(archive, all, &ids, &period, args.changed).map_err(super::cannot_read)?
     } else {
-        uses = files::files(archive, all, &ids, period, path).map_err(super::cannot_read)?;
+        uses = files::files(archive, all, &ids, &period, path).map_err(super::cannot_read)?;
         if wants_diffs {
-            let with_diffs = files::with_diffs(archive, all, &uses, period, path);
+            let with_diffs = files::with_diffs(archive, all, &uses, &period, path);
             uses = with_diffs.map_err(super::cannot_read)?;
         }
         if args.changed || args.diff {

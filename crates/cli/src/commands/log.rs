@@ -50,14 +50,9 @@ struct RunOut<'a> {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Exit> {
-    super::require_given(ctx)?;
-    let Listing { filters, kind, .. } = &args.list;
-    let library = Library::open(ctx, printer, &filters.project)?;
+    let (library, ids, period) = super::open_listing(ctx, printer, &args.list)?;
     let all = &library.all;
-    let filter = filters.filter(ctx, all)?;
-    let wanted = super::wanted_sessions(all, &filter, kind);
-    let ids = super::counted(all, wanted.as_ref(), kind);
-    let log = log::Log::new(&library.archive, &ids, &filter.period);
+    let log = log::Log::new(&library.archive, &ids, &period);
     let mut log = log.map_err(super::cannot_read)?;
     if args.failed {
         log.heads.retain(|run| run.status == ToolStatus::Error);
@@ -65,7 +60,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Ex
     let count = log.heads.len();
     let (format, limit) = args.list.format(ctx, 50);
     if count == 0 && format == Format::Table {
-        return Err(super::nothing(ctx, all, filters, "no shell commands match")
+        return Err(super::nothing(ctx, all, &args.list.filters, "no shell commands match")
             .hint("`backstory sessions` lists the sessions of every period and project"));
     }
     let more = count.saturating_sub(limit);

@@ -43,10 +43,11 @@ use backstory_core::discover::{Discovery, Problem, SearchedPlace};
 use backstory_core::facts::Contents;
 use backstory_core::model::{Session, SessionId, SessionKind};
 use backstory_core::query;
+use backstory_core::time::Period;
 
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
-use crate::filters::{Filters, Kind};
+use crate::filters::{Filters, Kind, Listing};
 use crate::here;
 use crate::last_search;
 use crate::library::Library;
@@ -249,6 +250,21 @@ fn ambiguous(all: &Collection, wanted: &str, candidates: &[SessionId]) -> Failur
         0 => failure,
         more => failure.hint(format!("and {more} more")),
     }
+}
+
+/// Opens the archive for a list of things that happened in sessions. Returns it with the sessions and the period
+/// of the list.
+fn open_listing(
+    ctx: &Context,
+    printer: &mut Printer,
+    list: &Listing,
+) -> Result<(Library, Vec<SessionId>, Period)> {
+    require_given(ctx)?;
+    let library = Library::open(ctx, printer, &list.filters.project)?;
+    let filter = list.filters.filter(ctx, &library.all)?;
+    let wanted = wanted_sessions(&library.all, &filter, &list.kind);
+    let ids = counted(&library.all, wanted.as_ref(), &list.kind);
+    Ok((library, ids, filter.period))
 }
 
 /// Returns the ids of the sessions that a count is limited to, or `None` for all.

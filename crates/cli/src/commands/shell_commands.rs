@@ -5,7 +5,6 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::filters::Listing;
-use crate::library::Library;
 use crate::output::number::count;
 use crate::output::rows::{Format, Rows};
 use crate::output::{Cell, Column, Printer, style};
@@ -56,15 +55,9 @@ impl<'a> RowOut<'a> {
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Result<Exit> {
-    super::require_given(ctx)?;
-    let Listing { filters, kind, .. } = &args.list;
-    let library = Library::open(ctx, printer, &filters.project)?;
-    let all = &library.all;
-    let filter = filters.filter(ctx, all)?;
-    let wanted = super::wanted_sessions(all, &filter, kind);
-    let ids = super::counted(all, wanted.as_ref(), kind);
+    let (library, ids, period) = super::open_listing(ctx, printer, &args.list)?;
     let (format, limit) = args.list.format(ctx, 30);
-    let rows = commands(&library.archive, &ids, &filter.period, args.full, limit)
+    let rows = commands(&library.archive, &ids, &period, args.full, limit)
         .map_err(|error| Failure::new("cannot read the commands").because(error))?;
     library.warn_unread(printer);
     match format {
@@ -74,7 +67,12 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
         }
         Format::Jsonl => printer.json_lines(rows.iter().map(RowOut::new))?,
         Format::Table if rows.is_empty() => {
-            return Err(super::nothing(ctx, all, filters, "no shell commands match"));
+            return Err(super::nothing(
+                ctx,
+                &library.all,
+                &args.list.filters,
+                "no shell commands match",
+            ));
         }
         _ => printer.rows(&table(ctx, &rows, args.full, format == Format::Table), format)?,
     }
