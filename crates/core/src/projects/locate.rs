@@ -1,4 +1,4 @@
-//! Searches the disk for the folders of hashes.
+//! Searches the disk for the folders of projects: by a hash, by an encoded path, and by worktree.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
@@ -67,6 +67,25 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 
 fn looks_used(path: &Path) -> bool {
     USED.iter().any(|name| path.join(name).exists())
+}
+
+/// Finds the only folder whose path an agent encodes as `name`, on the disk of `near`. The code of a path begins with
+/// those of the folders around it, so only these are searched.
+pub fn find_encoded(name: &str, near: &Path, encode: impl Fn(&str) -> String) -> Option<String> {
+    let mut open = vec![near.ancestors().last()?.to_owned()];
+    let mut found = Vec::new();
+    while let Some(parent) = open.pop() {
+        let entries = parent.read_dir().into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for path in folders.map(|entry| entry.path()) {
+            let Some(text) = path.to_str() else { continue };
+            found.extend((encode(text) == name).then(|| text.to_owned()));
+            if name.starts_with(&encode(&format!("{text}/"))) {
+                open.push(path);
+            }
+        }
+    }
+    found.pop().filter(|_| found.is_empty())
 }
 
 /// Returns the root of the worktree that a folder is in, and the repository that the worktree belongs to.

@@ -8,7 +8,7 @@ mod mentions;
 mod path;
 mod resolver;
 
-pub use locate::{Search, find_projects, worktree_root, worktrees};
+pub use locate::{Search, find_encoded, find_projects, worktree_root, worktrees};
 pub use mentions::Mentions;
 pub use path::{base_name, has_drive, hash_of, is_absolute, is_hash, is_hash_folder, short_hash};
 pub use resolver::{Learned, ProjectHints, Projects, SessionHints};

@@ -19,6 +19,7 @@ use crate::discover::Source;
 use crate::facts::{Contents, SourceSummary};
 use crate::file::is_below;
 use crate::model::{Session, SessionKind, State};
+use crate::projects::find_encoded;
 
 /// Plans the files to write.
 pub(super) fn plan(
@@ -103,7 +104,8 @@ impl Place {
             let name = folder.file_name();
             let is_named = |path: &String| name == Some(OsStr::new(&folder_name(path)));
             let of_folder = || target.projects.of_folder(folder).path.filter(is_named);
-            let on_disk = || on_disk(folder);
+            // A session that was moved still names the folder that it came from.
+            let on_disk = || find_encoded(name?.to_str()?, folder, folder_name);
             let project = recorded.clone().filter(is_named).or_else(of_folder).or_else(on_disk);
             let project = project.or(recorded);
             let (root, folder) = (root.to_owned(), folder.to_owned());
@@ -133,25 +135,4 @@ impl Place {
             Err(outside())
         }
     }
-}
-
-/// Returns the only folder on disk that a folder of the agent is named after: a session may have been moved, and still
-/// name the folder that it came from.
-fn on_disk(folder: &Path) -> Option<String> {
-    let name = folder.file_name()?.to_str()?;
-    let mut open = vec![folder.ancestors().last()?.to_owned()];
-    let mut found = Vec::new();
-    while let Some(parent) = open.pop() {
-        let entries = parent.read_dir().into_iter().flatten().flatten();
-        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        for path in folders.map(|entry| entry.path()) {
-            let Some(text) = path.to_str() else { continue };
-            let (own, start) = (folder_name(text), folder_name(&format!("{text}/")));
-            found.extend((own == name).then(|| text.to_owned()));
-            if name.starts_with(&start) {
-                open.push(path);
-            }
-        }
-    }
-    found.pop().filter(|_| found.is_empty())
 }
