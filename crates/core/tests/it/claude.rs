@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::model::{Message, MessageKind, SessionKind};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Home, testdata};
+use crate::claude_lines::{A, B, user};
+use crate::support::{Home, discover_at, testdata};
 
 /// Returns the cases of all versions.
 fn cases() -> Vec<PathBuf> {
@@ -203,10 +204,52 @@ fn a_stray_file_beside_a_tree_is_not_a_session() {
     let session = r#"{"sessionId":"g","projectHash":"h","messages":[{"id":"1","type":"user","content":"hi"}]}"#;
     std::fs::write(folder.path().join("session-1.json"), session).unwrap();
     let files = |path: &Path| -> Vec<String> {
-        let sources = crate::support::discover_at(path).sources;
+        let sources = discover_at(path).sources;
         let names = sources.iter().map(|source| source.path.file_name().unwrap().to_str().unwrap());
         names.map(str::to_owned).collect()
     };
     assert_eq!(files(folder.path()), ["s.jsonl", "session-1.json"]);
     assert_eq!(files(&folder.path().join("served.jsonl")), ["served.jsonl"]);
+}
+
+#[test]
+fn a_tree_is_recognized_by_its_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let log = user("u1", "", 0, "one").to_string();
+    let typed = json!({ "display": "x", "project": "/work/app", "timestamp": 1, "sessionId": B })
+        .to_string();
+    write(&format!("backup/.claude/projects/-work-app/{A}.jsonl"), &log);
+    write("backup/.claude/history.jsonl", &typed);
+    write("backup/.claude/plugins/cache/x.jsonl", &log);
+    write("backup/.claude/settings.json", "{}");
+    write("projects/notes/data.jsonl", "{\"id\":1}\n");
+    let names = |path: &Path| -> Vec<String> {
+        let found = discover_at(path);
+        let own = found.sources.into_iter().filter(|source| source.agent.as_str() == "claude");
+        own.map(|source| source.path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+    };
+    let want = ["history.jsonl".to_owned(), format!("{A}.jsonl")];
+    for path in ["", "backup", "backup/.claude"] {
+        assert_eq!(names(&folder.path().join(path)), want, "{path}");
+    }
+    for path in ["backup/.claude/projects", "backup/.claude/projects/-work-app"] {
+        assert_eq!(names(&folder.path().join(path)), want[1..], "{path}");
+    }
+    assert_eq!(names(&folder.path().join("projects")), [""; 0]);
+    let one = folder.path().join(format!("backup/.claude/projects/-work-app/{A}.jsonl"));
+    assert_eq!(names(&one), want[1..]);
+    // Files of one agent are not attributed to another.
+    let found = discover_at(folder.path());
+    let others: Vec<_> =
+        found.sources.iter().filter(|source| source.agent.as_str() != "claude").collect();
+    assert!(others.iter().all(|source| source.path.starts_with(folder.path().join("projects"))));
+    // The prompt log still contains the prompts of a deleted session.
+    let home = Home::at(folder.path());
+    let gone = home.all.get(B).unwrap();
+    assert_eq!((gone.state.name(), gone.prompts), ("log-only", 1));
 }

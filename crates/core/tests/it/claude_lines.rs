@@ -1,5 +1,7 @@
 //! Writes small trees as Claude Code does.
 
+use backstory_core::content::View;
+use backstory_core::model::Message;
 use serde_json::{Value, json};
 
 use crate::support::Home;
@@ -92,4 +94,30 @@ pub(crate) fn read(files: &[(&str, &[Value])]) -> Tree {
 
 pub(crate) fn one(lines: &[Value]) -> Tree {
     read(&[(&format!("{A}.jsonl"), lines)])
+}
+
+/// Returns the messages of a session.
+pub(crate) fn messages(home: &Home, id: &str, view: View) -> Vec<Message> {
+    let session = home.sessions.iter().find(|session| session.session.id == id);
+    home.messages(session.unwrap_or_else(|| panic!("no session {id}")), view)
+}
+
+/// Returns the texts of the current view, and the ids of its tool calls.
+pub(crate) fn current(home: &Home, id: &str) -> Vec<String> {
+    messages(home, id, View::Current).iter().map(said).collect()
+}
+
+/// Returns the texts of the full view, with the fates of messages that were not kept.
+pub(crate) fn full(home: &Home, id: &str) -> Vec<String> {
+    let with_fate = |message: &Message| match message.fate.name() {
+        "kept" => said(message),
+        fate => format!("{} ({fate})", said(message)),
+    };
+    messages(home, id, View::Full).iter().map(with_fate).collect()
+}
+
+fn said(message: &Message) -> String {
+    let calls = message.tool_calls.iter().map(|call| call.id.as_str());
+    let words = Some(message.text.as_str()).filter(|text| !text.is_empty());
+    words.into_iter().chain(calls).collect::<Vec<_>>().join("+")
 }

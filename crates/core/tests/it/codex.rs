@@ -11,7 +11,7 @@ use backstory_core::content::View;
 use backstory_core::model::{Fate, Message, MessageKind, Session, SessionId, Usage};
 use backstory_core::projects::ProjectHints;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::{Home, discover_at, files_below, testdata};
 
@@ -97,7 +97,7 @@ fn strings(value: &Value) -> Vec<String> {
     list.iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-fn replies(messages: &[Message]) -> Vec<String> {
+pub(crate) fn replies(messages: &[Message]) -> Vec<String> {
     let replies = messages.iter().filter(|message| message.kind == MessageKind::Reply);
     replies.map(|message| cut(&message.text)).filter(|text| !text.is_empty()).collect()
 }
@@ -375,128 +375,4 @@ fn forgetting_a_fork_keeps_the_thread_it_continues() {
     let left: Vec<SessionId> = archive.sessions().unwrap().into_iter().map(|one| one.id).collect();
     let expected = sessions.iter().map(|one| &one.id).filter(|id| **id != fork);
     assert_eq!(left, expected.cloned().collect::<Vec<_>>());
-}
-
-const THREAD: &str = "01a00000-0000-7000-8000-00000000000a";
-const FORK: &str = "01a00000-0001-7000-8000-00000000000b";
-
-/// Writes a paginated file: its header, and lines with a type and a payload.
-fn write(home: &Path, id: &str, first: u64, meta: &Value, lines: &[(&str, Value)]) {
-    let mut header = json!({ "id": id, "timestamp": "2026-03-01T10:00:00Z", "cwd": "/work/app" });
-    header.as_object_mut().unwrap().extend(meta.as_object().unwrap().clone());
-    let all = std::iter::once(&("session_meta", header))
-        .chain(lines)
-        .zip(first..)
-        .map(|((kind, payload), n)| {
-            let at = format!("2026-03-01T10:{:02}:00Z", n % 60);
-            json!({ "timestamp": at, "ordinal": n, "type": kind, "payload": payload }).to_string()
-                + "\n"
-        })
-        .collect::<String>();
-    let folder = home.join("sessions/2026/03/01");
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join(format!("rollout-2026-03-01T10-00-00-{id}.jsonl")), all).unwrap();
-}
-
-fn said(role: &str, text: &str) -> (&'static str, Value) {
-    let content = json!([{ "type": "text", "text": text }]);
-    ("response_item", json!({ "type": "message", "role": role, "content": content }))
-}
-
-fn typed(text: &str) -> (&'static str, Value) {
-    ("event_msg", json!({ "type": "user_message", "message": text }))
-}
-
-fn counted(total: u64, last: u64) -> (&'static str, Value) {
-    let usage = |input: u64| json!({ "input_tokens": input, "output_tokens": 1, "total_tokens": input + 1 });
-    let info = json!({ "total_token_usage": usage(total), "last_token_usage": usage(last) });
-    ("event_msg", json!({ "type": "token_count", "info": info }))
-}
-
-fn base(end: u64) -> Value {
-    json!({ "forked_from_id": THREAD, "history_base": { "thread_id": THREAD, "end_ordinal_exclusive": end } })
-}
-
-#[test]
-fn a_fork_is_not_touched_by_what_its_parent_did_since() {
-    let folder = tempfile::tempdir().unwrap();
-    let compacted = ("compacted", json!({ "message": "in short", "replacement_history": [] }));
-    let parent = [said("user", "one"), typed("one"), said("assistant", "first"), compacted];
-    write(folder.path(), THREAD, 0, &json!({}), &parent);
-    let fork = [said("user", "two"), typed("two"), said("assistant", "second")];
-    write(folder.path(), FORK, 4, &base(4), &fork);
-    let home = Home::at(folder.path());
-    let fork = home.sessions.iter().find(|one| one.session.id == FORK).unwrap();
-    assert_eq!(replies(&home.messages(fork, View::Current)), ["first", "second"]);
-    assert!(fork.listed().all(|entry| entry.facts.fate == Fate::Kept));
-    assert_eq!((fork.session.prompts, fork.session.first_prompt.as_deref()), (1, Some("two")));
-    let parent = home.sessions.iter().find(|one| one.session.id == THREAD).unwrap();
-    assert!(parent.listed().all(|entry| entry.facts.fate == Fate::Compressed));
-}
-
-#[test]
-fn a_file_that_continues_another_begins_with_its_total() {
-    let folder = tempfile::tempdir().unwrap();
-    let parent = [said("assistant", "a"), counted(10, 10), said("assistant", "b"), counted(30, 20)];
-    write(folder.path(), THREAD, 0, &json!({}), &parent);
-    let fork = [counted(30, 20), said("assistant", "c"), counted(40, 10)];
-    write(folder.path(), FORK, 5, &base(5), &fork);
-    let home = Home::at(folder.path());
-    let (calls, usage) = totals(&home)["unknown"];
-    assert_eq!((calls, usage.input), (3, 40));
-}
-
-#[test]
-fn a_response_that_is_recorded_twice_is_one_call() {
-    let folder = tempfile::tempdir().unwrap();
-    let usage = json!({ "input_tokens": 10, "output_tokens": 1, "total_tokens": 11 });
-    let record =
-        ("token_usage_record", json!({ "turn_id": "t", "response_id": "r", "usage": usage }));
-    write(folder.path(), THREAD, 0, &json!({}), &[said("assistant", "a"), record.clone(), record]);
-    assert_eq!(totals(&Home::at(folder.path()))["unknown"].0, 1);
-}
-
-#[test]
-fn a_reviewer_is_heard_but_types_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let event = |kind: &str| ("event_msg", json!({ "type": kind, "message": "on the way" }));
-    let lines = [
-        event("entered_review_mode"),
-        typed("Review the changes"),
-        event("agent_message"),
-        event("exited_review_mode"),
-        said("assistant", "Nothing wrong."),
-    ];
-    write(folder.path(), THREAD, 0, &json!({}), &lines);
-    let home = Home::at(folder.path());
-    let full = home.messages(&home.sessions[0], View::Full);
-    assert_eq!(replies(&full), ["on the way", "Nothing wrong."]);
-    assert!(full.iter().all(|message| message.fate == Fate::Kept));
-    assert_eq!(home.sessions[0].session.prompts, 0);
-    assert_eq!(replies(&home.messages(&home.sessions[0], View::Current)), ["Nothing wrong."]);
-}
-
-#[test]
-fn going_back_cuts_the_list_before_a_prompt() {
-    let folder = tempfile::tempdir().unwrap();
-    let back = ("event_msg", json!({ "type": "thread_rolled_back", "num_turns": 1 }));
-    let context = "<environment_context>\n<cwd>/work/app</cwd>\n</environment_context>";
-    let lines = [
-        said("user", context),
-        said("user", "one"),
-        typed("one"),
-        said("assistant", "first"),
-        said("user", "two"),
-        typed("two"),
-        said("assistant", "second"),
-        back,
-    ];
-    write(folder.path(), THREAD, 0, &json!({}), &lines);
-    write(folder.path(), FORK, 9, &base(9), &[said("assistant", "third")]);
-    let home = Home::at(folder.path());
-    let [thread, fork] = home.sessions.as_slice() else { panic!("two sessions") };
-    assert_eq!(replies(&home.messages(thread, View::Current)), ["first"]);
-    assert_eq!(replies(&home.messages(fork, View::Current)), ["first", "third"]);
-    let rewound = thread.listed().filter(|entry| entry.facts.fate == Fate::Rewound);
-    assert_eq!(rewound.count(), 2);
 }
