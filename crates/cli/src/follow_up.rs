@@ -8,7 +8,7 @@ use crate::shell_word::quote;
 /// The name by which messages call this program.
 const PROGRAM: &str = "backstory";
 
-/// The flags that a suggested command has of its own if it is about other sessions, or none in particular.
+/// The flags of a suggested command that is about other sessions, or about none: it gets no further flags.
 const OWN: [&str; 5] = ["--from", "--archive", "--demo", "--help", "-h"];
 
 /// The flags that the next command needs to see the same sessions.

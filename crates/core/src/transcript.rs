@@ -19,12 +19,12 @@ pub struct Options {
     /// Notices, injected context and summaries.
     pub info: bool,
     /// If not empty, only these are shown.
-    pub only: Vec<Only>,
+    pub only: Vec<ShownBlock>,
 }
 
 /// A kind of block to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Only {
+pub enum ShownBlock {
     /// Prompts.
     Prompt,
     /// Replies.
@@ -73,12 +73,12 @@ pub enum BlockKind<'a> {
 /// Returns the blocks of messages.
 pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> {
     let mut out = Vec::new();
-    let wants = |only: Only| options.only.is_empty() || options.only.contains(&only);
+    let wants = |only: ShownBlock| options.only.is_empty() || options.only.contains(&only);
     for message in messages {
         let mut push = |body| out.push(Block { message, body });
         match message.kind {
             MessageKind::Prompt | MessageKind::Slash | MessageKind::Shell
-                if wants(Only::Prompt) =>
+                if wants(ShownBlock::Prompt) =>
             {
                 push(BlockKind::You(message.words()));
             }
@@ -86,17 +86,17 @@ pub fn blocks<'a>(messages: &'a [Message], options: &Options) -> Vec<Block<'a>> 
                 if options.thoughts && options.only.is_empty() {
                     message.thoughts.iter().for_each(|thought| push(BlockKind::Thought(thought)));
                 }
-                if wants(Only::Reply) && !message.text.trim().is_empty() {
+                if wants(ShownBlock::Reply) && !message.text.trim().is_empty() {
                     push(BlockKind::Agent(&message.text));
                 }
                 for call in &message.tool_calls {
                     let is_error = call.has_failed();
-                    if wants(Only::Tool) || (is_error && wants(Only::Error)) {
+                    if wants(ShownBlock::Tool) || (is_error && wants(ShownBlock::Error)) {
                         push(tool(call, options));
                     }
                 }
             }
-            MessageKind::Error if wants(Only::Error) => {
+            MessageKind::Error if wants(ShownBlock::Error) => {
                 push(BlockKind::Error(&message.text));
             }
             MessageKind::Compress if options.only.is_empty() => push(BlockKind::Compress),

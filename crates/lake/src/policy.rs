@@ -44,9 +44,9 @@ pub(crate) struct Policy {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct PolicyFile {
     organisation: String,
-    person: Named,
+    person: NameSource,
     #[serde(default)]
     person_pseudonym: bool,
     team: Option<String>,
@@ -68,7 +68,7 @@ struct Written {
 /// A name, or the environment variable that contains it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Named {
+enum NameSource {
     Name(String),
     Env { env: String },
 }
@@ -103,11 +103,11 @@ impl Policy {
         text: &str,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> std::result::Result<Self, String> {
-        let written: Written = toml::from_str(text).map_err(|error| error.to_string())?;
+        let written: PolicyFile = toml::from_str(text).map_err(|error| error.to_string())?;
         let key = key(&written, env)?;
         let mut person = match written.person {
-            Named::Name(name) => name,
-            Named::Env { env: name } => {
+            NameSource::Name(name) => name,
+            NameSource::Env { env: name } => {
                 env(&name).ok_or_else(|| format!("`person`: ${name} is not set"))?
             }
         };
@@ -162,7 +162,7 @@ impl Policy {
 }
 
 fn key(
-    written: &Written,
+    written: &PolicyFile,
     env: &dyn Fn(&str) -> Option<String>,
 ) -> std::result::Result<Key, String> {
     let secret = match (&written.key_file, &written.key_env) {

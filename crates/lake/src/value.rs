@@ -96,7 +96,7 @@ impl<F: Field> Field for Option<F> {
     }
 }
 
-/// Converts a count; one that no column can hold becomes the largest.
+/// Converts a count; one that is too large for a column becomes the largest one.
 pub(crate) fn count(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -17,7 +17,7 @@ use crate::folder::{self, Parcel};
 use crate::key::{Key, Locked};
 use crate::plan::plan;
 use crate::program::Program;
-use crate::state::{FolderState, State, Written};
+use crate::state::{FolderState, State, WrittenParcel};
 use crate::work::Work;
 
 /// The result of a run.
@@ -91,8 +91,9 @@ impl Exchange<'_> {
     /// Takes the parcels that are no longer in the folder as they were written out of the state, and returns
     /// their names. The files in them are written again.
     fn check_written(&self, state: &mut FolderState, found: &[Parcel]) -> Vec<String> {
-        let is_there =
-            |one: &Written| found.iter().any(|parcel| parcel.is_still(&one.parcel, &self.folder));
+        let is_there = |one: &WrittenParcel| {
+            found.iter().any(|parcel| parcel.is_still(&one.parcel, &self.folder))
+        };
         let (written, lost): (Vec<_>, Vec<_>) =
             std::mem::take(&mut state.written).into_iter().partition(is_there);
         state.written = written;
@@ -212,7 +213,7 @@ impl Exchange<'_> {
         let taken = stamps.into_iter().filter_map(|stamp| Some((stamp, *files.get(&stamp)?)));
         let replaced = state.written.split_off(plan.stays);
         state.merged.extend(replaced.into_iter().map(|one| one.parcel.name));
-        state.written.push(Written { parcel, files: taken.collect() });
+        state.written.push(WrittenParcel { parcel, files: taken.collect() });
         state.annotations = now.annotations;
         state.forgotten = now.forgotten;
         states.save(archive)

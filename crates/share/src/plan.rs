@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::state::Written;
+use crate::state::WrittenParcel;
 
 /// The size of a parcel without files, roughly.
 const EMPTY: u64 = 1 << 16;
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
 /// `written` the parcels in the folder, oldest first.
 pub(crate) fn plan(
     files: &BTreeMap<i64, u64>,
-    written: &[Written],
+    written: &[WrittenParcel],
     has_new_annotations: bool,
     must_start_over: bool,
 ) -> Option<Plan> {
@@ -58,13 +58,13 @@ mod tests {
     use super::*;
     use crate::folder::Parcel;
 
-    fn written(n: usize, files: BTreeMap<i64, u64>) -> Written {
+    fn written(n: usize, files: BTreeMap<i64, u64>) -> WrittenParcel {
         let size = EMPTY + files.values().sum::<u64>();
         let parcel: Parcel = serde_json::from_value(
             serde_json::json!({ "name": n.to_string(), "size": size, "modified": 0 }),
         )
         .unwrap();
-        Written { parcel, files }
+        WrittenParcel { parcel, files }
     }
 
     proptest! {
@@ -76,7 +76,7 @@ mod tests {
                 proptest::collection::vec((0..60_i64, 0..1_000_000_u64, any::<bool>()), 0..8), 1..40),
         ) {
             let mut files: BTreeMap<i64, (i64, u64)> = BTreeMap::new();
-            let mut parcels: Vec<Written> = Vec::new();
+            let mut parcels: Vec<WrittenParcel> = Vec::new();
             let mut stamp = 0;
             for (n, step) in steps.into_iter().enumerate() {
                 for (file, size, stays) in step {

@@ -21,7 +21,7 @@ pub(crate) struct State {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FolderState {
     /// The parcels of this machine, oldest first.
-    pub(crate) written: Vec<Written>,
+    pub(crate) written: Vec<WrittenParcel>,
     /// The names of the parcels whose content is in the archive.
     pub(crate) merged: BTreeSet<String>,
     /// The names and tags, and the forgotten sessions, as they were last written.
@@ -31,7 +31,7 @@ pub(crate) struct FolderState {
 
 /// A parcel of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Written {
+pub(crate) struct WrittenParcel {
     pub(crate) parcel: Parcel,
     /// The stamps of the files in it, with their sizes.
     pub(crate) files: BTreeMap<i64, u64>,

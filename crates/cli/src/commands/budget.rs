@@ -41,7 +41,7 @@ impl FromStr for Budget {
 
 /// The state of a budget.
 #[derive(Debug, Serialize)]
-pub(crate) struct Standing {
+pub(crate) struct BudgetState {
     each: &'static str,
     limit_usd: Usd,
     pub(crate) is_over: bool,
@@ -54,9 +54,9 @@ impl Budget {
         &self,
         ctx: &Context,
         spent: impl FnOnce(Period) -> Result<Bill>,
-    ) -> Result<Standing> {
+    ) -> Result<BudgetState> {
         let pace = Pace::of(self.each, &ctx.zoned_now(), spent)?;
-        Ok(Standing {
+        Ok(BudgetState {
             each: self.each,
             limit_usd: self.sum,
             is_over: pace.spent_usd > self.sum,
@@ -65,7 +65,7 @@ impl Budget {
     }
 }
 
-impl Standing {
+impl BudgetState {
     /// Prints the budget. In a table it is part of the answer; for programs it is a note on stderr.
     pub(crate) fn tell(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
         let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);

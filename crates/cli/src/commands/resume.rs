@@ -17,7 +17,8 @@ use crate::shell_word::quote;
 
 const EXAMPLES: &str = "\
 Examples:
-  backstory resume                       continue where you left off in this folder
+  backstory resume                       choose a session, and continue it
+  backstory resume latest                continue where you left off in this folder
   backstory resume 3f2a --print          only print the command
   backstory resume 3f2a --project ~/new  the project was moved there";
 

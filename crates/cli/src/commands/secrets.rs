@@ -23,7 +23,7 @@ delete it, and a secret that was in a session should be replaced.";
 
 /// List the sessions that contain secrets, by kind
 ///
-/// Searches every text of every session with the rules that `export` redacts by. No secret is printed, nor any part of
+/// Searches every text of every session with the redaction rules of `export`. No secret is printed, nor any part of
 /// one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

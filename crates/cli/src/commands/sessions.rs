@@ -108,7 +108,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
     let limit = args.limit.or((format == Format::Table).then_some(20)).unwrap_or(usize::MAX);
     let costs = library.costs_of_list(ctx, |all| {
         let mut sessions = choice.sessions(all, &Costs::default());
-        // Only the costs of all of them tell which are shown.
+        // Which sessions are shown depends on the costs of all of them.
         if args.sort != Sort::Cost {
             sessions.truncate(limit);
         }

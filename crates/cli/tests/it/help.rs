@@ -23,7 +23,7 @@ fn program() {
       backstory --demo                    the same for the bundled sample sessions
       backstory search 'login bug'        find a conversation, even in deleted sessions
       backstory usage --since this-month  tokens and cost, day by day
-      backstory resume                    continue the latest session of this folder
+      backstory resume latest             continue the latest session of this folder
       backstory digest --on yesterday     what you asked, what was changed and what it cost
       backstory export 3f2a --format html -o session.html
 
@@ -141,7 +141,7 @@ fn program_in_short() {
       backstory --demo                    the same for the bundled sample sessions
       backstory search 'login bug'        find a conversation, even in deleted sessions
       backstory usage --since this-month  tokens and cost, day by day
-      backstory resume                    continue the latest session of this folder
+      backstory resume latest             continue the latest session of this folder
       backstory digest --on yesterday     what you asked, what was changed and what it cost
       backstory export 3f2a --format html -o session.html
 

@@ -16,7 +16,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::ingest::Ingest;
 use super::sync::SyncOptions;
-use super::{Archive, ArchiveError, Foreign, affected, beside, notes};
+use super::{Archive, ArchiveError, Foreign, affected, notes, temporary};
 use crate::discover::{Source, SourceKind, SourceState};
 use crate::model::SessionId;
 use crate::path_text::from_text;
@@ -62,13 +62,13 @@ impl Archive {
     /// because they contain the forgotten text too.
     fn empty_damaged(&mut self, options: &SyncOptions<'_>) -> Result<(), ArchiveError> {
         let Some(path) = self.path.clone() else { return Ok(()) };
-        beside::sweep_all(&path);
+        temporary::sweep_all(&path);
         for aside in damaged(&path) {
             if let Ok(other) = Foreign::salvage(&aside) {
                 self.import(&other, options, &|_| {})?;
                 self.drop_contained_versions()?;
             }
-            beside::remove(&aside);
+            temporary::remove(&aside);
         }
         self.clean()
     }

@@ -52,7 +52,7 @@ impl Lock {
 fn open(archive: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).write(true).truncate(false);
-    super::beside::make_private(&mut options);
+    super::temporary::make_private(&mut options);
     options.open(beside(archive))
 }
 

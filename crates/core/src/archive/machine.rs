@@ -13,8 +13,8 @@ use std::sync::Arc;
 use rusqlite::{Connection, params};
 use sha2::{Digest, Sha256};
 
-use super::beside::Beside;
 use super::open::cannot;
+use super::temporary::TemporaryFile;
 use super::{Archive, ArchiveError, notes};
 use crate::discover::Source;
 
@@ -39,7 +39,7 @@ pub(super) fn read(archive: &Path) -> io::Result<Option<MachineId>> {
 /// Stores an id next to an archive and returns it, or the one that another process stored first.
 pub(super) fn write(archive: &Path, id: &MachineId) -> io::Result<MachineId> {
     let target = file(archive);
-    let mut new = Beside::create(&target, "new")?;
+    let mut new = TemporaryFile::create(&target, "new")?;
     new.file().write_all(format!("{id}\n").as_bytes())?;
     match new.place_new(&target) {
         Ok(()) => Ok(id.clone()),

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use rusqlite::backup::Backup;
 use rusqlite::{MAIN_DB, params};
 
-use super::beside::Beside;
 use super::capture::UNCAPTURED;
 use super::digest::Digest;
 use super::open::{cannot, open_file};
 use super::salvage::{Pieces, row_ids};
+use super::temporary::TemporaryFile;
 use super::{Archive, ArchiveError, SessionCalls, codec, sources};
 use crate::model::{Session, State};
 use crate::path_text::{from_text, to_text};
@@ -53,7 +53,7 @@ pub struct Info {
 
 /// The contents of an archive in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct ArchiveCounts {
     /// Files that exist and may be kept.
     pub files: u64,
     /// Files among them that are captured completely.
@@ -91,7 +91,8 @@ impl Archive {
             + number("SELECT sum(length(sz)) FROM words_docsize")?;
         let bytes = pages * page;
         let sessions = self.session_list()?;
-        let Kept { files, captured_files, sessions: session_count, gone } = self.kept(&sessions)?;
+        let ArchiveCounts { files, captured_files, sessions: session_count, gone } =
+            self.kept(&sessions)?;
         let labels = self.machine_labels()?;
         let mut machines = self.db.prepare("SELECT DISTINCT machine FROM sources")?;
         let machines = machines.query_map([], |row| row.get(0))?;
@@ -117,13 +118,13 @@ impl Archive {
     }
 
     /// Counts what the archive keeps; `sessions` are all of its sessions.
-    pub fn kept(&self, sessions: &[Session]) -> Result<Kept, ArchiveError> {
+    pub fn kept(&self, sessions: &[Session]) -> Result<ArchiveCounts, ArchiveError> {
         let count = |condition: &str| -> rusqlite::Result<u64> {
             let sql = format!("SELECT count(*) FROM sources WHERE {condition}");
             self.db.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
         };
         let files = count("state = 'live' AND kept")?;
-        Ok(Kept {
+        Ok(ArchiveCounts {
             files,
             captured_files: files.saturating_sub(count(UNCAPTURED)?),
             sessions: sessions.len() as u64,
@@ -291,7 +292,7 @@ impl Archive {
         if to.symlink_metadata().is_ok() {
             return Err(cannot(to, &"it exists already"));
         }
-        let new = Beside::create(to, "backup").map_err(failed)?;
+        let new = TemporaryFile::create(to, "backup").map_err(failed)?;
         let mut copy = open_file(new.path())?;
         let backup = Backup::new_with_names(&self.db, MAIN_DB, &mut copy, MAIN_DB)?;
         backup.run_to_completion(1000, std::time::Duration::ZERO, None)?;

@@ -6,7 +6,7 @@
 //!
 //! The parts:
 //!
-//! - The file: `open`, `lock`, `wal`, `machine`, `beside`, `notes` (values under a key).
+//! - The file: `open`, `lock`, `wal`, `machine`, `temporary`, `notes` (values under a key).
 //! - Reading: `sync` finds what changed by `fingerprint` and `digest`, `reading` asks the agent,
 //!   `ingest` writes the rows, `affected` finds the sessions of a change, and `finish` resolves what
 //!   needs all sources. `slot` and `versions` keep older content, `capture` the bytes, `listed` an
@@ -26,7 +26,6 @@ mod activity_parts;
 mod activity_texts;
 mod affected;
 mod annotations;
-mod beside;
 mod call_rows;
 mod calls;
 mod capture;
@@ -63,6 +62,7 @@ mod sources;
 mod stamp;
 mod sums;
 mod sync;
+mod temporary;
 mod text_index;
 mod text_search;
 mod tool_sums;
@@ -96,7 +96,7 @@ pub use limits::Limit;
 pub use machine::MachineId;
 #[doc(hidden)]
 pub use machine::named as machine_named;
-pub use maintenance::{Checked, Info, Kept};
+pub use maintenance::{ArchiveCounts, Checked, Info};
 #[doc(hidden)]
 pub use parcel::{Shareable, ShareableFile};
 pub(crate) use program_sums::{ProgramSum, add_up};

@@ -11,8 +11,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::beside::{Beside, with_ending};
 use super::lock::{Lock, Mode};
+use super::temporary::{TemporaryFile, with_ending};
 use super::{Archive, ArchiveError, machine, notes, wal};
 use crate::agent::Agents;
 use crate::metadata;
@@ -130,7 +130,7 @@ impl Archive {
     /// Creates an archive that appears complete or not at all. An existing machine id next to it
     /// belongs to an earlier archive and is removed.
     fn create_file(path: &Path) -> Result<(), ArchiveError> {
-        let new = Beside::create(path, "new").map_err(|error| cannot(path, &error))?;
+        let new = TemporaryFile::create(path, "new").map_err(|error| cannot(path, &error))?;
         let archive = Self::create_private(new.path())?;
         archive.close_whole()?;
         machine::remove(path).map_err(|error| cannot(path, &error))?;

@@ -10,9 +10,9 @@ use std::path::Path;
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, params, params_from_iter};
 
-use super::beside::make_private;
 use super::open::{cannot, compare_version, open_file};
 use super::stamp::Stamp;
+use super::temporary::make_private;
 use super::{Archive, ArchiveError, notes};
 
 /// "bkpc", which identifies the file to other programs.

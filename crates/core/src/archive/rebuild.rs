@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::beside::{Beside, remove_logs, sweep_all, sync_folder, with_ending};
 use super::capture::Piece;
 use super::lock::{Lock, Mode};
 use super::open::cannot;
 use super::sync::SyncOptions;
+use super::temporary::{TemporaryFile, remove_logs, sweep_all, sync_folder, with_ending};
 use super::{Archive, ArchiveError, Foreign, Imported, machine, parcel, salvage};
 
 /// An archive that is being rebuilt. No other process can write to it until this is dropped.
@@ -59,7 +59,7 @@ impl Rebuild {
         let path = &self.path;
         let failed = |error: io::Error| cannot(path, &error);
         let is_healthy = self.settle_log();
-        let new = Beside::create(path, "rebuild").map_err(failed)?;
+        let new = TemporaryFile::create(path, "rebuild").map_err(failed)?;
         let mut archive = Archive::create_private(new.path())?;
         archive.machine = machine::read(path).map_err(failed)?;
         let mut out = Rebuilt::default();

@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// A uniquely named file next to its target. It is removed when dropped.
-pub(super) struct Beside {
+pub(super) struct TemporaryFile {
     path: PathBuf,
     file: File,
     is_placed: bool,
 }
 
-impl Beside {
+impl TemporaryFile {
     /// Creates a private file, after removing leftovers of killed runs with the same purpose.
     pub(super) fn create(target: &Path, purpose: &str) -> io::Result<Self> {
         let prefix = prefix(target, purpose);
@@ -73,7 +73,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if !self.is_placed {
             remove(&self.path);

@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use super::beside::with_ending;
+use super::temporary::with_ending;
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::agent::{Agent, Agents};
-use crate::archive::Kept;
+use crate::archive::ArchiveCounts;
 use crate::env::Env;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -56,7 +56,7 @@ impl Report {
         agents: Agents,
         env: &Env,
         path: String,
-        kept: &Kept,
+        kept: &ArchiveCounts,
         watched: bool,
     ) {
         let hook = !self.retention.is_empty() && self.retention.iter().all(|project| project.hook);

@@ -14,7 +14,7 @@ use crate::env::Env;
 use crate::projects::ProjectHints;
 
 /// One file that will be deleted.
-pub(super) struct Doomed {
+pub(super) struct PlannedDeletion {
     pub(super) agent: &'static dyn Agent,
     pub(super) kind: SourceKind,
     pub(super) path: PathBuf,
@@ -55,7 +55,7 @@ impl<'a> Folders<'a> {
         project: Option<&Path>,
         env: &Env,
         now: Timestamp,
-    ) -> Option<(&'static dyn Agent, Policy, Vec<Doomed>)> {
+    ) -> Option<(&'static dyn Agent, Policy, Vec<PlannedDeletion>)> {
         let has_session =
             |files: &&Vec<&FileRead>| files.iter().any(|file| file.source.kind.is_session());
         let files = self.files.get(folder).filter(has_session)?;
@@ -73,7 +73,7 @@ impl<'a> Folders<'a> {
             files.iter().map(|file| (file.source.path.as_path(), *file)).collect();
         let doomed = deletions.into_iter().filter_map(|deletion| {
             let file = by_path.get(deletion.path.as_path())?;
-            Some(Doomed {
+            Some(PlannedDeletion {
                 agent,
                 kind: file.source.kind,
                 session: file.session_id().or(agent.owner(&file.source)).map(str::to_owned),

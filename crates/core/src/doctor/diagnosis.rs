@@ -8,8 +8,8 @@ use crate::agent::lifecycle::{DeletionReason, Policy};
 use crate::env::Env;
 use jiff::Timestamp;
 
-use super::deletions::{Doomed, Folders};
-use super::file::{FileRead, Holds};
+use super::deletions::{Folders, PlannedDeletion};
+use super::file::{FileContent, FileRead};
 use super::report::{
     Check, Deletion, Fault, FoundFiles, Problem, Project, Records, Report, Retention,
     SearchedPlace, Skipped,
@@ -137,9 +137,9 @@ fn kinds(files: &[FileRead]) -> Vec<FoundFiles> {
     let mut kinds: Vec<FoundFiles> = Vec::new();
     for file in files {
         let kind = match &file.holds {
-            Holds::Session(..) => file.source.kind.label(),
-            Holds::Other(name) => name,
-            Holds::Nothing(_) => continue,
+            FileContent::Session(..) => file.source.kind.label(),
+            FileContent::Other(name) => name,
+            FileContent::Nothing(_) => continue,
         };
         let at = kinds.iter().position(|known| known.kind == kind).unwrap_or_else(|| {
             kinds.push(FoundFiles { kind, files: 0, bytes: 0 });
@@ -157,7 +157,9 @@ fn skipped(survey: &Survey) -> Vec<Skipped> {
     let by_name =
         survey.found.skipped.iter().map(|s| Skipped { path: text(&s.path), why: s.why.into() });
     let by_content = survey.files.iter().filter_map(|file| match &file.holds {
-        Holds::Nothing(why) => Some(Skipped { path: text(&file.source.path), why: why.clone() }),
+        FileContent::Nothing(why) => {
+            Some(Skipped { path: text(&file.source.path), why: why.clone() })
+        }
         _ => None,
     });
     let mut all: Vec<Skipped> = by_name.chain(by_content).collect();
@@ -226,7 +228,7 @@ impl Retention {
 }
 
 impl Deletion {
-    fn new(project: &ProjectFiles, doomed: Doomed) -> Self {
+    fn new(project: &ProjectFiles, doomed: PlannedDeletion) -> Self {
         let name =
             |path: &Path| Some(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         let (why, with) = match doomed.why {

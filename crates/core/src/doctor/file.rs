@@ -9,7 +9,7 @@ use crate::fault::{Fault, Faults};
 
 pub(super) struct FileRead {
     pub(super) source: Source,
-    pub(super) holds: Holds,
+    pub(super) holds: FileContent,
     pub(super) faults: Faults,
     /// Whether no other file continues its session. Only then may an unfinished last line still be
     /// in progress.
@@ -18,7 +18,7 @@ pub(super) struct FileRead {
     pub(super) is_kept: bool,
 }
 
-pub(super) enum Holds {
+pub(super) enum FileContent {
     Session(String, SessionFile),
     /// Something else that is usable, with its name.
     Other(&'static str),
@@ -31,13 +31,15 @@ impl FileRead {
     pub(super) fn new(row: FileRow, id: Option<&str>) -> Self {
         let FileRow { source, about, .. } = row;
         let holds = match (about.contents, id) {
-            (Contents::Session(file), Some(id)) => Holds::Session(id.to_owned(), file),
-            (Contents::History, _) if source.kind.is_session() => Holds::Other("saved history"),
-            (Contents::Prompts, _) if source.kind.is_session() => {
-                Holds::Other(SourceKind::PromptLog.label())
+            (Contents::Session(file), Some(id)) => FileContent::Session(id.to_owned(), file),
+            (Contents::History, _) if source.kind.is_session() => {
+                FileContent::Other("saved history")
             }
-            (Contents::Nothing(what), _) => Holds::Nothing(what),
-            _ => Holds::Other(source.kind.label()),
+            (Contents::Prompts, _) if source.kind.is_session() => {
+                FileContent::Other(SourceKind::PromptLog.label())
+            }
+            (Contents::Nothing(what), _) => FileContent::Nothing(what),
+            _ => FileContent::Other(source.kind.label()),
         };
         Self { source, holds, faults: about.faults, is_newest: true, is_kept: false }
     }
@@ -45,14 +47,14 @@ impl FileRead {
     /// Returns the session's id as commands accept it.
     pub(super) fn session_id(&self) -> Option<&str> {
         match &self.holds {
-            Holds::Session(id, _) => Some(id),
+            FileContent::Session(id, _) => Some(id),
             _ => None,
         }
     }
 
     pub(super) fn session(&self) -> Option<&SessionFile> {
         match &self.holds {
-            Holds::Session(_, session) => Some(session),
+            FileContent::Session(_, session) => Some(session),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// Creates a table without rows. Programs know columns by names like those of fields in documents.
+    /// Creates a table without rows. In output for programs, columns are named like the fields of documents.
     pub fn new(names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { names: names.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }

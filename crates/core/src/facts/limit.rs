@@ -1,4 +1,4 @@
-//! The state of a plan's limits, as an agent was told by its vendor.
+//! The state of a plan's limits, as the vendor reported it to an agent.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ pub use call::{BilledLine, CallFacts, CallKey};
 pub use limit::LimitFacts;
 pub use lineage::{BranchPoint, FirstTotal, Lineage, ListChange};
 pub use message::{MessageFacts, ToolFacts};
-pub use part::{Form, PartFacts, SessionRef, Stated};
+pub use part::{Form, PartFacts, RecordedSession, SessionRef};
 pub use source::{
     Contents, ListedSession, PromptLine, SESSIONLESS, SessionFile, SourceFacts, SourceSummary,
     TitleLine,

@@ -66,7 +66,7 @@ pub struct PartFacts {
     /// Its place among files that share a history.
     pub lineage: Option<Box<Lineage>>,
     /// What the source states outright instead of leaving it to be derived.
-    pub stated: Option<Box<Stated>>,
+    pub stated: Option<Box<RecordedSession>>,
 }
 
 /// Identifies the session that a part belongs to.
@@ -111,7 +111,7 @@ pub enum Form {
 
 /// Facts about a session that a document of backstory records explicitly.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Stated {
+pub struct RecordedSession {
     /// The agent of the session.
     pub agent: AgentId,
     /// Its project.

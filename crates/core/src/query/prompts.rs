@@ -33,14 +33,14 @@ pub struct Prompt<Text = String> {
     /// The typed text.
     pub text: Text,
     /// The place where it was found.
-    pub from: From,
+    pub from: PromptOrigin,
     /// The time by which it is sorted: its own, or that of its session or file.
     order: Option<Timestamp>,
 }
 
 /// The place where a prompt was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub enum PromptOrigin {
     /// A session.
     Session,
     /// A prompt log.
@@ -49,7 +49,7 @@ pub enum From {
     ShellHistory,
 }
 
-impl From {
+impl PromptOrigin {
     /// Returns the name for output.
     pub fn name(self) -> &'static str {
         match self {
@@ -191,7 +191,7 @@ impl Typed {
                 log_only,
                 project: session.project.clone(),
                 text: LazyText(Text::Stored { place, hash }),
-                from: if log_only { From::Logs } else { From::Session },
+                from: if log_only { PromptOrigin::Logs } else { PromptOrigin::Session },
                 order: at.or(session.started).or(session.updated),
             };
             self.push(prompt, hash);
@@ -213,7 +213,7 @@ impl Typed {
                         log_only: false,
                         project: unknown.clone(),
                         text: LazyText(Text::Known(text.to_owned())),
-                        from: From::Logs,
+                        from: PromptOrigin::Logs,
                         order: line.at,
                     };
                     self.push(prompt, hash);
@@ -235,7 +235,7 @@ impl Typed {
                 session: Some(line.session),
                 log_only: session.state == State::LogOnly,
                 project: session.project.clone(),
-                from: From::Logs,
+                from: PromptOrigin::Logs,
                 order: line.at.or(session.started),
             };
             self.push(prompt, hash);
@@ -265,7 +265,7 @@ impl Typed {
                     log_only: false,
                     project: project.clone(),
                     text: LazyText(Text::Known(text)),
-                    from: From::ShellHistory,
+                    from: PromptOrigin::ShellHistory,
                     order: source.modified.and_then(|at| Timestamp::try_from(at).ok()),
                 };
                 self.push(prompt, hash);

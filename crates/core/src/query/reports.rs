@@ -40,7 +40,7 @@ pub struct Reports<'a> {
     archive: &'a Archive,
     zone: TimeZone,
     prices: &'a Table,
-    /// All sessions, if they are at hand.
+    /// All sessions, if they are loaded.
     list: Option<&'a [Session]>,
 }
 

@@ -15,7 +15,7 @@ use crate::archive::{
 use crate::model::{AgentId, Service, Session, SessionKind, Usage};
 use crate::pricing::Table;
 
-/// Answers a question; `list` contains all sessions, if they are at hand.
+/// Answers a question; `list` contains all sessions, if they are loaded.
 pub(super) fn usage(
     archive: &Archive,
     question: &Question,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
-use backstory_core::export::events::{Choice, Told, write, write_new};
+use backstory_core::export::events::{Choice, EventCursor, write, write_new};
 use backstory_core::model::{EventType, SessionKind};
 use backstory_core::pricing::Table;
 use backstory_core::query::tools::{Group, Question, tools};
@@ -91,11 +91,12 @@ fn check(home: &Home, assembled: &SessionFacts) -> Vec<Value> {
 fn told_in_steps(home: &Home, assembled: &SessionFacts, all: &[Value]) {
     let id = &assembled.session.id;
     let messages = home.messages(assembled, View::Full);
-    let mut told = Told::default();
+    let mut cursor = EventCursor::default();
     let mut out = Vec::new();
     for end in [messages.len() / 3, messages.len() / 2, messages.len(), messages.len()] {
         let prices = Table::embedded();
-        write_new(assembled, &messages[..end], &prices, &all_types(), &mut told, &mut out).unwrap();
+        write_new(assembled, &messages[..end], &prices, &all_types(), &mut cursor, &mut out)
+            .unwrap();
     }
     let stream: Vec<Value> =
         String::from_utf8(out).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();

@@ -9,12 +9,12 @@ use crate::error::{Error, Result};
 /// The units that were written.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    pub(super) units: BTreeMap<String, Written>,
+    pub(super) units: BTreeMap<String, WrittenUnit>,
 }
 
 /// A unit as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct WrittenUnit {
     pub(super) stamp: String,
     /// The objects that contain its rows.
     pub(super) objects: BTreeSet<Object>,
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn a_manifest_is_read_back_as_written() {
         let object = Object { table: "calls".into(), month: "2026-11".into() };
-        let written = Written { stamp: "1".into(), objects: [object].into() };
+        let written = WrittenUnit { stamp: "1".into(), objects: [object].into() };
         let manifest = Manifest { units: [("a".to_owned(), written)].into() };
         let text = manifest.to_text().unwrap();
         assert_eq!(text, r#"{"units":{"a":{"stamp":"1","objects":["calls/2026-11"]}}}"#);

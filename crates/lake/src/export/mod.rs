@@ -12,7 +12,7 @@ mod store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use manifest::{Manifest, Object, Written};
+use manifest::{Manifest, Object, WrittenUnit};
 use store::Store;
 
 use crate::dry_run;
@@ -107,7 +107,7 @@ impl<'a> Plan<'a> {
         outgoing.each(&changed, |unit, rows| {
             let objects = objects(&rows);
             dirty.extend(objects.iter().cloned());
-            let written = Written { stamp: unit.stamp.clone(), objects };
+            let written = WrittenUnit { stamp: unit.stamp.clone(), objects };
             after.units.insert(unit.name.to_string(), written);
             Ok(())
         })?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use backstory_core::agent::Agents;
 use backstory_core::discover::{Discovery, Source};
-use backstory_core::export::events::{Choice, Told};
+use backstory_core::export::events::{Choice, EventCursor};
 use backstory_core::model::{EventType, SessionId};
 use backstory_core::time::Period;
 
@@ -44,18 +44,18 @@ pub(super) fn run(
         None => ctx.discover(),
     };
     let mut watcher = Watcher::new(look, &stream.library.all.found, None);
-    let mut told: HashMap<SessionId, Told> = HashMap::new();
+    let mut cursors: HashMap<SessionId, EventCursor> = HashMap::new();
     if choice.period.since.is_some() {
-        tell(printer, &stream, &stream.chosen(), &choice, censor, &mut told)?;
+        tell(printer, &stream, &stream.chosen(), &choice, censor, &mut cursors)?;
     } else {
         let everything = Choice { period: Period::default(), ..choice.clone() };
         let ids = stream.chosen();
         let progress = printer.counter(("reading", "sessions"), ids.len());
         // A session that cannot be read now is printed once it can be.
         let _ = stream.library.each(&ids, |assembled| {
-            let told = told.entry(assembled.session.id.clone()).or_default();
+            let cursor = cursors.entry(assembled.session.id.clone()).or_default();
             let nobody = &mut io::sink();
-            let _ = stream.write_new(assembled, &everything, &Censor::new(None), told, nobody);
+            let _ = stream.write_new(assembled, &everything, &Censor::new(None), cursor, nobody);
             progress.tick();
             Ok(())
         });
@@ -76,7 +76,7 @@ pub(super) fn run(
             session.is_some_and(|s| s.parts.iter().any(|part| changed.contains(&part.file)))
         };
         let ids: Vec<SessionId> = stream.chosen().into_iter().filter(has_changed).collect();
-        tell(printer, &stream, &ids, &choice, censor, &mut told)?;
+        tell(printer, &stream, &ids, &choice, censor, &mut cursors)?;
     }
     Ok(())
 }
@@ -89,7 +89,7 @@ fn tell(
     ids: &[SessionId],
     choice: &Choice,
     censor: &Censor<'_>,
-    told: &mut HashMap<SessionId, Told>,
+    cursors: &mut HashMap<SessionId, EventCursor>,
 ) -> Result<()> {
     let mut printed: io::Result<()> = Ok(());
     let read = stream.library.each(ids, |assembled| {
@@ -98,8 +98,8 @@ fn tell(
         }
         let id = assembled.session.id.clone();
         let mut lines = Vec::new();
-        let told = told.entry(id.clone()).or_default();
-        if let Err(error) = stream.write_new(assembled, choice, censor, told, &mut lines) {
+        let cursor = cursors.entry(id.clone()).or_default();
+        if let Err(error) = stream.write_new(assembled, choice, censor, cursor, &mut lines) {
             printer.warn(format!("cannot read session `{id}`: {error}"));
         }
         printed = printer.data().and_then(|mut out| {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
-use backstory_core::export::events::{Choice, Told, write_new};
+use backstory_core::export::events::{Choice, EventCursor, write_new};
 use backstory_core::model::{EventType, Session, SessionId, SessionKind, State};
 use backstory_core::query::Filter;
 use backstory_core::time::Period;
@@ -181,7 +181,8 @@ impl Stream {
     ) -> io::Result<u64> {
         let mut written = 0;
         self.library.each(&self.chosen(), |assembled| {
-            written += self.write_new(assembled, choice, censor, &mut Told::default(), out)?;
+            written +=
+                self.write_new(assembled, choice, censor, &mut EventCursor::default(), out)?;
             Ok(())
         })?;
         Ok(written)
@@ -193,14 +194,14 @@ impl Stream {
         mut assembled: SessionFacts,
         choice: &Choice,
         censor: &Censor<'_>,
-        told: &mut Told,
+        cursor: &mut EventCursor,
         out: &mut dyn Write,
     ) -> io::Result<u64> {
         let Library { archive, prices, .. } = &self.library;
         let mut messages = archive.reader().transcript(&assembled, View::Full, &|_| None)?;
         censor.clean(&mut assembled.session, &mut messages);
         censor.clean_files(&mut assembled.files);
-        write_new(&assembled, &messages, prices, choice, told, out)
+        write_new(&assembled, &messages, prices, choice, cursor, out)
     }
 
     pub(super) fn finish(&self, ctx: &Context, printer: &mut Printer) -> Exit {

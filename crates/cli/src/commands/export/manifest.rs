@@ -68,7 +68,7 @@ fn hash_of(path: &Path) -> io::Result<String> {
 }
 
 impl Manifest {
-    /// Reads the manifest of a folder. One that is missing or damaged knows no files.
+    /// Reads the manifest of a folder. One that is missing or damaged has no files.
     pub(super) fn of(folder: &Path) -> Self {
         let text = fs::read(folder.join(NAME)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()

@@ -9,7 +9,7 @@ use backstory_core::agent::lifecycle::{Content, FileRole, PlannedFile, RestorePl
 use backstory_core::archive::{Archive, FileRow};
 use backstory_core::discover::Source;
 
-use super::write::{Done, How, Writer, captured_bytes};
+use super::write::{Done, FileOutcome, Writer, captured_bytes};
 use super::{Document, print};
 use crate::commands;
 use crate::context::Context;
@@ -78,7 +78,9 @@ pub(super) fn run(
         print(ctx, printer, &done)?;
     }
     tell(printer, &done);
-    let is_bad = |done: &Done| matches!(done.how, How::InPart | How::Differs | How::Failed);
+    let is_bad = |done: &Done| {
+        matches!(done.how, FileOutcome::InPart | FileOutcome::Differs | FileOutcome::Failed)
+    };
     Ok(if done.iter().any(is_bad) { Exit::NoMatch } else { Exit::Success })
 }
 
@@ -133,19 +135,21 @@ fn machine(source: &Source) -> Option<&str> {
 }
 
 fn tell(printer: &mut Printer, done: &[Done]) {
-    let count = |how: How| done.iter().filter(|done| done.how == how).count() as u64;
+    let count = |how: FileOutcome| done.iter().filter(|done| done.how == how).count() as u64;
     for failed in done {
         if let Some(why) = &failed.why {
             printer.warn(why.as_str());
         }
     }
-    for (how, what) in [(How::InPart, "captured only in part"), (How::Differs, "not overwritten")] {
+    for (how, what) in
+        [(FileOutcome::InPart, "captured only in part"), (FileOutcome::Differs, "not overwritten")]
+    {
         if count(how) > 0 {
             printer.warn(format!("{} {what}", plural(count(how), "file was", "files were")));
         }
     }
     printer.note(format!(
         "{} written.",
-        plural(count(How::Written) + count(How::InPart), "file", "files")
+        plural(count(FileOutcome::Written) + count(FileOutcome::InPart), "file", "files")
     ));
 }

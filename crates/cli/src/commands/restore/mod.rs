@@ -17,7 +17,7 @@ use backstory_core::facts::SourceSummary;
 use backstory_core::time::Time;
 use serde::Serialize;
 
-use self::write::{CapturedBytes, Done, How, Writer, captured_bytes};
+use self::write::{CapturedBytes, Done, FileOutcome, Writer, captured_bytes};
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::library::{self, Library, cannot_open};
@@ -187,7 +187,7 @@ impl Prepared {
         Ok(done
             .iter()
             .filter(|done| done.role == FileRole::Session)
-            .all(|done| done.how == How::There))
+            .all(|done| done.how == FileOutcome::There))
     }
 
     /// Writes the missing files, and reports problems and side effects.
@@ -201,7 +201,7 @@ impl Prepared {
         self.require_captured(ctx)?;
         let looked = self.writer(ctx, fresh, true).write_all(&self.plan)?;
         if let Some(main) =
-            looked.iter().find(|d| d.role == FileRole::Session && d.how == How::Differs)
+            looked.iter().find(|d| d.role == FileRole::Session && d.how == FileOutcome::Differs)
         {
             return Err(Failure::new(format!(
                 "`{}` already exists and differs",
@@ -216,13 +216,13 @@ impl Prepared {
             done = self.writer(ctx, fresh, false).write_all(&self.plan)?;
         }
         done.extend(self.register(ctx, printer, dry_run));
-        for file in done.iter().filter(|done| done.how == How::Differs) {
+        for file in done.iter().filter(|done| done.how == FileOutcome::Differs) {
             printer.warn(format!(
                 "`{}` already exists and differs: it is left unchanged",
                 ctx.show(&file.path)
             ));
         }
-        for file in done.iter().filter(|done| done.how == How::Missing) {
+        for file in done.iter().filter(|done| done.how == FileOutcome::Missing) {
             printer.warn(format!(
                 "`{}` was captured only in part: it is left out",
                 ctx.show(&file.path)
@@ -293,10 +293,10 @@ impl Prepared {
     fn register(&self, ctx: &Context, printer: &mut Printer, dry_run: bool) -> Option<Done> {
         if dry_run {
             let file = self.lifecycle.registry(&self.plan)?;
-            return Some(Done::registry(file, How::WouldWrite));
+            return Some(Done::registry(file, FileOutcome::WouldWrite));
         }
         match self.lifecycle.register(&self.plan)? {
-            (file, Ok(())) => Some(Done::registry(file, How::Written)),
+            (file, Ok(())) => Some(Done::registry(file, FileOutcome::Written)),
             (file, Err(error)) => {
                 printer.warn(format!("`{}` was left unchanged: {error}", ctx.show(&file)));
                 None

@@ -27,7 +27,7 @@ const PIECE: usize = 64 * 1024;
 pub(in crate::commands) struct Done {
     pub(super) path: PathBuf,
     pub(super) role: FileRole,
-    pub(super) how: How,
+    pub(super) how: FileOutcome,
     bytes: Option<u64>,
     modified: Option<SystemTime>,
     /// The reason why it could not be written.
@@ -35,7 +35,7 @@ pub(in crate::commands) struct Done {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum FileOutcome {
     Written,
     WouldWrite,
     /// It exists, unchanged or with more content at the end.
@@ -53,7 +53,7 @@ pub(super) enum How {
     Failed,
 }
 
-impl How {
+impl FileOutcome {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Written => "written",
@@ -70,7 +70,7 @@ impl How {
 }
 
 impl Done {
-    pub(super) fn registry(path: PathBuf, how: How) -> Self {
+    pub(super) fn registry(path: PathBuf, how: FileOutcome) -> Self {
         Self { path, role: FileRole::Registry, how, bytes: None, modified: None, why: None }
     }
 
@@ -79,7 +79,7 @@ impl Done {
         Self {
             path: write.path.clone(),
             role: write.role,
-            how: How::Failed,
+            how: FileOutcome::Failed,
             bytes: None,
             modified: None,
             why: Some(why.collect::<Vec<_>>().join(": ")),
@@ -153,7 +153,7 @@ impl Writer<'_> {
         };
         let is_part = matches!(content, Content::Source(source) if captured_part(source, self.archive, self.captured).is_some());
         if is_part && self.only_whole {
-            return Ok(done(How::Missing));
+            return Ok(done(FileOutcome::Missing));
         }
         let cannot = |error| cannot_write(self.ctx, path, error);
         let found = self.look(path, content)?;
@@ -162,9 +162,9 @@ impl Writer<'_> {
             file::check_below(root, path).map_err(cannot)?;
         }
         let how = match found {
-            Found::Differs => How::Differs,
-            Found::Same if line.is_none() && !is_touched => How::There,
-            Found::Same if self.dry_run => How::WouldFreshen,
+            Found::Differs => FileOutcome::Differs,
+            Found::Same if line.is_none() && !is_touched => FileOutcome::There,
+            Found::Same if self.dry_run => FileOutcome::WouldFreshen,
             Found::Same => {
                 let freshened = match line {
                     Some(line) => append(path, line),
@@ -172,15 +172,15 @@ impl Writer<'_> {
                         File::options().append(true).open(path).and_then(|f| f.set_modified(now))
                     }
                 };
-                freshened.map(|()| How::Freshened).map_err(cannot)?
+                freshened.map(|()| FileOutcome::Freshened).map_err(cannot)?
             }
-            Found::Nothing if self.dry_run => How::WouldWrite,
+            Found::Nothing if self.dry_run => FileOutcome::WouldWrite,
             Found::Nothing => {
                 file::create_folders(folder_of(path)).map_err(cannot)?;
                 let modified = modified.filter(|_| line.is_none());
                 let copy = |out: &mut dyn Write| self.copy(content, line, out);
                 batch.save(path, Existing::Keep, modified, copy).map_err(cannot)?;
-                if is_part { How::InPart } else { How::Written }
+                if is_part { FileOutcome::InPart } else { FileOutcome::Written }
             }
         };
         Ok(done(how))

@@ -11,7 +11,7 @@ use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
 use backstory_core::export::json;
 use backstory_core::model::{Message, MessageId};
-use backstory_core::transcript::{Only, Options, blocks};
+use backstory_core::transcript::{Options, ShownBlock, blocks};
 use clap::ValueEnum;
 
 use self::marks::{Marks, Wanted};
@@ -80,7 +80,7 @@ pub(crate) struct Show {
     #[arg(long, value_name = "WORDS")]
     grep: Option<String>,
 
-    /// Print the last turn, and go on as the agent writes
+    /// Print the last turn, then what the agent writes
     #[arg(long, short)]
     follow: bool,
 
@@ -119,7 +119,7 @@ enum OnlyArg {
     Error,
 }
 
-impl From<OnlyArg> for Only {
+impl From<OnlyArg> for ShownBlock {
     fn from(only: OnlyArg) -> Self {
         match only {
             OnlyArg::Prompt => Self::Prompt,
@@ -167,7 +167,7 @@ fn show(
         thoughts: args.thoughts,
         tool_output: args.tool_output,
         info: args.info,
-        only: args.only.iter().map(|only| Only::from(*only)).collect(),
+        only: args.only.iter().map(|only| ShownBlock::from(*only)).collect(),
     };
     let wanted = Wanted::new(ctx, args.grep.as_deref(), hit)?;
     let marks = wanted.marks(&messages, &mut options)?;

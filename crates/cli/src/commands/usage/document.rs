@@ -7,14 +7,14 @@ use serde::Serialize;
 use super::Page;
 use super::blocks::BlockOut;
 use super::footer::Prompts;
-use crate::commands::budget::Standing;
+use crate::commands::budget::BudgetState;
 use crate::commands::show::ViewArg;
 
 /// The end of the document.
 #[derive(Serialize)]
 pub(super) struct More<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    budget: Option<&'a Standing>,
+    budget: Option<&'a BudgetState>,
     /// The cost of the current month with the same filters, and its forecast.
     #[serde(skip_serializing_if = "Option::is_none")]
     month: Option<&'a Pace>,

@@ -12,7 +12,7 @@ use backstory_core::query::usage::{Answer, Group, Question, Row};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::budget::{Budget, Standing};
+use super::budget::{Budget, BudgetState};
 use super::show::ViewArg;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -45,7 +45,7 @@ recorded calls at list price; docs/accounting.md lists the calls that agents do 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Usage {
-    /// The grouping, or `limits` for the limits of your plan that agents were told
+    /// The grouping, or `limits` for the limits of your plan
     #[arg(value_name = "GROUP", default_value = "daily", value_parser = subjects())]
     subject: Subject,
 
@@ -254,7 +254,7 @@ struct Page<'a> {
     answer: &'a Answer,
     /// The number of rows that are not shown.
     left: usize,
-    budget: Option<&'a Standing>,
+    budget: Option<&'a BudgetState>,
     month: Option<&'a Pace>,
     prompts: Option<footer::Prompts>,
 }

@@ -63,13 +63,13 @@ struct Row<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum ChangeKind {
     Started,
     Grew,
     Gone,
 }
 
-impl What {
+impl ChangeKind {
     fn name(self) -> &'static str {
         match self {
             Self::Started => "started",
@@ -233,7 +233,7 @@ fn tell(
             continue;
         }
         let lines = match what {
-            What::Gone => Vec::new(),
+            ChangeKind::Gone => Vec::new(),
             _ => news.lines(library, session, old.messages, printer.columns()),
         };
         if is_longer && lines.is_empty() {
@@ -247,11 +247,11 @@ fn tell(
     Ok(())
 }
 
-fn change(old: &Mark, new: &Mark) -> Option<What> {
+fn change(old: &Mark, new: &Mark) -> Option<ChangeKind> {
     match (old.is_live, new.is_live) {
-        (false, true) => Some(What::Started),
-        (true, false) => Some(What::Gone),
-        (true, true) if old != new => Some(What::Grew),
+        (false, true) => Some(ChangeKind::Started),
+        (true, false) => Some(ChangeKind::Gone),
+        (true, true) if old != new => Some(ChangeKind::Grew),
         _ => None,
     }
 }
@@ -261,7 +261,7 @@ fn line(
     printer: &mut Printer,
     library: &Library,
     session: &Session,
-    (what, at, calls, cost): (What, Timestamp, usize, Bill),
+    (what, at, calls, cost): (ChangeKind, Timestamp, usize, Bill),
 ) -> io::Result<()> {
     let time = at.to_zoned(ctx.zone.clone()).strftime("%H:%M:%S").to_string();
     let mut line = Line::new()
@@ -269,7 +269,7 @@ fn line(
         .text("  ")
         .styled(style::NAME, library.all.short(session))
         .text(format!("  {}  {:<7}", session.project.name, what.name()));
-    if what == What::Gone {
+    if what == ChangeKind::Gone {
         let kept = if session.captured { "kept" } else { "not captured before" };
         line = line.text(format!("  {kept}"));
     } else if calls > 0 {

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::facts::{
-    Base, CallFacts, CallKey, Contents, Form, MessageFacts, PartFacts, SessionFile, SessionRef,
-    SourceFacts, Stated, ToolFacts,
+    Base, CallFacts, CallKey, Contents, Form, MessageFacts, PartFacts, RecordedSession,
+    SessionFile, SessionRef, SourceFacts, ToolFacts,
 };
 use crate::fault::{FaultKind, Faults};
 use crate::model::{
@@ -176,7 +176,7 @@ impl Head {
         let kind = named(&SessionKind::ALL, SessionKind::name, &self.kind);
         let ProjectIn { name, path, proof, hash, dir } = self.project;
         let proof = named(&Proof::ALL, Proof::name, &proof).unwrap_or(Proof::None);
-        let stated = Stated {
+        let stated = RecordedSession {
             agent: AgentId::new(&self.agent),
             project: Arc::new(Project { name, path, proof, hash: hash.clone(), dir }),
             state: if self.state == State::LogOnly.name() { State::LogOnly } else { State::Live },

@@ -1,4 +1,4 @@
-//! Hashes by which the index knows that a message or a label has not changed.
+//! Hashes that show the index whether a message or a label has changed.
 
 use crate::archive::fingerprint::Fingerprint;
 use crate::archive::stamp::Stamp;

@@ -7,7 +7,7 @@ use crate::model::Message;
 
 pub(super) enum Clock {
     /// An event without a time of its own gets that of the previous one.
-    Told { last: Option<Timestamp> },
+    Recorded { last: Option<Timestamp> },
     /// No event of the session has a time of its own: the start of the session, plus one
     /// millisecond per event.
     Counted { next: Option<Timestamp> },
@@ -23,8 +23,10 @@ impl Clock {
         let first = messages.iter().filter_map(at).min().filter(|_| !assembled.is_history);
         match first {
             // The recorded start can be that of a file that repeats an older one.
-            Some(first) => Self::Told { last: Some(first.min(session.started.unwrap_or(first))) },
-            None if messages.is_empty() => Self::Told { last: session.started },
+            Some(first) => {
+                Self::Recorded { last: Some(first.min(session.started.unwrap_or(first))) }
+            }
+            None if messages.is_empty() => Self::Recorded { last: session.started },
             None => Self::Counted { next: session.started },
         }
     }
@@ -32,7 +34,7 @@ impl Clock {
     /// Returns the time of the next event, whose recorded time is `at`.
     pub(super) fn tick(&mut self, at: Option<Timestamp>) -> Option<Timestamp> {
         match self {
-            Self::Told { last } => {
+            Self::Recorded { last } => {
                 *last = (*last).max(at);
                 *last
             }

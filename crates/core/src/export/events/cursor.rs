@@ -10,14 +10,14 @@ use crate::time::Time;
 
 /// The events of a session that were already written.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct EventCursor {
     /// The type, the subject, and the number among events that are alike in both.
     known: HashSet<(EventType, String, usize)>,
     last: u64,
     at: Option<Time>,
 }
 
-impl Told {
+impl EventCursor {
     /// Returns the new events with their numbers. Times continue from the last one.
     pub(super) fn add<'a>(
         &mut self,

@@ -5,8 +5,8 @@
 //! of that session.
 
 mod clock;
+mod cursor;
 mod removed;
-mod told;
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use self::clock::Clock;
-use self::removed::Removed;
 #[doc(hidden)]
-pub use self::told::Told;
+pub use self::cursor::EventCursor;
+use self::removed::Removed;
 use super::write_line;
 use crate::assemble::SessionFacts;
 use crate::model::{
@@ -52,10 +52,10 @@ pub fn write(
     choice: &Choice,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<u64> {
-    write_new(assembled, messages, prices, choice, &mut Told::default(), out)
+    write_new(assembled, messages, prices, choice, &mut EventCursor::default(), out)
 }
 
-/// Writes the events of a growing session that are not in `told`, and adds them to it. A growing
+/// Writes the events of a growing session that are not in `cursor`, and adds them to it. A growing
 /// session gets at most one `session_end`, the first one seen.
 #[doc(hidden)]
 pub fn write_new(
@@ -63,7 +63,7 @@ pub fn write_new(
     messages: &[Message],
     prices: &Table,
     choice: &Choice,
-    told: &mut Told,
+    cursor: &mut EventCursor,
     out: &mut (impl Write + ?Sized),
 ) -> io::Result<u64> {
     #[derive(Serialize)]
@@ -81,7 +81,7 @@ pub fn write_new(
     let mut written = 0;
     let all = events(assembled, messages, prices);
     let wanted = all.iter().filter(|event| choice.types.contains(&event.body.kind()));
-    for (seq, event) in told.add(wanted) {
+    for (seq, event) in cursor.add(wanted) {
         let is_inside = match event.at {
             Some(Time(at)) => choice.period.contains(at),
             None => choice.period.is_everything(),

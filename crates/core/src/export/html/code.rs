@@ -1,6 +1,6 @@
 //! Marks comments, strings, numbers and keywords in code.
 //!
-//! It knows families of languages rather than languages: enough to read by, and never wrong about where
+//! It distinguishes families of languages, not languages: enough to read by, and never wrong about where
 //! text begins and ends, because every character of the code is written once and escaped.
 
 use std::borrow::Cow;

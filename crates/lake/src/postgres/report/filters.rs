@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 /// The database of a report, its filters and its form.
 #[derive(Debug, Args)]
-pub(crate) struct Asking {
+pub(crate) struct ReportArgs {
     /// The database: `postgres://USER@HOST/DATABASE`
     #[arg(value_name = "URL", env = "BACKSTORY_LAKE")]
     pub(super) url: String,
@@ -82,7 +82,7 @@ pub(crate) enum Kind {
 
 /// The conditions of a report, as parameters of a statement.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Chosen {
+pub(super) struct Conditions {
     pub(super) since: Option<String>,
     pub(super) until: Option<String>,
     pub(super) kinds: Vec<String>,
@@ -94,7 +94,7 @@ pub(super) struct Chosen {
     pub(super) teams: Vec<String>,
 }
 
-/// The parameters of [`Chosen::parameters`] as a condition on rows with these columns; models are another one,
+/// The parameters of [`Conditions::parameters`] as a condition on rows with these columns; models are another one,
 /// because sessions have several.
 pub(super) const OWNER: &str = "($4::text[] = '{}' OR agent = ANY($4))
     AND ($5::text[] = '{}' OR EXISTS (SELECT FROM unnest($5) AS w (word) WHERE strpos(lower(project), word) > 0))
@@ -102,7 +102,7 @@ pub(super) const OWNER: &str = "($4::text[] = '{}' OR agent = ANY($4))
     AND ($8::text[] = '{}' OR branch = ANY($8))
     AND ($9::text[] = '{}' OR team = ANY($9))";
 
-impl Chosen {
+impl Conditions {
     /// Returns the parameters $1 to $9 of a statement.
     pub(super) fn parameters(&self) -> [&(dyn postgres::types::ToSql + Sync); 9] {
         let Self { since, until, kinds, agents, projects, models, machines, branches, teams } =
@@ -117,7 +117,7 @@ impl Chosen {
     }
 }
 
-impl Asking {
+impl ReportArgs {
     /// Returns the time in the zone of the report. `BACKSTORY_NOW` sets it, as for `backstory`.
     pub(super) fn now(&self) -> Result<Zoned> {
         let zone = match self.tz.as_deref() {
@@ -154,10 +154,10 @@ impl Asking {
     }
 
     /// Returns the conditions of the report.
-    pub(super) fn chosen(&self, period: Period) -> Chosen {
+    pub(super) fn chosen(&self, period: Period) -> Conditions {
         let lower = |words: &[String]| words.iter().map(|word| word.to_lowercase()).collect();
         let kinds = self.kind.iter().filter_map(ValueEnum::to_possible_value);
-        let chosen = Chosen {
+        let chosen = Conditions {
             kinds: kinds.map(|kind| kind.get_name().to_owned()).collect(),
             agents: self.agent.clone(),
             projects: lower(&self.project),
@@ -165,7 +165,7 @@ impl Asking {
             machines: self.machine.clone(),
             branches: self.branch.clone(),
             teams: self.team.clone(),
-            ..Chosen::default()
+            ..Conditions::default()
         };
         chosen.during(period)
     }

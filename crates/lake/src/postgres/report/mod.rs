@@ -12,7 +12,7 @@ use backstory_core::model::{Bucket, Usage};
 use backstory_core::money::Usd;
 use backstory_core::pricing::Bill;
 use backstory_core::query::usage::Sum;
-pub(crate) use filters::Asking;
+pub(crate) use filters::ReportArgs;
 use postgres::{Client, Row};
 pub(crate) use sessions::{Sessions, run as sessions};
 pub(crate) use tools::{Tools, run as tools};
@@ -22,13 +22,13 @@ use super::{connect, migrate};
 use crate::error::Result;
 
 /// Connects to the database of a report.
-fn open(asking: &Asking) -> Result<Client> {
+fn open(asking: &ReportArgs) -> Result<Client> {
     let mut client = connect::connect(&asking.url, asking.insecure, &crate::env)?;
     migrate::require(&mut client)?;
     Ok(client)
 }
 
-/// The sums of a group of calls in the columns that [`sum`] reads. A count that no column can hold becomes the largest.
+/// The sums of a group of calls in the columns that [`sum`] reads. A count that is too large for a column becomes the largest one.
 const SUMS: &str = "count(*) FILTER (WHERE position = 0) AS calls,
     count(DISTINCT session) AS sessions,
     count(*) FILTER (WHERE position = 0 AND undated) AS undated,

@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use postgres::Row;
 
-use super::filters::{Asking, OWNER};
+use super::filters::{OWNER, ReportArgs};
 use super::form::{Format, print_json, print_lines, print_plain};
 use super::table::Table;
 use super::{SUMS, open, sum};
@@ -25,7 +25,7 @@ use crate::postgres::connect::failure;
 #[derive(Debug, Args)]
 pub(crate) struct Sessions {
     #[command(flatten)]
-    asking: Asking,
+    asking: ReportArgs,
 
     /// Only sessions with all these words in one message, where text was pushed
     #[arg(long, value_name = "WORDS", help_heading = "Filters")]

@@ -10,7 +10,7 @@ use backstory_core::number::{count, percent};
 use backstory_core::query::tools::{Group, Row, grouped};
 use clap::{Args, ValueEnum};
 
-use super::filters::{Asking, OWNER};
+use super::filters::{OWNER, ReportArgs};
 use super::form::{Format, print_json, print_lines, print_plain};
 use super::open;
 use super::table::Table;
@@ -20,11 +20,11 @@ use crate::postgres::connect::failure;
 #[derive(Debug, Args)]
 pub(crate) struct Tools {
     #[command(flatten)]
-    asking: Asking,
+    asking: ReportArgs,
 
     /// The grouping
     #[arg(value_enum, default_value = "tool")]
-    group: By,
+    group: Grouping,
 
     /// The sort order
     #[arg(long, value_enum, default_value = "calls")]
@@ -36,7 +36,7 @@ pub(crate) struct Tools {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum By {
+enum Grouping {
     /// By recorded name
     Tool,
     /// By the name that all agents share: Bash, Read, Edit, …
@@ -92,10 +92,10 @@ pub(crate) fn run(args: &Tools, out: &mut dyn Write) -> Result<()> {
         tools.insert((row.get(0), row.get(1)), counts);
     }
     let group = match args.group {
-        By::Tool => Group::Tool,
-        By::Label => Group::Label,
-        By::Category => Group::Category,
-        By::Server => Group::Server,
+        Grouping::Tool => Group::Tool,
+        Grouping::Label => Group::Label,
+        Grouping::Category => Group::Category,
+        Grouping::Server => Group::Server,
     };
     let mut rows = grouped(tools, group);
     match args.sort {

@@ -15,7 +15,7 @@ use jiff::Zoned;
 use postgres::Client;
 use serde::Serialize;
 
-use super::filters::{Asking, Chosen, OWNER};
+use super::filters::{Conditions, OWNER, ReportArgs};
 use super::form::{Format, print_json, print_lines, print_plain};
 use super::table::Table;
 use super::{SUMS, open, sum};
@@ -25,11 +25,11 @@ use crate::postgres::connect::failure;
 #[derive(Debug, Args)]
 pub(crate) struct UsageReport {
     #[command(flatten)]
-    asking: Asking,
+    asking: ReportArgs,
 
     /// The grouping
     #[arg(value_enum, default_value = "daily")]
-    group: By,
+    group: Grouping,
 
     /// Split each row by model
     #[arg(long, short)]
@@ -58,7 +58,7 @@ enum Sort {
 
 /// The grouping of calls. Prompts and the windows of plans are those of one person and stay on their machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum By {
+enum Grouping {
     Daily,
     Weekly,
     Monthly,
@@ -75,7 +75,7 @@ enum By {
     CostCenter,
 }
 
-impl By {
+impl Grouping {
     fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &UsageReport, out: &mut dyn Write) -> Result<()> {
     let is_open = period.until.is_none_or(|until| until > now.timestamp());
     let spent = |period| -> Result<Bill> {
         let chosen = chosen.during(period);
-        Ok(ask(&mut client, args, By::Agent, &chosen, &now)?.total.bill)
+        Ok(ask(&mut client, args, Grouping::Agent, &chosen, &now)?.total.bill)
     };
     let month = if is_open { Pace::of_month(&now, spent)? } else { None };
     let group = args.group.name();
@@ -163,11 +163,11 @@ pub(crate) fn run(args: &UsageReport, out: &mut dyn Write) -> Result<()> {
 fn ask(
     client: &mut Client,
     args: &UsageReport,
-    group: By,
-    chosen: &Chosen,
+    group: Grouping,
+    chosen: &Conditions,
     now: &Zoned,
 ) -> Result<Answer> {
-    let has_rollup = args.rollup && group == By::Session;
+    let has_rollup = args.rollup && group == Grouping::Session;
     let parents = if has_rollup { "LEFT JOIN roots USING (org, session)" } else { "" };
     let (level, columns, sets) = if args.breakdown {
         ("grouping(key) + grouping(name)", "key, name", "(), (key), (key, name)")
@@ -230,7 +230,7 @@ fn ask(
 }
 
 /// Returns the tokens of calls that no file records. They belong to the last call of their session.
-fn unrecorded(client: &mut Client, chosen: &Chosen) -> Result<Usage> {
+fn unrecorded(client: &mut Client, chosen: &Conditions) -> Result<Usage> {
     if !chosen.models.is_empty() {
         return Ok(Usage::default());
     }

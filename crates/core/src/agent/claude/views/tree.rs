@@ -32,9 +32,9 @@ pub(super) struct Tree<'a> {
     /// The rows by uuid. Of rows with the same uuid, the last one counts.
     known: HashMap<&'a str, usize>,
     /// The parent of each row, skipping progress.
-    above: HashMap<usize, Above>,
+    above: HashMap<usize, Parent>,
     /// The parents before a compaction moved the rows that it kept.
-    written: Option<HashMap<usize, Above>>,
+    written: Option<HashMap<usize, Parent>>,
     /// The rows that can replace a missing parent, sorted by time.
     by_time: OnceCell<Vec<usize>>,
     relatives: OnceCell<Relatives<'a>>,
@@ -51,7 +51,7 @@ struct Relatives<'a> {
 
 /// The parent of a row.
 #[derive(Debug, Clone, Copy)]
-enum Above {
+enum Parent {
     Root,
     Row(usize),
     Missing,
@@ -116,7 +116,7 @@ impl<'a> Tree<'a> {
     /// Returns the parent of a row, skipping progress.
     pub(super) fn parent(&self, at: usize) -> Option<usize> {
         match self.above.get(&at) {
-            Some(Above::Row(parent)) => Some(*parent),
+            Some(Parent::Row(parent)) => Some(*parent),
             _ => None,
         }
     }
@@ -126,16 +126,16 @@ impl<'a> Tree<'a> {
         self.chain_by(&self.above, leaf)
     }
 
-    fn chain_by(&self, above: &HashMap<usize, Above>, leaf: usize) -> Vec<usize> {
+    fn chain_by(&self, above: &HashMap<usize, Parent>, leaf: usize) -> Vec<usize> {
         let mut out = vec![leaf];
         let mut seen: HashSet<usize> = HashSet::default();
         seen.insert(leaf);
         let mut at = leaf;
         loop {
             let parent = match above.get(&at) {
-                Some(Above::Row(parent)) => Some(*parent),
-                Some(Above::Missing) => self.stand_in(at),
-                Some(Above::Root) | None => None,
+                Some(Parent::Row(parent)) => Some(*parent),
+                Some(Parent::Missing) => self.stand_in(at),
+                Some(Parent::Root) | None => None,
             };
             let Some(parent) = parent.filter(|parent| seen.insert(*parent)) else { break };
             out.push(parent);
@@ -255,8 +255,8 @@ struct Links<'t, 'a> {
 
 impl Links<'_, '_> {
     /// Returns the parent of each row, skipping progress.
-    fn all(&self, own: &[usize]) -> HashMap<usize, Above> {
-        let mut out: HashMap<usize, Above> = HashMap::default();
+    fn all(&self, own: &[usize]) -> HashMap<usize, Parent> {
+        let mut out: HashMap<usize, Parent> = HashMap::default();
         for at in own {
             let (mut path, mut here) = (Vec::new(), *at);
             let end = loop {
@@ -266,8 +266,8 @@ impl Links<'_, '_> {
                 path.push(here);
                 match self.step(here) {
                     // A path longer than the number of rows contains a cycle.
-                    Above::Row(_) if path.len() > own.len() => break Above::Root,
-                    Above::Row(parent) if is_progress(&self.rows[parent]) => here = parent,
+                    Parent::Row(_) if path.len() > own.len() => break Parent::Root,
+                    Parent::Row(parent) if is_progress(&self.rows[parent]) => here = parent,
                     above => break above,
                 }
             };
@@ -278,9 +278,9 @@ impl Links<'_, '_> {
 
     /// Returns the direct parent of a row. The rows that a compaction kept follow its anchor, and the rows
     /// that followed the anchor follow them.
-    fn step(&self, at: usize) -> Above {
+    fn step(&self, at: usize) -> Parent {
         let row = &self.rows[at];
-        let Some(mut parent) = row.parent.as_deref() else { return Above::Root };
+        let Some(mut parent) = row.parent.as_deref() else { return Parent::Root };
         if let Some(kept) = self.preserved {
             if row.uuid == kept.head {
                 parent = &kept.anchor;
@@ -288,7 +288,7 @@ impl Links<'_, '_> {
                 parent = &kept.tail;
             }
         }
-        self.known.get(parent).map_or(Above::Missing, |found| Above::Row(*found))
+        self.known.get(parent).map_or(Parent::Missing, |found| Parent::Row(*found))
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use self::retention::{ChatFile, Why};
+use self::retention::{Reason, ChatFile};
 use super::projects::enter_project;
 use super::{Gemini, paths};
 use crate::agent::lifecycle::{
@@ -44,10 +44,10 @@ impl Lifecycle for Gemini {
         let files: Vec<ChatFile> = files.into_values().collect();
         let deletions = retention::plan(&files, &retention, now).into_iter().map(|deletion| {
             let why = match deletion.why {
-                Why::Age => DeletionReason::Age,
-                Why::Count => DeletionReason::Count,
-                Why::Corrupt => DeletionReason::Empty,
-                Why::SharesId(other) => DeletionReason::SharesId(chats.join(other)),
+                Reason::Age => DeletionReason::Age,
+                Reason::Count => DeletionReason::Count,
+                Reason::Corrupt => DeletionReason::Empty,
+                Reason::SharesId(other) => DeletionReason::SharesId(chats.join(other)),
             };
             let path = chats.join(deletion.name);
             Deletion { path, at: deletion.at, why, early: deletion.early }

@@ -126,7 +126,7 @@ pub struct ChatFile {
 
 /// The reason why a file will be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum Reason {
     /// It is older than `maxAge`.
     Age,
     /// There are more than `maxCount` newer ones.
@@ -146,7 +146,7 @@ pub struct Deletion {
     /// next start.
     pub at: Option<Timestamp>,
     /// The reason.
-    pub why: Why,
+    pub why: Reason,
     /// Set if it is deleted before its time because another file shares its id.
     pub early: Option<Early>,
 }
@@ -190,7 +190,7 @@ pub fn plan(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<De
             }
             Some(_) => None,
         };
-        let why = Why::SharesId(files[leader].name.clone());
+        let why = Reason::SharesId(files[leader].name.clone());
         Some(Deletion { name, at: cause.at, why, early })
     };
     let mut out: Vec<Deletion> = (0..files.len()).filter_map(deletion).collect();
@@ -202,7 +202,7 @@ pub fn plan(files: &[ChatFile], retention: &Retention, now: Timestamp) -> Vec<De
 #[derive(Debug, Clone)]
 struct Cause {
     at: Option<Timestamp>,
-    why: Why,
+    why: Reason,
 }
 
 /// The limits that the settings set at one moment.
@@ -222,13 +222,13 @@ impl Limits {
     /// Returns why and when a file with `newer` newer ones is deleted, or `None` if it is kept.
     fn cause(&self, file: &ChatFile, newer: usize) -> Option<Cause> {
         let Some(updated) = file.resumable_since else {
-            return Some(Cause { at: None, why: Why::Corrupt });
+            return Some(Cause { at: None, why: Reason::Corrupt });
         };
         if self.count.is_some_and(|count| newer >= count) {
-            return Some(Cause { at: None, why: Why::Count });
+            return Some(Cause { at: None, why: Reason::Count });
         }
         let end = updated.checked_add(self.age?).unwrap_or(Timestamp::MAX);
-        Some(Cause { at: Some(end).filter(|end| *end > self.now), why: Why::Age })
+        Some(Cause { at: Some(end).filter(|end| *end > self.now), why: Reason::Age })
     }
 }
 
@@ -370,10 +370,10 @@ mod tests {
         assert_eq!(
             got,
             [
-                ("2026-06-02", false, &Why::Age),
-                ("2026-08-01", false, &Why::SharesId(stub)),
-                ("2026-08-09", false, &Why::Corrupt),
-                ("2026-08-02", true, &Why::Age),
+                ("2026-06-02", false, &Reason::Age),
+                ("2026-08-01", false, &Reason::SharesId(stub)),
+                ("2026-08-09", false, &Reason::Corrupt),
+                ("2026-08-02", true, &Reason::Age),
             ]
         );
         let (mut none, _) = decide(&[]);
@@ -400,7 +400,7 @@ mod tests {
         let mut out: Vec<Deletion> = Vec::new();
         for (file, Cause { at, why }) in causes {
             let along = files.iter().filter(|other| shares_id(&file.name, &other.name));
-            let along = along.map(|other| (other, Why::SharesId(file.name.clone())));
+            let along = along.map(|other| (other, Reason::SharesId(file.name.clone())));
             for (file, why) in std::iter::once((file, why)).chain(along) {
                 if out.iter().all(|known| known.name != file.name) {
                     out.push(Deletion { name: file.name.clone(), at, why, early: None });
@@ -418,7 +418,7 @@ mod tests {
         rules: &Retention,
         now: Timestamp,
     ) -> Option<Early> {
-        if !matches!(deletion.why, Why::SharesId(_)) {
+        if !matches!(deletion.why, Reason::SharesId(_)) {
             return None;
         }
         let alone: Vec<ChatFile> =

@@ -20,20 +20,20 @@ pub(crate) struct PartKey {
 }
 
 /// The removed parts in order, with indexes of their places.
-struct Gone {
+struct RemovedParts {
     parts: Vec<(usize, PartKey)>,
-    by_key: HashMap<(Side, Key), Vec<usize>>,
-    by_name: HashMap<(Side, Box<str>), Vec<usize>>,
+    by_key: HashMap<(Author, Key), Vec<usize>>,
+    by_name: HashMap<(Author, Box<str>), Vec<usize>>,
 }
 
-impl Gone {
+impl RemovedParts {
     fn new(history: &History, parts: Vec<(usize, PartKey)>) -> Self {
         let mut out = Self { parts, by_key: HashMap::new(), by_name: HashMap::new() };
         for (place, (at, part)) in out.parts.iter().enumerate() {
-            let side = history.drafts[*at].side();
-            out.by_key.entry((side, part.key.clone())).or_default().push(place);
+            let author = history.drafts[*at].author();
+            out.by_key.entry((author, part.key.clone())).or_default().push(place);
             if let Some(name) = part.name.clone() {
-                out.by_name.entry((side, name)).or_default().push(place);
+                out.by_name.entry((author, name)).or_default().push(place);
             }
         }
         out
@@ -41,15 +41,15 @@ impl Gone {
 
     /// Returns the first place from `from` on of a part that `key` repeats, in a message before
     /// `copy`.
-    fn find(&self, side: Side, key: &Key, from: usize, copy: usize) -> Option<usize> {
+    fn find(&self, author: Author, key: &Key, from: usize, copy: usize) -> Option<usize> {
         let first = |places: Option<&Vec<usize>>| {
             let places = places?;
             let later = &places[places.partition_point(|place| *place < from)..];
             later.iter().copied().find(|place| self.parts[*place].0 < copy)
         };
-        let by_key = first(self.by_key.get(&(side, key.clone())));
+        let by_key = first(self.by_key.get(&(author, key.clone())));
         let by_name = match key {
-            Key::Call(name) => first(self.by_name.get(&(side, name.clone()))),
+            Key::Call(name) => first(self.by_name.get(&(author, name.clone()))),
             _ => None,
         };
         by_key.into_iter().chain(by_name).min()
@@ -58,7 +58,7 @@ impl Gone {
 
 /// The author of a message; a message never repeats one of another author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Side {
+enum Author {
     User,
     Model,
     Program,
@@ -80,11 +80,11 @@ impl History {
             gone.reverse();
             candidates.reverse();
         }
-        let gone = Gone::new(self, gone);
+        let gone = RemovedParts::new(self, gone);
         let mut from = 0;
         for copy in candidates {
             let own = self.drafts[copy].own_parts();
-            let side = self.drafts[copy].side();
+            let author = self.drafts[copy].author();
             let mut keys: Vec<&Key> = own.iter().map(|part| &part.key).collect();
             if from_the_end {
                 keys.reverse();
@@ -92,7 +92,7 @@ impl History {
             let mut next = from;
             let mut found = Vec::new();
             let all = keys.into_iter().all(|key| {
-                let place = gone.find(side, key, next, copy);
+                let place = gone.find(author, key, next, copy);
                 next = place.map_or(next, |place| place + 1);
                 found.extend(place);
                 place.is_some()
@@ -225,11 +225,11 @@ impl Draft {
             && facts.tools.iter().all(known)
     }
 
-    fn side(&self) -> Side {
+    fn author(&self) -> Author {
         match self.said.kind {
-            MessageKind::Reply => Side::Model,
-            kind if kind.is_notice() => Side::Program,
-            _ => Side::User,
+            MessageKind::Reply => Author::Model,
+            kind if kind.is_notice() => Author::Program,
+            _ => Author::User,
         }
     }
 
