@@ -102,38 +102,7 @@ fn resume(
     let is_there = prepared.is_there(ctx)?;
     let not_installed = |why| not_installed(agent, &resume, why);
     if args.print {
-        let arguments = resume.arguments.iter().map(String::as_str);
-        let command: Vec<&str> = std::iter::once(resume.program).chain(arguments).collect();
-        if ctx.json {
-            return printer
-                .json(&Document {
-                    schema: "backstory.resume/1",
-                    session: &id,
-                    folder: &folder,
-                    command,
-                    gemini_cli_home: variable(&resume, "GEMINI_CLI_HOME"),
-                    environment: resume
-                        .variables
-                        .iter()
-                        .map(|(name, value)| (*name, &**value))
-                        .collect(),
-                    restore: !is_there,
-                })
-                .map(|()| Exit::Success)
-                .map_err(Failure::from);
-        }
-        let quoted = quote(OsStr::new(&folder));
-        let mut steps = Vec::new();
-        if !is_there {
-            let moved = args.project.as_ref().map(|_| format!(" --project {quoted}"));
-            let restore = format!("restore {id}{}", moved.unwrap_or_default());
-            steps.push(ctx.follow_up.command(&restore));
-        }
-        steps.push(format!("cd {quoted}"));
-        let set = |(name, value): &(&str, PathBuf)| format!("{name}={} ", quote(value.as_os_str()));
-        let variables: String = resume.variables.iter().map(set).collect();
-        steps.push(variables + &command.join(" "));
-        printer.verbatim(&steps.join(" && "))?;
+        print(ctx, printer, args, &id, &folder, &resume, is_there)?;
         return Ok(Exit::Success);
     }
     if !is_there {
@@ -150,6 +119,43 @@ fn resume(
     printer.flush()?;
     let status = start(&mut command).map_err(|error| not_installed(error.into()))?;
     Ok(if status.success() { Exit::Success } else { Exit::Failed })
+}
+
+/// Prints the commands that continue a session, after restoring it if it is not there.
+fn print(
+    ctx: &Context,
+    printer: &mut Printer,
+    args: &Resume,
+    id: &str,
+    folder: &str,
+    resume: &ResumeCommand,
+    is_there: bool,
+) -> Result<()> {
+    let arguments = resume.arguments.iter().map(String::as_str);
+    let command: Vec<&str> = std::iter::once(resume.program).chain(arguments).collect();
+    if ctx.json {
+        return Ok(printer.json(&Document {
+            schema: "backstory.resume/1",
+            session: id,
+            folder,
+            command,
+            gemini_cli_home: variable(resume, "GEMINI_CLI_HOME"),
+            environment: resume.variables.iter().map(|(name, value)| (*name, &**value)).collect(),
+            restore: !is_there,
+        })?);
+    }
+    let quoted = quote(OsStr::new(folder));
+    let mut steps = Vec::new();
+    if !is_there {
+        let moved = args.project.as_ref().map(|_| format!(" --project {quoted}"));
+        let restore = format!("restore {id}{}", moved.unwrap_or_default());
+        steps.push(ctx.follow_up.command(&restore));
+    }
+    steps.push(format!("cd {quoted}"));
+    let set = |(name, value): &(&str, PathBuf)| format!("{name}={} ", quote(value.as_os_str()));
+    let variables: String = resume.variables.iter().map(set).collect();
+    steps.push(variables + &command.join(" "));
+    Ok(printer.verbatim(&steps.join(" && "))?)
 }
 
 fn variable<'a>(resume: &'a ResumeCommand, name: &str) -> Option<&'a Path> {

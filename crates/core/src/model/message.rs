@@ -1,5 +1,7 @@
 //! Defines a message and its parts.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -227,6 +229,26 @@ pub struct Attachment {
     pub name: Option<String>,
     /// The agent's own JSON of it, including the base64 content.
     pub raw: Option<Box<RawValue>>,
+}
+
+impl Attachment {
+    /// Creates an attachment from recorded facts.
+    pub(crate) fn new(
+        mime: Option<Cow<'_, str>>,
+        bytes: u64,
+        name: Option<Cow<'_, str>>,
+        raw: Box<RawValue>,
+    ) -> Self {
+        let mime = mime.map_or_else(|| "unknown".to_owned(), Cow::into_owned);
+        Self { mime, bytes, name: name.map(Cow::into_owned), raw: Some(raw) }
+    }
+
+    /// Returns the size of the content that base64 text encodes: four characters are three bytes.
+    pub(crate) fn decoded_size(base64: impl AsRef<[u8]>) -> u64 {
+        let text = base64.as_ref();
+        let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
+        ((text.len() - padding) * 3 / 4) as u64
+    }
 }
 
 /// A thought of the model.

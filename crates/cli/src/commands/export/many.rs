@@ -56,33 +56,11 @@ pub(super) fn run(
         _ => None,
     };
     let files = names.values().map(String::as_str).chain(index);
-    let earlier = Manifest::of(folder);
-    check_folder(ctx, folder, files, |name| args.force || earlier.is_untouched(folder, name))?;
+    let mut output = Output::new(folder, args.force);
+    check_folder(ctx, folder, files, |name| output.may_replace(name))?;
 
     let writer = Writer::new(ctx, args, format, &library, &names, censor)?;
     let progress = printer.counter(("writing", "sessions"), sessions.len());
-    let mut batch = Batch::default();
-    let mut manifest = Manifest::default();
-    let (mut done, mut failures) = (Done::default(), Vec::new());
-    let mut put = |name: &str, session: Option<&str>, content: Content<'_>| {
-        let file = folder.join(name);
-        let existing = existing(args.force || earlier.has(name));
-        let saved = batch.save_if(&file, existing, None, |out| {
-            let mut out = Hashing::new(out);
-            content(&mut out)?;
-            Ok(manifest.put(folder, name, session, out.finish()))
-        });
-        match saved {
-            Ok(is_new) if session.is_some() => done.add(is_new),
-            Ok(_) => {}
-            Err(error) => failures.push((file, error)),
-        }
-        if batch.is_full()
-            && let Err(error) = manifest.save_ahead(folder, &earlier)
-        {
-            failures.push((folder.to_owned(), error));
-        }
-    };
     library
         .each(&ids, |assembled| {
             progress.tick();
@@ -90,7 +68,7 @@ pub(super) fn run(
                 return Ok(());
             }
             let id = &assembled.session.id;
-            put(&names[id], Some(id), &mut |out| writer.session(&assembled, out));
+            output.put(&names[id], Some(id), &mut |out| writer.session(&assembled, out));
             Ok(())
         })
         .map_err(|error| Failure::new("cannot read the sessions").because(error))?;
@@ -101,33 +79,94 @@ pub(super) fn run(
             file: &names[&session.id],
             cost: writer.costs.of(&session.id),
         });
-        put(index, None, &mut |out| match format {
+        output.put(index, None, &mut |out| match format {
             Format::Html => index::html(&entries, &ctx.zone, out),
             _ => index::markdown(&entries, &ctx.zone, out),
         });
     }
-    if !batch.is_empty()
-        && let Err(error) = manifest.save_ahead(folder, &earlier)
-    {
-        failures.push((folder.to_owned(), error));
-    }
-    let unfinished = batch.finish();
-    let is_session = |(file, _): &&(PathBuf, _)| index.is_none_or(|index| !file.ends_with(index));
-    let lost = unfinished.iter().filter(is_session).count() as u64;
-    done.written = done.written.saturating_sub(lost);
-    failures.extend(unfinished);
-    if failures.is_empty() {
-        let kept = manifest.adopt(folder, &earlier).and_then(|left| {
-            done.left = left;
-            manifest.save(folder)
-        });
-        kept.map_err(|error| cannot_write(ctx, folder, error))?;
-    }
+    let finished = output.finish(index);
+    let (done, failures) = finished.map_err(|error| cannot_write(ctx, folder, error))?;
     let failures = failures.into_iter().map(|(file, error)| cannot_write(ctx, &file, error));
-    let failures = failures.collect();
-    tell(ctx, printer, folder, &done, failures)?;
+    tell(ctx, printer, folder, &done, failures.collect())?;
     commands::tell_faults(printer, &library);
     Ok(commands::strictly(ctx, &library))
+}
+
+/// The folder that is written, and the record of its files.
+struct Output<'a> {
+    folder: &'a Path,
+    force: bool,
+    /// The files of earlier exports.
+    earlier: Manifest,
+    manifest: Manifest,
+    batch: Batch,
+    done: Done,
+    failures: Vec<(PathBuf, io::Error)>,
+}
+
+impl<'a> Output<'a> {
+    fn new(folder: &'a Path, force: bool) -> Self {
+        Self {
+            folder,
+            force,
+            earlier: Manifest::of(folder),
+            manifest: Manifest::default(),
+            batch: Batch::default(),
+            done: Done::default(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Returns whether an existing file may be replaced: one that is as an earlier export left it.
+    fn may_replace(&self, name: &str) -> bool {
+        self.force || self.earlier.is_untouched(self.folder, name)
+    }
+
+    /// Writes a file: a session, or the index.
+    fn put(&mut self, name: &str, session: Option<&str>, content: Content<'_>) {
+        let Self { folder, manifest, .. } = self;
+        let file = folder.join(name);
+        let existing = existing(self.force || self.earlier.has(name));
+        let saved = self.batch.save_if(&file, existing, None, |out| {
+            let mut out = Hashing::new(out);
+            content(&mut out)?;
+            Ok(manifest.put(folder, name, session, out.finish()))
+        });
+        match saved {
+            Ok(is_new) if session.is_some() => self.done.add(is_new),
+            Ok(_) => {}
+            Err(error) => self.failures.push((file, error)),
+        }
+        if self.batch.is_full() {
+            self.save_ahead();
+        }
+    }
+
+    /// Records the files of a batch before they have their names.
+    fn save_ahead(&mut self) {
+        if let Err(error) = self.manifest.save_ahead(self.folder, &self.earlier) {
+            self.failures.push((self.folder.to_owned(), error));
+        }
+    }
+
+    /// Completes the files and their record, which must be complete too. Returns the counts, and the files that could
+    /// not be written.
+    fn finish(mut self, index: Option<&str>) -> io::Result<(Done, Vec<(PathBuf, io::Error)>)> {
+        if !self.batch.is_empty() {
+            self.save_ahead();
+        }
+        let unfinished = self.batch.finish();
+        let is_session =
+            |(file, _): &&(PathBuf, _)| index.is_none_or(|index| !file.ends_with(index));
+        let lost = unfinished.iter().filter(is_session).count() as u64;
+        self.done.written = self.done.written.saturating_sub(lost);
+        self.failures.extend(unfinished);
+        if self.failures.is_empty() {
+            self.done.left = self.manifest.adopt(self.folder, &self.earlier)?;
+            self.manifest.save(self.folder)?;
+        }
+        Ok((self.done, self.failures))
+    }
 }
 
 /// Writes the content of a file.

@@ -153,38 +153,20 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     let read = HitReader::new(&library.archive, &query, &finder, args.context);
     let limit = args.limit.or((!ctx.json).then_some(20)).unwrap_or(usize::MAX);
     let order = if args.sort == Sort::Date { Order::Date } else { Order::Relevance };
-    let (hits, total, more) = if pattern.is_some() {
-        let sessions: Vec<&Session> = library.all.sessions.iter().filter(|s| takes(s)).collect();
-        let mut hits = read.scan(&sessions).map_err(cannot_open)?;
+    let slice = Slice { is_grouped: !ctx.json, offset: args.offset, limit };
+    let Found { hits, total, by_session } = if pattern.is_some() {
+        let found = scan(&library, &read, &takes, slice)?;
         library.warn_unread(printer);
-        let total = hits.len();
-        let shown: HashSet<usize> =
-            page(hits.iter().map(|hit| hit.session), ctx.json, args.offset, limit)
-                .into_iter()
-                .collect();
-        let more = left(hits.iter().map(|hit| hit.session));
-        let mut n = 0;
-        hits.retain(|_| {
-            n += 1;
-            shown.contains(&(n - 1))
-        });
-        (hits, total, more)
+        found
     } else {
-        let found = library
-            .archive
-            .matches(&query, &library.all.sessions, order, &takes)
-            .map_err(cannot_open)?;
-        let shown = page(found.iter().map(|hit| hit.session), ctx.json, args.offset, limit);
-        let more = left(found.iter().map(|hit| hit.session));
-        let chosen: Vec<Match<'_>> = shown.into_iter().map(|n| found[n]).collect();
-        let hits = read.matches(&chosen).map_err(cannot_open)?;
+        let found = look_up(&library, &read, &query, order, &takes, slice)?;
         if read.unread() > 0 {
             let hits = plural(read.unread(), "hit", "hits");
             printer.warn(format!(
                 "the text of {hits} cannot be read; `backstory archive check` looks for damage"
             ));
         }
-        (hits, found.len(), more)
+        found
     };
     let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     if let Some(first) = hits.first().filter(|_| args.open) {
@@ -212,10 +194,51 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
         });
     }
     let is_numbered = last(&text, args, &hits).remember(ctx);
-    page::print(ctx, printer, &library.all, &hits, &more, is_numbered)?;
+    page::print(ctx, printer, &library.all, &hits, &by_session, is_numbered)?;
     page::tell(printer, &hits, total, args.offset, pattern.is_some());
     page::next_step(printer, is_numbered);
     Ok(Exit::Success)
+}
+
+/// The hits to show, and the numbers of all.
+struct Found<'a> {
+    hits: Vec<Hit<'a>>,
+    total: usize,
+    by_session: HashMap<SessionId, usize>,
+}
+
+/// Searches all text for a pattern.
+fn scan<'a>(
+    library: &'a Library,
+    read: &HitReader<'_>,
+    takes: &dyn Fn(&Session) -> bool,
+    slice: Slice,
+) -> Result<Found<'a>> {
+    let sessions: Vec<&Session> = library.all.sessions.iter().filter(|s| takes(s)).collect();
+    let hits = read.scan(&sessions).map_err(cannot_open)?;
+    let (total, by_session) = (hits.len(), count_by_session(hits.iter().map(|hit| hit.session)));
+    let shown: HashSet<usize> =
+        slice.choose(hits.iter().map(|hit| hit.session)).into_iter().collect();
+    let hits = hits.into_iter().enumerate().filter(|(n, _)| shown.contains(n));
+    Ok(Found { hits: hits.map(|(_, hit)| hit).collect(), total, by_session })
+}
+
+/// Looks up words in the index.
+fn look_up<'a>(
+    library: &'a Library,
+    read: &HitReader<'_>,
+    query: &Query,
+    order: Order,
+    takes: &dyn Fn(&Session) -> bool,
+    slice: Slice,
+) -> Result<Found<'a>> {
+    let matches = library.archive.matches(query, &library.all.sessions, order, takes);
+    let matches = matches.map_err(cannot_open)?;
+    let chosen = slice.choose(matches.iter().map(|hit| hit.session));
+    let chosen: Vec<Match<'_>> = chosen.into_iter().map(|n| matches[n]).collect();
+    let hits = read.matches(&chosen).map_err(cannot_open)?;
+    let by_session = count_by_session(matches.iter().map(|hit| hit.session));
+    Ok(Found { hits, total: matches.len(), by_session })
 }
 
 /// Returns the search as it is remembered.
@@ -273,33 +296,39 @@ pub(super) fn read<'a>(
     HitReader::new(&library.archive, query, finder, 0).matches(found).map_err(cannot_open)
 }
 
-/// Chooses the hits to show. For people, the best hits of each session are grouped, in the order of the
-/// sessions.
-fn page<'a>(
-    sessions: impl Iterator<Item = &'a Session>,
-    all: bool,
+/// The hits to show.
+#[derive(Debug, Clone, Copy)]
+struct Slice {
+    /// Whether the best hits of each session are grouped, in the order of the sessions.
+    is_grouped: bool,
     offset: usize,
     limit: usize,
-) -> Vec<usize> {
-    if all {
-        return sessions.enumerate().map(|(n, _)| n).skip(offset).take(limit).collect();
-    }
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (n, session) in sessions.enumerate() {
-        let place = *places.entry(&session.id).or_insert_with(|| {
-            groups.push(Vec::new());
-            groups.len() - 1
-        });
-        if groups[place].len() < BEST {
-            groups[place].push(n);
+}
+
+impl Slice {
+    /// Chooses among hits, of which only the sessions matter, and returns their places.
+    fn choose<'a>(self, sessions: impl Iterator<Item = &'a Session>) -> Vec<usize> {
+        let Self { is_grouped, offset, limit } = self;
+        if !is_grouped {
+            return sessions.enumerate().map(|(n, _)| n).skip(offset).take(limit).collect();
         }
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        for (n, session) in sessions.enumerate() {
+            let place = *places.entry(&session.id).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            if groups[place].len() < BEST {
+                groups[place].push(n);
+            }
+        }
+        groups.into_iter().flatten().skip(offset).take(limit).collect()
     }
-    groups.into_iter().flatten().skip(offset).take(limit).collect()
 }
 
 /// Counts the hits of each session.
-fn left<'a>(sessions: impl Iterator<Item = &'a Session>) -> HashMap<SessionId, usize> {
+fn count_by_session<'a>(sessions: impl Iterator<Item = &'a Session>) -> HashMap<SessionId, usize> {
     let mut out: HashMap<SessionId, usize> = HashMap::new();
     for session in sessions {
         match out.get_mut(&session.id) {

@@ -136,22 +136,12 @@ fn attachment(block: Raw<'_>) -> Option<Attachment> {
     let (mut mime, mut bytes) = (None, 0);
     json::each_field(source?.get(), |key, value| match &*key {
         b"media_type" => mime = json::string(value),
-        b"data" => bytes = json::string(value).map_or(0, |data| base64_length(&data)),
+        b"data" => bytes = json::string(value).map_or(0, |data| Attachment::decoded_size(&*data)),
         b"url" | b"file_id" => name = name.take().or_else(|| json::string(value)),
         _ => {}
     })
     .ok()?;
-    Some(Attachment {
-        mime: mime.map_or_else(|| "unknown".to_owned(), std::borrow::Cow::into_owned),
-        bytes,
-        name: name.map(std::borrow::Cow::into_owned),
-        raw: Some(block.boxed()),
-    })
-}
-
-/// Returns the decoded length of base64 data: four characters encode three bytes.
-fn base64_length(data: &str) -> u64 {
-    data.trim_end_matches('=').len() as u64 * 3 / 4
+    Some(Attachment::new(mime, bytes, name, block.boxed()))
 }
 
 /// Adds the full text of outputs that are stored in separate files. A session must not make us read arbitrary

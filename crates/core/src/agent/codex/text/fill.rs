@@ -70,15 +70,14 @@ fn shell(text: &str) -> String {
 fn attachment(part: Raw<'_>) -> Option<Attachment> {
     let object = Object::of(part);
     let url = object.text("image_url").or_else(|| object.text("audio_url"))?;
-    let (mime, bytes, name) = match url.strip_prefix("data:").and_then(|url| url.split_once(',')) {
+    let raw = part.boxed();
+    Some(match url.strip_prefix("data:").and_then(|url| url.split_once(',')) {
         Some((mime, data)) => {
-            let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
             let mime = mime.split(';').next().unwrap_or_default();
-            (mime.to_owned(), ((data.len() - padding) * 3 / 4) as u64, None)
+            Attachment::new(Some(mime.into()), Attachment::decoded_size(data), None, raw)
         }
-        None => ("unknown".to_owned(), 0, Some(url.into_owned())),
-    };
-    Some(Attachment { mime, bytes, name, raw: Some(part.boxed()) })
+        None => Attachment::new(None, 0, Some(url), raw),
+    })
 }
 
 /// Returns the thoughts of the model: summaries of the form `**subject** description`, and full texts.

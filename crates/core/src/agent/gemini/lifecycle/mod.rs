@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use self::retention::{Reason, ChatFile};
+use self::retention::{ChatFile, Reason};
 use super::projects::enter_project;
 use super::{Gemini, paths};
 use crate::agent::lifecycle::{

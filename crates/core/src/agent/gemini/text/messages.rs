@@ -123,23 +123,14 @@ fn attachment(part: Raw<'_>) -> Option<Attachment> {
     let (mut mime, mut bytes, mut name) = (None, 0, None);
     json::each_field(inner?.get(), |key, value| match &*key {
         b"mimeType" => mime = json::string(value),
-        // Four characters of base64 are three bytes.
-        b"data" => bytes = json::js_string(value).map_or(0, |data| base64_length(&data)),
+        b"data" => {
+            bytes = json::js_string(value).map_or(0, |data| Attachment::decoded_size(&*data));
+        }
         b"displayName" | b"fileUri" => name = json::string(value),
         _ => {}
     })
     .ok()?;
-    Some(Attachment {
-        mime: mime.map_or_else(|| "unknown".to_owned(), std::borrow::Cow::into_owned),
-        bytes,
-        name: name.map(std::borrow::Cow::into_owned),
-        raw: Some(part.boxed()),
-    })
-}
-
-fn base64_length(data: &[u8]) -> u64 {
-    let padding = data.iter().rev().take_while(|byte| **byte == b'=').count();
-    ((data.len() - padding) * 3 / 4) as u64
+    Some(Attachment::new(mime, bytes, name, part.boxed()))
 }
 
 /// Adds the full text of outputs that were too long for the model and are stored in separate files.
