@@ -32,9 +32,8 @@ Exit codes: 0 success; 1 nothing matched, a budget is exceeded, or faults with -
 
 /// The story behind your code: every session your coding agent left on your disk
 ///
-/// backstory reads the sessions that Claude Code, Codex CLI and Gemini CLI keep on your disk and never changes them; only
-/// `restore` and `resume` write there, to bring back deleted sessions. Without a command, it prints an
-/// overview.
+/// backstory reads the sessions that Claude Code, Codex CLI and Gemini CLI keep on your disk and never changes them;
+/// only `restore` and `resume` write there, to bring back deleted sessions. Without a command, it prints an overview.
 #[derive(Debug, Parser)]
 #[command(
     name = "backstory",

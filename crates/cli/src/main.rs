@@ -3,8 +3,8 @@
 //!
 //! `args` is the command line, with the flags of all commands in `options`; `context` reads the environment and the
 //! clock; `commands` has one file per command, and `output` does all printing. `library` is the archive of a run.
-//! `filters` and `here` decide what a command is about, `mistake` and `follow_up` what messages suggest, `complete` what
-//! a shell may complete. `program`, `extension` and `watcher` deal with other programs, `save` with files.
+//! `filters` and `here` decide what a command is about, `mistake` and `follow_up` what messages suggest, `complete`
+//! what a shell may complete. `program`, `extension` and `watcher` deal with other programs, `save` with files.
 
 mod args;
 mod commands;

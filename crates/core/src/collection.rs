@@ -90,8 +90,8 @@ impl Collection {
         paths.filter(|path| folder.starts_with(path)).max_by_key(|path| path.len())
     }
 
-    /// Returns the sessions of the default list, the newest first; `latest` and `@N` count in it. Agents, background sessions
-    /// and saved chats are not in it, so sums need all of `sessions`.
+    /// Returns the sessions of the default list, the newest first; `latest` and `@N` count in it. Agents, background
+    /// sessions and saved chats are not in it, so sums need all of `sessions`.
     pub fn listed(&self) -> Vec<&Session> {
         let mut out: Vec<&Session> =
             self.sessions.iter().filter(|session| session.is_listed()).collect();
@@ -105,8 +105,8 @@ impl Collection {
         Some(&self.sessions[at])
     }
 
-    /// Returns the session that `wanted` names: by its id or a unique beginning of it, `latest` (in the
-    /// project of this folder if there is one), `@N`, the name the user gave it, or the name or stem of one of its files.
+    /// Returns the session that `wanted` names: by its id or a unique beginning of it, `latest` (in the project of
+    /// this folder if there is one), `@N`, the name the user gave it, or the name or stem of one of its files.
     pub fn find(&self, wanted: &str) -> Result<&Session, LookupError> {
         if wanted == "latest"
             && let Some(here) = self.here.as_deref()

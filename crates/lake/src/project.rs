@@ -1,6 +1,6 @@
 //! The identity of a project: its git remote, so that clones and worktrees are one project, or else its name and a
-//! keyed pseudonym of its path. Where only a hash of the path is known, the pseudonym is all there is; views find its name
-//! if another machine knows it.
+//! keyed pseudonym of its path. Where only a hash of the path is known, the pseudonym is all there is; views find its
+//! name if another machine knows it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -72,8 +72,8 @@ fn remote(folder: &Path) -> Option<String> {
     remotes.into_iter().next().map(|(_, url)| url)
 }
 
-/// Returns the path of a repository's config file. The `.git` of a worktree is a file that names a folder, which names the
-/// repository's in turn.
+/// Returns the path of a repository's config file. The `.git` of a worktree is a file that names a folder, which
+/// names the repository's in turn.
 fn config(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.join("config"));

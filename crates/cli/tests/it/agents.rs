@@ -107,7 +107,8 @@ fn a_call_is_counted_once() {
     let keys: BTreeSet<&str> =
         calls.iter().map(|call| call["dedup_key"].as_str().unwrap()).collect();
     assert_eq!(keys.len(), calls.len());
-    // The API makes the ids of Claude's messages and of the responses that Codex CLI records; other ids need their session.
+    // The API makes the ids of Claude's messages and of the responses that Codex CLI records; other ids need their
+    // session.
     let is_formed = |call: &Value| {
         let [key, agent, session] =
             ["dedup_key", "agent", "session"].map(|name| call[name].as_str().unwrap());

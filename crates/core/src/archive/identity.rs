@@ -138,7 +138,8 @@ fn local(facts: &MessageFacts) -> String {
 }
 
 impl Archive {
-    /// Returns the sessions of which this machine has a file, each with a hash that changes when the session or its calls do.
+    /// Returns the sessions of which this machine has a file, each with a hash that changes when the session or its
+    /// calls do.
     pub fn session_stamps(&self) -> Result<Vec<(SessionId, i64)>, ArchiveError> {
         let mut find = self.db.prepare(
             "SELECT id, sessions.body, rollup.body, summaries.tools, prompts.first, prompts.last FROM sessions

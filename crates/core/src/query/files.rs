@@ -203,8 +203,8 @@ fn whole(path: &str, project: Option<&str>) -> String {
     }
 }
 
-/// Returns whether a path is `wanted`, or is below it. A relative one may be anywhere in the path, and a name need not have its
-/// extension.
+/// Returns whether a path is `wanted`, or is below it. A relative one may be anywhere in the path, and a name need
+/// not have its extension.
 fn is_within(path: &str, wanted: &str) -> bool {
     let (path, wanted) = (Path::new(path), Path::new(wanted));
     if wanted.is_absolute() {

@@ -1,8 +1,8 @@
 //! Writes the tables as Parquet files: one object per table, month and machine, written whole by its only
 //! writer.
 //!
-//! A manifest per machine records which units each object contains, so that only months that changed are written again. It is
-//! written last: an export that is interrupted is done again, and changes no total until then, because
+//! A manifest per machine records which units each object contains, so that only months that changed are written
+//! again. It is written last: an export that is interrupted is done again, and changes no total until then, because
 //! views count each call once.
 
 mod manifest;

@@ -108,9 +108,9 @@ impl Manifest {
         Self { files }.save(folder)
     }
 
-    /// Completes the list after everything is written: takes over the files of an earlier export that this one did not write. The old file of a session that
-    /// has a new name is removed, unless somebody changed it; those of other sessions are left. Returns the
-    /// number of files that were left.
+    /// Completes the list after everything is written: takes over the files of an earlier export that this one did
+    /// not write. The old file of a session that has a new name is removed, unless somebody changed it; those of
+    /// other sessions are left. Returns the number of files that were left.
     pub(super) fn adopt(&mut self, folder: &Path, earlier: &Self) -> io::Result<u64> {
         for file in self.files.values_mut() {
             file.before = None;

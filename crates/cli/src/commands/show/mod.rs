@@ -38,9 +38,9 @@ Examples:
 
 /// Read a session: prompts, replies, tool calls and errors
 ///
-/// A session is named by its id or a prefix of it, by `latest` or `@N` (the N-th of `backstory sessions`), by
-/// `@sN` (the N-th hit of the last search), or by a file. On a terminal, it is shown page by page. By default, messages that were rewound, compressed away or failed are shown too, and
-/// marked as such.
+/// A session is named by its id or a prefix of it, by `latest` or `@N` (the N-th of `backstory sessions`), by `@sN`
+/// (the N-th hit of the last search), or by a file. On a terminal, it is shown page by page. By default, messages
+/// that were rewound, compressed away or failed are shown too, and marked as such.
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Show {

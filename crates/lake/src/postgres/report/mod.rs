@@ -28,7 +28,8 @@ fn open(asking: &ReportArgs) -> Result<Client> {
     Ok(client)
 }
 
-/// The sums of a group of calls in the columns that [`sum`] reads. A count that is too large for a column becomes the largest one.
+/// The sums of a group of calls in the columns that [`sum`] reads. A count that is too large for a column becomes the
+/// largest one.
 const SUMS: &str = "count(*) FILTER (WHERE position = 0) AS calls,
     count(DISTINCT session) AS sessions,
     count(*) FILTER (WHERE position = 0 AND undated) AS undated,
