@@ -135,7 +135,9 @@ pub(crate) fn create(file: &Path) -> Result<()> {
     write().map_err(|error| {
         let failure = Failure::new(format!("cannot create `{}`", file.display()));
         if error.kind() == io::ErrorKind::AlreadyExists {
-            return failure.because("it exists already").hint("a lost key opens nothing any more");
+            return failure
+                .because("it exists already")
+                .hint("whatever was encrypted with a lost key is lost");
         }
         failure.because(error)
     })

@@ -205,9 +205,8 @@ fn forgotten_before(
 
 fn chosen<'a>(ctx: &Context, all: &'a Collection, args: &Forget) -> Result<Vec<&'a Session>> {
     if args.sessions.is_empty() && args.project.is_empty() && args.before.is_none() {
-        return Err(
-            Failure::new("forget what?").hint("name sessions, or use `--project` or `--before`")
-        );
+        return Err(Failure::new("no sessions were named")
+            .hint("name sessions, or use `--project` or `--before`"));
     }
     let mut out: BTreeMap<&str, &Session> = BTreeMap::new();
     for name in &args.sessions {

@@ -112,7 +112,7 @@ pub(super) fn untag(ctx: &Context, printer: &mut Printer, args: &Untag) -> Resul
 fn given(ctx: &Context, printer: &mut Printer, session: Option<&OsStr>) -> Result<OsString> {
     let session = super::given_or_chosen(ctx, printer, session)?;
     session.ok_or_else(|| {
-        Failure::new("which session?").hint("name one: its id, `latest`, `@N`, or a file")
+        Failure::new("no session was named").hint("name one: its id, `latest`, `@N`, or a file")
     })
 }
 

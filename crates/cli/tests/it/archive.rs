@@ -221,7 +221,7 @@ fn forgetting_asks_first_and_lasts() {
     insta::assert_snapshot!(env.run(&["forget"]).show(), @"
     exit code 2
     --- stderr
-    error: forget what?
+    error: no sessions were named
       hint: name sessions, or use `--project` or `--before`
     ");
 }

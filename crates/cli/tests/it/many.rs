@@ -124,7 +124,7 @@ fn what_is_missing_is_told() {
     insta::assert_snapshot!(env.run(&["export", "--format", "html"]).show(), @"
     exit code 2
     --- stderr
-    error: which session?
+    error: no session was named
       hint: name one: its id, `latest`, `@N`, or a file
       hint: or many: `--all`, `--project NAME`, `--since 7d`
     ");

@@ -180,13 +180,13 @@ pub enum ArchiveError {
     #[error("`{0}` is damaged")]
     Corrupt(PathBuf),
     /// The disk is full.
-    #[error("the disk that holds `{0}` is full")]
+    #[error("the disk of `{0}` is full")]
     DiskFull(PathBuf),
     /// Another program has been writing for too long.
     #[error("another program has been writing to `{0}` for too long")]
     Busy(PathBuf),
     /// The file is not an archive.
-    #[error("`{0}` is no archive of backstory")]
+    #[error("`{0}` is not an archive of backstory")]
     NotOurs(PathBuf),
     /// A newer version of this program wrote the archive.
     #[error("`{0}` was written by a newer backstory")]
@@ -215,7 +215,7 @@ pub enum ArchiveError {
     #[error("cannot read session `{0}`: {1}")]
     Read(String, #[source] std::io::Error),
     /// A stored value cannot be decoded.
-    #[error("what the archive holds of `{0}` cannot be understood")]
+    #[error("the stored data of `{0}` cannot be decoded")]
     Stored(String),
 }
 

@@ -268,7 +268,7 @@ fn other_files_are_not_taken_for_an_archive() {
     let other = folder.path().join("y.db");
     rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
     let error = Archive::open(&other).err().unwrap();
-    assert_eq!(error.to_string(), format!("`{}` is no archive of backstory", other.display()));
+    assert_eq!(error.to_string(), format!("`{}` is not an archive of backstory", other.display()));
 }
 
 #[test]

@@ -114,7 +114,10 @@ fn mistakes_have_hints() {
         (&["share", folder][..], "`--key FILE` or `--passphrase-file FILE` names one"),
         (&["share", "/nowhere/at/all", "--key", "x"], "create it, or mount the drive"),
         (&["share", folder, "--key", "missing"], "`backstory share --new-key FILE` creates one"),
-        (&["share", "--new-key", &lab.key("key")], "a lost key opens nothing any more"),
+        (
+            &["share", "--new-key", &lab.key("key")],
+            "whatever was encrypted with a lost key is lost",
+        ),
     ] {
         let run = laptop.run(words);
         assert_eq!(run.code, Some(2), "{words:?}");

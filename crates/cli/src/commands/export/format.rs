@@ -86,7 +86,7 @@ pub(super) fn choose(given: Option<Format>, output: Option<&Path>, is_one: bool)
         (None, _) => {
             let names =
                 Format::value_variants().iter().map(|format| format!("`{}`", format.name()));
-            Err(Failure::new("which format?")
+            Err(Failure::new("no format was given")
                 .hint(format!("name one with `--format`: {}", names.collect::<Vec<_>>().join(", ")))
                 .hint("or a file with the usual ending: `-o session.html`"))
         }

@@ -122,7 +122,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
     }
     let session = session.as_deref();
     if session.is_none() && !args.all && args.filters.is_empty() {
-        return Err(Failure::new("which session?")
+        return Err(Failure::new("no session was named")
             .hint("name one: its id, `latest`, `@N`, or a file")
             .hint("or many: `--all`, `--project NAME`, `--since 7d`"));
     }

@@ -99,9 +99,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Restore) -> Resul
         return all::run(ctx, printer, args.session.as_deref(), to, args.dry_run);
     }
     let Some(session) = super::given_or_chosen(ctx, printer, args.session.as_deref())? else {
-        return Err(
-            Failure::new("restore what?").hint("name a session, or use `--to DIR --all-files`")
-        );
+        return Err(Failure::new("no session was named")
+            .hint("name a session, or use `--to DIR --all-files`"));
     };
     let (library, assembled) = super::open_session(ctx, printer, &session)?;
     let prepared = Prepared::new(ctx, library, assembled, args.project.as_deref())?;
