@@ -47,7 +47,7 @@ fn small_tree() {
     At risk from the resume bug: 1
       ! ~/.gemini/tmp/shop/chats/session-2026-08-10T09-00-22222222.jsonl
         will be deleted at the next start; by age alone: on 2026-09-11 09:30
-      Resuming a session leaves a second file with nothing in it. Gemini CLI takes that for damage and
+      Resuming a session leaves a second file with nothing in it. Gemini CLI treats that as damage and
       deletes every file with the same id, the session included. `backstory sync` archives them.
 
     Archive

@@ -103,7 +103,7 @@ fn nothing_is_replaced_unasked() {
     exit code 2
     --- stderr
     error: `out/2026-07-20_shop_add-a-cart_11111111.json` already exists
-      hint: no export wrote it like that; `--force` replaces it and all others
+      hint: it is not as an export left it; `--force` replaces it and all others
     ");
     assert_eq!(fs::read(&mine).unwrap(), b"mine");
     let mut forced = to.to_vec();

@@ -198,7 +198,7 @@ impl Page<'_> {
             None => "Copy them elsewhere now.",
         };
         let text = format!(
-            "Resuming a session leaves a second file with nothing in it. {} takes that for damage \
+            "Resuming a session leaves a second file with nothing in it. {} treats that as damage \
              and deletes every file with the same id, the session included. {help}",
             first.agent_name
         );

@@ -59,7 +59,7 @@ pub(super) fn check_folder<'a>(
     let mut files: Vec<&str> = files.collect();
     files.sort_unstable();
     for file in files {
-        let advice = "no export wrote it like that; `--force` replaces it and all others";
+        let advice = "it is not as an export left it; `--force` replaces it and all others";
         check_free(ctx, &folder.join(file), may_replace(file), advice)?;
     }
     file::create_folders(folder).map_err(|error| cannot_write(ctx, folder, error))
