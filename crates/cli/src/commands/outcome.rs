@@ -1,0 +1,73 @@
+//! What commands report besides their answer: that nothing matches, that something cannot be read, and faults.
+
+use backstory_core::archive::ArchiveError;
+use backstory_core::collection::Collection;
+use backstory_core::discover::{Discovery, Problem, SearchedPlace};
+
+use crate::context::Context;
+use crate::error::{Exit, Failure};
+use crate::filters::Filters;
+use crate::here;
+use crate::library::Library;
+use crate::output::Printer;
+use crate::output::number::plural;
+
+/// Hints for an empty result.
+pub(super) const ELSEWHERE: [&str; 2] = [
+    "read another folder: `backstory --from FOLDER`, or `roots` in the config file",
+    "or explore the bundled sample sessions: `backstory --demo`",
+];
+
+pub(super) fn cannot_count(error: ArchiveError) -> Failure {
+    Failure::new("cannot count").because(error)
+}
+
+pub(super) fn cannot_read(error: ArchiveError) -> Failure {
+    Failure::new("cannot read the tool calls").because(error)
+}
+
+/// Explains that there are no sessions at all: the places searched, and what to do.
+pub(super) fn empty(ctx: &Context, found: &Discovery) -> Failure {
+    let mut failure = Failure::nothing("no sessions were found");
+    for looked in &found.looked {
+        let state = state(found, looked);
+        failure = failure.hint(format!("looked in `{}`: {state}", ctx.show(&looked.path)));
+    }
+    for problem in &found.problems {
+        failure = failure.hint(format!("`{}`: {}", ctx.show(&problem.path), problem.what));
+    }
+    ELSEWHERE.iter().fold(failure, |failure, hint| failure.hint(*hint))
+}
+
+/// Explains that nothing matches: there are no sessions, no project has that name, or simply `what`.
+pub(super) fn nothing(ctx: &Context, all: &Collection, filters: &Filters, what: &str) -> Failure {
+    if all.sessions.is_empty() {
+        return empty(ctx, &all.found);
+    }
+    here::unknown(all, &filters.project).unwrap_or_else(|| Failure::nothing(what))
+}
+
+/// Describes a place in which nothing was found.
+pub(super) fn state(found: &Discovery, looked: &SearchedPlace) -> &'static str {
+    let is_here = |p: &Problem| p.path == looked.path || p.path == looked.path.join("tmp");
+    let is_below = |problem: &Problem| problem.path.starts_with(&looked.path);
+    match looked.exists {
+        false => "not there",
+        true if found.problems.iter().any(is_here) => "cannot be read",
+        true if found.problems.iter().any(is_below) => "not all of it can be read",
+        true => "nothing in it",
+    }
+}
+
+/// Warns about faults that may make the answer incomplete.
+pub(super) fn tell_faults(printer: &mut Printer, library: &Library) {
+    if library.faults.records > 0 {
+        let faults = plural(library.faults.records, "fault", "faults");
+        printer.note(format!("{faults} while reading; see `backstory doctor`."));
+    }
+}
+
+/// Returns the exit code of an answer: with `--strict`, faults count as a failure.
+pub(super) fn strictly(ctx: &Context, library: &Library) -> Exit {
+    if ctx.strict && library.faults.records > 0 { Exit::NoMatch } else { Exit::Success }
+}
