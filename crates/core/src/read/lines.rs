@@ -5,8 +5,10 @@
 //! a window that grows to the longest line. Lines end at `\n`, `\r\n` or a lone `\r`, like those of
 //! Node's `readline` with `crlfDelay: Infinity`; never at U+2028 or U+2029.
 
-use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
+
+use fearless_simd::{Level, Simd, dispatch, prelude::*, u8x64};
+use serde::{Deserialize, Serialize};
 
 use super::buffer::Buffer;
 
@@ -129,7 +131,7 @@ impl<R: Read> Lines<R> {
     fn find_line(&mut self) -> io::Result<Option<(usize, usize)>> {
         loop {
             let unread = &self.buffer[self.scanned..self.end];
-            if let Some(found) = memchr::memchr2(b'\n', b'\r', unread) {
+            if let Some(found) = ending(unread) {
                 let at = self.scanned + found;
                 let length = at - self.start;
                 if self.buffer[at] == b'\n' {
@@ -208,6 +210,29 @@ impl<R: Read> Lines<R> {
     }
 }
 
+/// The number of bytes that are searched at a time.
+const BLOCK: usize = 64;
+
+/// Returns the position of the first `\n` or `\r`.
+fn ending(bytes: &[u8]) -> Option<usize> {
+    dispatch!(Level::new(), simd => find_ending(simd, bytes))
+}
+
+#[expect(clippy::inline_always, reason = "it is compiled for the processor of its caller")]
+#[inline(always)]
+fn find_ending<S: Simd>(simd: S, bytes: &[u8]) -> Option<usize> {
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    for (n, block) in blocks.iter().enumerate() {
+        let block = u8x64::simd_from(simd, *block);
+        let found = (block.simd_eq(b'\n') | block.simd_eq(b'\r')).to_bitmask();
+        if found != 0 {
+            return Some(n * BLOCK + found.trailing_zeros() as usize);
+        }
+    }
+    let last = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    Some(bytes.len() - rest.len() + last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,6 +280,18 @@ mod tests {
     fn a_last_carriage_return_may_be_half_an_ending() {
         assert_eq!(split(b"a\r"), [(1, 0, "a".to_owned(), false)]);
         assert_eq!(split(b"a\r\n"), [(1, 0, "a".to_owned(), true)]);
+    }
+
+    #[test]
+    fn endings_at_any_place() {
+        for length in 0..3 * BLOCK {
+            let mut bytes = vec![b'x'; length];
+            assert_eq!(ending(&bytes), None, "{length}");
+            for (at, byte) in (0..length).rev().zip([b'\n', b'\r'].into_iter().cycle()) {
+                bytes[at] = byte;
+                assert_eq!(ending(&bytes), Some(at), "{length}");
+            }
+        }
     }
 
     #[test]

@@ -4,11 +4,10 @@
 //! light pass does not read, so strings are skipped 64 bytes at a time. Nothing recurses, because a
 //! file may nest to any depth.
 
-mod block;
+mod string;
 
 use std::borrow::Cow;
 
-use self::block::{BLOCK, CHUNK, common_letters, equal, escaped, is_escape, specials, specials_of};
 use super::json::{self, JsStr, Raw};
 
 /// The text is not JSON. See [`json::check`] for the position and the reason.
@@ -40,6 +39,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next byte that is not white space, without consuming it.
+    #[inline]
     pub fn peek(&mut self) -> Option<u8> {
         let bytes = self.bytes;
         loop {
@@ -51,12 +51,14 @@ impl<'a> Scanner<'a> {
     }
 
     /// Consumes the next byte that is not white space, if it is `byte`.
+    #[inline]
     pub fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
+    #[inline]
     fn next(&mut self) -> Result<u8, Invalid> {
         let byte = self.peek().ok_or(Invalid)?;
         self.at += 1;
@@ -64,6 +66,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Fails unless nothing but white space follows.
+    #[inline]
     pub fn end(&mut self) -> Result<(), Invalid> {
         if self.peek().is_none() { Ok(()) } else { Err(Invalid) }
     }
@@ -77,11 +80,34 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns the next value as written, which need not be text.
+    #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8], Invalid> {
         self.peek();
         let first = self.at;
         self.pass()?;
         Ok(&self.bytes[first..self.at])
+    }
+
+    /// Consumes the next value and returns it if it is a number without sign, fraction or exponent
+    /// that is not too large.
+    #[inline]
+    pub fn natural(&mut self) -> Result<Option<u64>, Invalid> {
+        // So many digits never overflow.
+        const MOST: usize = 19;
+        self.peek();
+        let (mut at, mut number) = (self.at, 0);
+        while let Some(digit @ b'0'..=b'9') = self.bytes.get(at)
+            && at - self.at < MOST
+        {
+            number = number * 10 + u64::from(digit - b'0');
+            at += 1;
+        }
+        let is_plain = matches!(self.bytes.get(self.at), Some(b'1'..=b'9'));
+        if is_plain && matches!(self.bytes.get(at), Some(b',' | b'}')) {
+            self.at = at;
+            return Ok(Some(number));
+        }
+        Ok(json::natural(self.bytes()?))
     }
 
     /// Returns the inside of the next value, which must be a string without escapes; it need not be
@@ -193,6 +219,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns a key, and consumes the colon after it.
+    #[inline]
     fn key(&mut self) -> Result<JsStr<'a>, Invalid> {
         if !self.take(b'"') {
             return Err(Invalid);
@@ -266,6 +293,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     fn pass_key(&mut self) -> Result<(), Invalid> {
         if !self.take(b'"') {
             return Err(Invalid);
@@ -278,66 +306,12 @@ impl<'a> Scanner<'a> {
     /// escape.
     #[inline]
     fn pass_string(&mut self) -> Result<bool, Invalid> {
-        // Most strings are keys, ids and times, which end in one of the first chunks.
-        let (bytes, mut at) = (self.bytes, self.at);
-        for _ in 0..BLOCK / CHUNK {
-            let Some(chunk) = bytes[at..].first_chunk() else { break };
-            let found = specials_of(chunk);
-            if found != 0 {
-                let here = found.trailing_zeros() as usize;
-                if chunk[here] != b'"' {
-                    break;
-                }
-                self.at = at + here + 1;
-                return Ok(true);
-            }
-            at += CHUNK;
-        }
-        self.pass_long_string(at)
+        let (end, is_plain) = string::end(self.bytes, self.at)?;
+        self.at = end;
+        Ok(is_plain)
     }
 
-    /// Skips to after the closing quote of a string that has no special byte before `at`.
-    fn pass_long_string(&mut self, mut at: usize) -> Result<bool, Invalid> {
-        let bytes = self.bytes;
-        let (mut is_plain, mut is_escaped) = (true, false);
-        loop {
-            let padded;
-            let block = if let Some(block) = bytes[at..].first_chunk() {
-                block
-            } else {
-                // The text is padded with control characters, so no string continues there.
-                let mut last = [0; BLOCK];
-                last[..bytes.len() - at].copy_from_slice(&bytes[at..]);
-                padded = last;
-                &padded
-            };
-            let found = specials(block);
-            let (quotes, backslashes) = (equal(block, b'"'), equal(block, b'\\'));
-            let escaped = escaped(backslashes, &mut is_escaped);
-            let end = quotes & !escaped;
-            // All bits before the closing quote.
-            let inside = (end & end.wrapping_neg()).wrapping_sub(1);
-            if found & !quotes & !backslashes & inside != 0 {
-                return Err(Invalid);
-            }
-            is_plain &= backslashes & inside == 0;
-            // Other escapes are rare enough to be looked at one by one.
-            let mut rest = escaped & inside & !(quotes | backslashes | common_letters(block));
-            while rest != 0 {
-                let here = rest.trailing_zeros() as usize;
-                if !is_escape(&bytes[at + here..]) {
-                    return Err(Invalid);
-                }
-                rest &= rest - 1;
-            }
-            if end != 0 {
-                self.at = at + end.trailing_zeros() as usize + 1;
-                return Ok(is_plain);
-            }
-            at += BLOCK;
-        }
-    }
-
+    #[inline]
     fn pass_word(&mut self, rest: &[u8]) -> Result<(), Invalid> {
         if self.bytes[self.at..].starts_with(rest) {
             self.at += rest.len();
@@ -368,18 +342,21 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    #[inline]
     fn byte(&mut self) -> Option<u8> {
         let byte = self.bytes.get(self.at).copied();
         self.at += usize::from(byte.is_some());
         byte
     }
 
+    #[inline]
     fn pass_some_digits(&mut self) -> Result<(), Invalid> {
         let first = self.at;
         self.pass_digits();
         if self.at > first { Ok(()) } else { Err(Invalid) }
     }
 
+    #[inline]
     fn pass_digits(&mut self) {
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
