@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use jiff::civil::{Date, DateTime, Weekday};
+use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use serde::{Serialize, Serializer};
@@ -93,28 +93,48 @@ pub(crate) fn iso_bytes(text: &[u8]) -> Option<Timestamp> {
 
 /// Parses exactly `2026-03-01T10:04:00.123Z`.
 fn javascript(text: &[u8]) -> Option<Timestamp> {
-    let text: &[u8; 24] = text.try_into().ok()?;
-    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
-    if marks.iter().any(|(at, mark)| text[*at] != *mark) {
+    let (date, time) = text.split_at_checked(10)?;
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = date else { return None };
+    let &[b'T', h1, h2, b':', min1, min2, b':', s1, s2, b'.', ms1, ms2, ms3, b'Z'] = time else {
+        return None;
+    };
+    let year = digits([y1, y2, y3, y4])?;
+    let (month, day) = (digits([m1, m2])?, digits([d1, d2])?);
+    let (hour, minute) = (digits([h1, h2])?, digits([min1, min2])?);
+    let (second, millisecond) = (digits([s1, s2])?, digits([ms1, ms2, ms3])?);
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    if !is_time || day == 0 || day > days_in_month(year, month)? {
         return None;
     }
-    let number = |place: std::ops::Range<usize>| {
-        text[place].iter().try_fold(0_i16, |number, byte| {
-            byte.is_ascii_digit().then(|| number * 10 + i16::from(byte - b'0'))
-        })
-    };
-    let part = |at: usize| number(at..at + 2).and_then(|part| i8::try_from(part).ok());
-    let nanosecond = i32::from(number(20..23)?) * 1_000_000;
-    let at = DateTime::new(
-        number(0..4)?,
-        part(5)?,
-        part(8)?,
-        part(11)?,
-        part(14)?,
-        part(17)?,
-        nanosecond,
-    );
-    TimeZone::UTC.to_timestamp(at.ok()?).ok()
+    let seconds = ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+    Timestamp::from_millisecond(seconds * 1000 + millisecond).ok()
+}
+
+/// Returns the number that some digits are.
+#[inline]
+fn digits<const N: usize>(text: [u8; N]) -> Option<i64> {
+    text.iter().try_fold(0, |number, byte| {
+        byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0'))
+    })
+}
+
+#[inline]
+fn days_in_month(year: i64, month: i64) -> Option<i64> {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    Some(match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 => 28 + i64::from(is_leap),
+        _ => return None,
+    })
+}
+
+#[inline]
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    // Years that begin in March end with the leap day, and their months have 30.6 days.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    year * 365 + leap_days + (month * 153 + 2) / 5 + day - 1 - 719_468
 }
 
 /// Parses an expression such as `last week`, `7d` or `2026-08` and returns the start and the end of its period, in
