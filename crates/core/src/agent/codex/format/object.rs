@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::tokens::{self, Count};
 use crate::read::json::{self, JsStr, Malformed, Raw};
-use crate::read::scanner::Scanner;
+use crate::read::scanner::{Invalid, Scanner};
 use crate::time;
 
 /// The fields of an object, in order. Of a repeated field, the last one counts.
@@ -16,8 +16,45 @@ pub(crate) struct Object<'a>(Vec<(JsStr<'a>, Raw<'a>)>);
 impl<'a> Object<'a> {
     /// Reads a text that is a single object.
     pub(crate) fn read(text: &'a str) -> Result<Self, Malformed> {
+        json::scan(text, Self::pass)
+    }
+
+    /// Reads a text that is a single object, and the fields of its field `name`, in one pass. A
+    /// field that is not an object has none.
+    pub(crate) fn read_with(text: &'a str, name: &str) -> Result<(Self, Self), Malformed> {
+        let mut inner = Self::default();
+        let outer = json::scan(text, |scanner| {
+            Self::pass_with(scanner, |scanner, key| {
+                if *key != *name.as_bytes() {
+                    return scanner.pass();
+                }
+                if scanner.peek() == Some(b'{') {
+                    inner = Self::pass(scanner)?;
+                    return Ok(());
+                }
+                inner = Self::default();
+                scanner.pass()
+            })
+        })?;
+        Ok((outer, inner))
+    }
+
+    /// Consumes an object.
+    fn pass(scanner: &mut Scanner<'a>) -> Result<Self, Invalid> {
+        Self::pass_with(scanner, |scanner, _| scanner.pass())
+    }
+
+    /// Consumes an object, and each of its values with `value`.
+    fn pass_with(
+        scanner: &mut Scanner<'a>,
+        mut value: impl FnMut(&mut Scanner<'a>, &[u8]) -> Result<(), Invalid>,
+    ) -> Result<Self, Invalid> {
         let mut fields = Vec::with_capacity(8);
-        json::each_field(text, |key, value| fields.push((key, value)))?;
+        scanner.fields(|scanner, key| {
+            let ((), raw) = scanner.spanned(|scanner| value(scanner, &key))?;
+            fields.push((key, raw));
+            Ok(())
+        })?;
         Ok(Self(fields))
     }
 

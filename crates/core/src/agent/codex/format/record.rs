@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 impl<'a> Record<'a> {
     /// Reads a line.
     pub(crate) fn read(text: &'a str) -> Result<Self, Malformed> {
-        let line = Object::read(text)?;
+        let (line, body) = Object::read_with(text, "payload")?;
         if !line.has("payload") {
             return Ok(Self::bare(line));
         }
@@ -58,13 +58,7 @@ impl<'a> Record<'a> {
             "token_usage_record" => Kind::Usage,
             _ => Kind::Other,
         };
-        Ok(Self {
-            at: line.time("timestamp"),
-            ordinal: line.number("ordinal"),
-            kind,
-            name,
-            body: line.object("payload"),
-        })
+        Ok(Self { at: line.time("timestamp"), ordinal: line.number("ordinal"), kind, name, body })
     }
 
     /// Makes a record of a part of a document.

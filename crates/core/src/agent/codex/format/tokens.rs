@@ -1,11 +1,9 @@
 //! Reads token counts as Codex CLI records them.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 
 use crate::model::Usage;
-use crate::read::json::{Raw, natural};
+use crate::read::json::Raw;
 use crate::read::scanner::{Invalid, Scanner};
 
 /// The recorded numbers. Input includes tokens read from or written to the cache; output includes reasoning.
@@ -28,20 +26,39 @@ impl Tokens {
     /// Consumes a usage object and returns its numbers.
     fn pass(scanner: &mut Scanner<'_>) -> Result<Self, Invalid> {
         let mut tokens = Self::default();
-        scanner.fields(|scanner, key| {
-            let field = match &*key {
-                b"input_tokens" => &mut tokens.input,
-                b"cached_input_tokens" => &mut tokens.cached,
-                b"cache_write_input_tokens" => &mut tokens.cache_write,
-                b"output_tokens" => &mut tokens.output,
-                b"reasoning_output_tokens" => &mut tokens.reasoning,
-                b"total_tokens" => &mut tokens.total,
-                _ => return scanner.pass(),
-            };
-            *field = natural(scanner.bytes()?).unwrap_or(0);
-            Ok(())
-        })?;
+        // Fields in their usual order need not be looked up by name.
+        if !scanner.literal(b"{\"input_tokens\":") {
+            scanner.fields(|scanner, key| tokens.field(scanner, &key))?;
+            return Ok(tokens);
+        }
+        tokens.input = scanner.natural()?.unwrap_or(0);
+        for (name, field) in [
+            (&b",\"cached_input_tokens\":"[..], &mut tokens.cached),
+            (b",\"cache_write_input_tokens\":", &mut tokens.cache_write),
+            (b",\"output_tokens\":", &mut tokens.output),
+            (b",\"reasoning_output_tokens\":", &mut tokens.reasoning),
+            (b",\"total_tokens\":", &mut tokens.total),
+        ] {
+            if scanner.literal(name) {
+                *field = scanner.natural()?.unwrap_or(0);
+            }
+        }
+        scanner.more_fields(|scanner, key| tokens.field(scanner, &key))?;
         Ok(tokens)
+    }
+
+    fn field(&mut self, scanner: &mut Scanner<'_>, key: &[u8]) -> Result<(), Invalid> {
+        let field = match key {
+            b"input_tokens" => &mut self.input,
+            b"cached_input_tokens" => &mut self.cached,
+            b"cache_write_input_tokens" => &mut self.cache_write,
+            b"output_tokens" => &mut self.output,
+            b"reasoning_output_tokens" => &mut self.reasoning,
+            b"total_tokens" => &mut self.total,
+            _ => return scanner.pass(),
+        };
+        *field = scanner.natural()?.unwrap_or(0);
+        Ok(())
     }
 
     fn numbers(&self) -> [u64; 6] {
@@ -89,8 +106,7 @@ impl Tokens {
     pub(crate) fn push_key(&self, key: &mut String) {
         for (n, number) in self.numbers().iter().enumerate() {
             key.push_str(if n == 0 { "" } else { "," });
-            // Writing to a string never fails.
-            let _ = write!(key, "{number}");
+            push_digits(key, *number);
         }
     }
 
@@ -107,6 +123,14 @@ impl Tokens {
             total: next()?,
         })
     }
+}
+
+/// Appends a number. Formatting it would take several times as long, and there are many.
+fn push_digits(text: &mut String, number: u64) {
+    if number > 9 {
+        push_digits(text, number / 10);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// The total of all calls so far, and the numbers of the last one.

@@ -3,6 +3,9 @@
 use crate::model::MessageId;
 use rustc_hash::FxHashMap;
 
+/// The number of hexadecimal digits of a mark.
+const DIGITS: usize = 16;
+
 /// The ids of a file's messages. They are made of the time and the content of a message, so they remain the same
 /// when the agent rewrites the file without some of its lines.
 #[derive(Debug, Default)]
@@ -11,9 +14,16 @@ pub(crate) struct Ids(FxHashMap<u64, u32>);
 impl Ids {
     /// Returns the id of the next message with a mark. The first one with that mark has no number.
     pub(crate) fn next(&mut self, prefix: &str, mark: u64) -> MessageId {
+        let mut id = String::with_capacity(prefix.len() + 1 + DIGITS);
+        id.push_str(prefix);
+        id.push('-');
+        // Formatting takes several times as long, and there are many.
+        for digit in (0..DIGITS).rev() {
+            id.push(char::from(b"0123456789abcdef"[(mark >> (4 * digit) & 15) as usize]));
+        }
         match self.add(mark) {
-            0 => format!("{prefix}-{mark:016x}").into(),
-            others => format!("{prefix}-{mark:016x}.{others}").into(),
+            0 => id.into(),
+            others => format!("{id}.{others}").into(),
         }
     }
 
@@ -22,5 +32,19 @@ impl Ids {
         let count = self.0.entry(mark).or_default();
         *count += 1;
         *count - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_mark_and_how_often_it_was_seen() {
+        let mut ids = Ids::default();
+        let mut next = |mark| ids.next("a", mark).as_str().to_owned();
+        assert_eq!(next(0xFEDC_BA98_7654_3210), "a-fedcba9876543210");
+        assert_eq!(next(1), "a-0000000000000001");
+        assert_eq!(next(1), "a-0000000000000001.1");
     }
 }

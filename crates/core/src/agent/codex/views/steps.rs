@@ -19,6 +19,9 @@ const RESPONSE: &str = "response:";
 const TURN: &str = "turn:";
 const TOTAL: &str = "total:";
 
+/// The usual length of the numbers in a key.
+const KEY: usize = 48;
+
 /// Returns what identifies a call: the id of its response, or else its thread, turn and token count.
 pub(crate) fn call_id(session: &SessionId, message: &MessageId, key: &CallKey) -> String {
     let CallKey::Id(key) = key else { return format!("{session}:{message}") };
@@ -80,7 +83,10 @@ impl Thread {
         let is_first = self.has_base() && self.counts.is_unknown();
         let Revealed { lost, call } = self.counts.step(count);
         let Some((total, last)) = count else { return };
-        let hash = self.note_total(&total);
+        let mut numbers = String::with_capacity(KEY);
+        total.push_key(&mut numbers);
+        let hash = mark(&numbers);
+        self.note_total(hash);
         if self.turn.as_ref().is_some_and(|turn| self.recorded.contains(&turn.id)) {
             return;
         }
@@ -98,10 +104,8 @@ impl Thread {
         if seems_repeated && !self.has_lineage() {
             return;
         }
-        let mut numbers = String::new();
-        total.push_key(&mut numbers);
         let (key, other_keys) = match &self.turn {
-            Some(Turn { id, began: Some(_) }) => (format!("{TURN}{id}:{numbers}"), Vec::new()),
+            Some(Turn { id, began: Some(_) }) => ([TURN, id, ":", &numbers].concat(), Vec::new()),
             _ => self.total_keys(&numbers),
         };
         if is_first {
@@ -145,15 +149,11 @@ impl Thread {
         self.flush();
     }
 
-    /// Stores a running total for the files that continue this one, and returns its hash.
-    fn note_total(&mut self, total: &Tokens) -> u64 {
-        let mut key = String::new();
-        total.push_key(&mut key);
-        let hash = mark(&key);
+    /// Stores the hash of a running total for the files that continue this one.
+    fn note_total(&mut self, hash: u64) {
         if self.has_lineage() && self.totals.last().is_none_or(|(_, last)| *last != hash) {
             self.totals.push((self.position(), hash));
         }
-        hash
     }
 
     /// Attaches a call to its reply. If the reply is still to come, the call is kept pending.
