@@ -1,11 +1,12 @@
 //! Stores the calls of a session in sums: by quarter of an hour, model, service and prompt size, which is
 //! enough for most reports.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
+use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::call_rows::CallRow;
@@ -80,7 +81,7 @@ pub(super) fn add_up<K: Copy + Ord + Hash>(
     detail: &SessionCalls,
     key: impl Fn(&Call) -> Option<K>,
 ) -> Vec<(K, Sum)> {
-    let mut sums = HashMap::new();
+    let mut sums = HashMap::default();
     for call in &detail.calls {
         let Some(key) = key(call) else { continue };
         let prompt = call.usage.prompt();

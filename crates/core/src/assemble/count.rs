@@ -36,10 +36,12 @@ impl SessionFacts {
             if let Some(call) = &facts.call {
                 session.calls += usize::from(!call.is_extra);
                 session.usage += call.total_usage();
-                let models = call.lines().iter().filter_map(|line| line.model.as_deref());
-                session
-                    .models
-                    .extend(facts.model.as_deref().into_iter().chain(models).map(str::to_owned));
+                let others = call.lines().iter().filter_map(|line| line.model.as_deref());
+                for model in facts.model.as_deref().into_iter().chain(others) {
+                    if session.models.last().is_none_or(|last| last != model) {
+                        session.models.push(model.to_owned());
+                    }
+                }
             }
         }
         session.tool_calls = tools.len();
