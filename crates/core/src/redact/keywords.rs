@@ -1,16 +1,23 @@
 //! Searches a text for the literals of all rules at once.
 //!
-//! A bitmap says which four bytes some literal begins with, regardless of case; only there literals are compared. Few places
-//! pass, so that its branch is predicted. An automaton would find the same, but waits for memory at each byte.
+//! A table knows by the hash of four bytes, regardless of case, whether a literal may begin with them. The
+//! positions that pass are collected, then those where the first eight bytes match too, and only there literals
+//! are compared. Both steps do without branches, because a processor cannot predict where literals are. An
+//! automaton would find the same, but waits for memory at each byte.
 
 use std::ops::Range;
 
-/// The number of keys. A key is the lowest five bits of three bytes, which are the same for upper and lower
-/// case.
-const KEYS: usize = 1 << 15;
+/// The number of positions that are examined together.
+const BLOCK: usize = 256;
 
-/// The same of four bytes.
-const FOURS: usize = 1 << 20;
+/// The number of bytes behind a position that are examined with it.
+const BEHIND: usize = 7;
+
+/// The number of hashes.
+const HASHES: usize = 1 << 17;
+
+/// The bits of four bytes that are the same for upper and lower case.
+const CASELESS: u32 = 0x1f1f_1f1f;
 
 /// A literal to search for.
 #[derive(Debug)]
@@ -24,50 +31,76 @@ pub(super) struct Keyword {
 /// All literals, identified by their indices.
 #[derive(Debug)]
 pub(super) struct Keywords {
-    /// A bit for each four bytes that some form begins with.
-    begins: Box<[u64]>,
-    /// For each key, where its forms begin in `forms`; one more for the end.
-    starts: Vec<u32>,
+    /// For each hash, the index of a group; the first group is empty.
+    by_hash: Vec<u16>,
+    groups: Vec<Group>,
     forms: Vec<Form>,
 }
 
+/// The forms whose first four bytes have the same hash.
+#[derive(Debug, Default)]
+struct Group {
+    /// What all of them begin with, regardless of case.
+    begin: Begin,
+    /// Their indices.
+    forms: Vec<usize>,
+}
+
 /// A spelling of a literal.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Form {
     bytes: Box<[u8]>,
     any_case: bool,
     number: usize,
-    /// Its first eight bytes, the bits of a text that count, and those to set before they are compared, so that
-    /// the case of letters is ignored.
-    begin: u64,
+    begin: Begin,
+}
+
+/// A pattern for eight bytes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Begin {
+    bytes: u64,
+    /// The bits that count.
     mask: u64,
+    /// The bits to set before the bytes are compared, so that the case of letters is ignored.
     case: u64,
 }
 
 impl Keywords {
     /// Builds the table of a list of literals.
     pub(super) fn new(list: &[Keyword]) -> Self {
-        let mut begins = vec![0; FOURS / 64].into_boxed_slice();
-        let mut by_key: Vec<(usize, Form)> = Vec::new();
+        let mut keywords =
+            Self { by_hash: vec![0; HASHES], groups: vec![Group::default()], forms: Vec::new() };
         for (number, keyword) in list.iter().enumerate() {
             let mut spellings = keyword.spellings();
             spellings.sort_unstable();
             spellings.dedup();
             for spelling in spellings {
-                let form = Form::new(spelling.as_bytes(), keyword.any_case, number);
-                form.starts(FOURS).for_each(|four| begins[four / 64] |= 1 << (four % 64));
-                by_key.extend(form.starts(KEYS).map(|key| (key, form.clone())));
+                keywords.add(Form::new(spelling.as_bytes(), keyword.any_case, number));
             }
         }
-        by_key.sort_by_key(|(key, _)| *key);
-        let mut starts = vec![0; KEYS + 1];
-        for (key, _) in &by_key {
-            starts[key + 1] += 1;
+        keywords
+    }
+
+    fn add(&mut self, form: Form) {
+        let begin = Begin::new(&form.bytes, true);
+        let mut hashes: Vec<usize> = fours(&form.bytes).map(hash).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        for hash in hashes {
+            let group = &mut self.by_hash[hash];
+            if *group == 0 {
+                // The last group takes what is too much.
+                *group = u16::try_from(self.groups.len()).unwrap_or(u16::MAX);
+            }
+            let group = usize::from(*group);
+            if group == self.groups.len() {
+                self.groups.push(Group { begin, forms: Vec::new() });
+            }
+            let group = &mut self.groups[group];
+            group.begin = group.begin.common(begin);
+            group.forms.push(self.forms.len());
         }
-        for key in 0..KEYS {
-            starts[key + 1] += starts[key];
-        }
-        Self { begins, starts, forms: by_key.into_iter().map(|(_, form)| form).collect() }
+        self.forms.push(form);
     }
 
     /// Calls `found` with the index and the position of every literal that begins in a range of a text, in the
@@ -78,39 +111,52 @@ impl Keywords {
         range: Range<usize>,
         mut found: impl FnMut(usize, Range<usize>),
     ) {
-        let bytes = &text.as_bytes()[..text.len().min(range.end + 3)];
-        let rest = bytes.get(range.start..).unwrap_or_default();
-        let mut four = low_bits(&rest[..rest.len().min(3)]) << 5;
-        let mut at = range.start;
-        for byte in rest.get(3..).unwrap_or_default() {
-            four = four >> 5 | usize::from(byte & 31) << 15;
-            if self.begins[four / 64 % (FOURS / 64)] >> (four % 64) & 1 == 1 {
-                self.compare(text, at, four % KEYS, &mut found);
+        let bytes = text.as_bytes();
+        let (mut places, mut padded) = ([0; BLOCK], [0; BLOCK + BEHIND]);
+        for start in range.clone().step_by(BLOCK) {
+            let rest = &bytes[start..];
+            let block = rest.first_chunk().unwrap_or_else(|| {
+                padded[..rest.len()].copy_from_slice(rest);
+                &padded
+            });
+            for place in self.places(block, range.end - start, &mut places) {
+                let (at, eight) = (start + usize::from(*place), eight(block, *place));
+                for form in self.group(block, *place).forms.iter().map(|form| &self.forms[*form]) {
+                    if form.is_at(eight, &bytes[at..]) {
+                        found(form.number, at..at + form.bytes.len());
+                    }
+                }
             }
-            at += 1;
-        }
-        for at in at..range.end {
-            four >>= 5;
-            self.compare(text, at, four % KEYS, &mut found);
         }
     }
 
-    /// Calls `found` with every literal that begins at a position with a key.
-    fn compare(
+    /// Returns those of the first `count` positions of a block at which a literal may begin.
+    fn places<'p>(
         &self,
-        text: &str,
-        at: usize,
-        key: usize,
-        found: &mut impl FnMut(usize, Range<usize>),
-    ) {
-        let rest = &text.as_bytes()[at..];
-        let eight = eight(rest);
-        let forms = &self.forms[self.starts[key] as usize..self.starts[key + 1] as usize];
-        for form in forms {
-            if (eight | form.case) & form.mask == form.begin && form.is_at(rest) {
-                found(form.number, at..at + form.bytes.len());
-            }
+        block: &[u8; BLOCK + BEHIND],
+        count: usize,
+        places: &'p mut [u8; BLOCK],
+    ) -> &'p [u8] {
+        // An array of known length is indexed without a check.
+        let Some(by_hash) = self.by_hash.first_chunk::<HASHES>() else { return &[] };
+        let mut hits = 0;
+        for place in 0..count.min(BLOCK) {
+            let place = place.to_le_bytes()[0];
+            places[hits % BLOCK] = place;
+            hits += usize::from(by_hash[hash(four(block, place))] != 0);
         }
+        let mut kept = 0;
+        for hit in 0..hits {
+            let place = places[hit % BLOCK];
+            places[kept % BLOCK] = place;
+            kept += usize::from(self.group(block, place).begin.is_at(eight(block, place)));
+        }
+        &places[..kept]
+    }
+
+    /// Returns the group of the forms that may begin at a position of a block.
+    fn group(&self, block: &[u8; BLOCK + BEHIND], place: u8) -> &Group {
+        &self.groups[usize::from(self.by_hash[hash(four(block, place))])]
     }
 }
 
@@ -131,40 +177,73 @@ impl Keyword {
 
 impl Form {
     fn new(bytes: &[u8], any_case: bool, number: usize) -> Self {
-        let lower = if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() };
-        let each = |of: fn(&u8) -> u8| eight(&lower.iter().map(of).collect::<Vec<_>>());
-        let case =
-            if any_case { each(|byte| 0x20 * u8::from(byte.is_ascii_lowercase())) } else { 0 };
-        let (begin, mask) = (eight(&lower), each(|_| 0xff));
-        Self { bytes: lower.into(), any_case, number, begin, mask, case }
+        let bytes = if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() };
+        let begin = Begin::new(&bytes, any_case);
+        Self { bytes: bytes.into(), any_case, number, begin }
     }
 
-    fn is_at(&self, text: &[u8]) -> bool {
-        text.get(..self.bytes.len()).is_some_and(|text| {
-            if self.any_case { self.bytes.eq_ignore_ascii_case(text) } else { *self.bytes == *text }
-        })
-    }
-
-    /// Returns the lowest bits of the bytes that it may begin with, of which there are `most`. A literal of one or
-    /// two bytes may be followed by anything.
-    fn starts(&self, most: usize) -> impl Iterator<Item = usize> + use<> {
-        let begin = low_bits(&self.bytes) % most;
-        let fixed = (5 * self.bytes.len()).min(most.ilog2() as usize);
-        (0..most >> fixed).map(move |rest| begin | rest << fixed)
+    /// Returns whether a text, whose first eight bytes are given, begins with it.
+    fn is_at(&self, eight: u64, text: &[u8]) -> bool {
+        let (own, len) = (&self.bytes[self.bytes.len().min(8)..], self.bytes.len());
+        self.begin.is_at(eight)
+            && text.get(len - own.len()..len).is_some_and(|text| {
+                if self.any_case { own.eq_ignore_ascii_case(text) } else { *own == *text }
+            })
     }
 }
 
-/// Returns the first eight bytes as a number; missing ones are zero.
-fn eight(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk() {
-        Some(eight) => u64::from_le_bytes(*eight),
-        None => bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)),
+impl Begin {
+    fn new(bytes: &[u8], any_case: bool) -> Self {
+        let each = |of: fn(u8) -> u8| {
+            let bytes = bytes.iter().take(8).rev();
+            bytes.fold(0, |all, byte| all << 8 | u64::from(of(*byte)))
+        };
+        let case = each(|byte| 0x20 * u8::from(byte.is_ascii_alphabetic()));
+        let case = if any_case { case } else { 0 };
+        Self { bytes: each(|byte| byte) | case, mask: each(|_| 0xff), case }
+    }
+
+    /// Returns the pattern for what two patterns have in common.
+    fn common(self, other: Self) -> Self {
+        let differ = self.bytes ^ other.bytes;
+        let mask = (0..8).map(|at| 0xff << (8 * at)).filter(|byte| differ & byte == 0).sum::<u64>();
+        let mask = mask & self.mask & other.mask;
+        Self { bytes: self.bytes & mask, mask, case: self.case & mask }
+    }
+
+    fn is_at(self, eight: u64) -> bool {
+        (eight | self.case) & self.mask == self.bytes
     }
 }
 
-/// Returns the lowest five bits of each of the first four bytes.
-fn low_bits(bytes: &[u8]) -> usize {
-    bytes.iter().take(4).rev().fold(0, |bits, byte| bits << 5 | usize::from(byte & 31))
+/// Returns the four bytes at a position of a block.
+fn four(block: &[u8; BLOCK + BEHIND], place: u8) -> u32 {
+    block[usize::from(place)..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four))
+}
+
+/// Returns the eight bytes at a position of a block.
+fn eight(block: &[u8; BLOCK + BEHIND], place: u8) -> u64 {
+    block[usize::from(place)..].first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight))
+}
+
+/// Returns the hash of four bytes, regardless of case.
+fn hash(four: u32) -> usize {
+    ((four & CASELESS).wrapping_mul(0x9E37_79B1) >> (32 - HASHES.ilog2())) as usize
+}
+
+/// Returns the four bytes that a literal may begin with, in any case. A literal of fewer bytes may be followed by
+/// anything.
+fn fours(bytes: &[u8]) -> impl Iterator<Item = u32> + use<> {
+    let fixed = bytes.len().min(4);
+    let mut four = [0; 4];
+    four[..fixed].copy_from_slice(&bytes[..fixed]);
+    (0..1u32 << (5 * (4 - fixed))).map(move |rest| {
+        let mut four = four;
+        for (at, byte) in four[fixed..].iter_mut().enumerate() {
+            *byte = (rest >> (5 * at)).to_le_bytes()[0] & 31;
+        }
+        u32::from_le_bytes(four)
+    })
 }
 
 #[cfg(test)]
@@ -203,7 +282,7 @@ mod tests {
     fn a_literal_is_found_at_every_position() {
         let list = [("ghp_", false), ("key", true), ("pw", true), ("password", true)];
         for (number, (literal, _)) in list.iter().enumerate().filter(|(n, _)| *n != 3) {
-            for before in 0..20 {
+            for before in (0..20).chain(BLOCK - 9..BLOCK + 2) {
                 for after in 0..12 {
                     let text = format!("{}{literal}{}", ".".repeat(before), "=".repeat(after));
                     assert_eq!(found(&list, &text), [(number, *literal)], "{text}");
