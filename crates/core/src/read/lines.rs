@@ -10,6 +10,7 @@ use std::io::{self, Read};
 use fearless_simd::{Level, Simd, dispatch, prelude::*, u8x64};
 use serde::{Deserialize, Serialize};
 
+use super::block::BLOCK;
 use super::buffer::Buffer;
 
 /// Small enough to stay in the processor's cache.
@@ -209,9 +210,6 @@ impl<R: Read> Lines<R> {
         self.buffer.shrink_to_fit();
     }
 }
-
-/// The number of bytes that are searched at a time.
-const BLOCK: usize = 64;
 
 /// Returns the position of the first `\n` or `\r`.
 fn ending(bytes: &[u8]) -> Option<usize> {

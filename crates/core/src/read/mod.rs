@@ -1,5 +1,6 @@
 //! Splits bytes into records and reads JSON. Nothing here depends on an agent's format.
 
+pub mod block;
 pub(crate) mod buffer;
 pub mod bytes;
 pub mod document;

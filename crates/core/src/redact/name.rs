@@ -16,6 +16,7 @@ use super::sentence::{before, below, leads};
 use super::separator::{Style, blanks, count, separator};
 use super::value::{Value, fits, is_type_name};
 use super::work::Work;
+use crate::read::block::{BLOCK, any_of};
 
 /// The maximum length of a value without quotes.
 const LONGEST_VALUE: usize = 8192;
@@ -168,7 +169,11 @@ impl Names {
             return Vec::new();
         }
         work.spend(SENTENCE);
-        let bytes = text.as_bytes();
+        let (bytes, least) = (text.as_bytes(), promise.least_told());
+        let (from, to) = (name.start.saturating_sub(NEAR), bytes.len().min(name.end + NEAR));
+        if !has_word(&bytes[from..to], least) {
+            return Vec::new();
+        }
         let is_told = |value: &Range<usize>, is_near: bool| {
             let rest = &bytes[value.end..];
             let is_last = is_near
@@ -189,13 +194,10 @@ impl Names {
             let is_there = !lead.is_below || ends_line(&bytes[value.end..]);
             (is_there && is_told(&value, lead.is_near)).then_some(value)
         });
-        let least = promise.least_told();
-        let near = &bytes[name.end..bytes.len().min(name.end + NEAR)];
         let mut values: Vec<Range<usize>> =
-            if has_word(near, least) { ahead.collect() } else { Vec::new() };
+            if has_word(&bytes[name.end..to], least) { ahead.collect() } else { Vec::new() };
         values.dedup();
-        let near = &bytes[name.start.saturating_sub(NEAR)..bytes.len().min(name.end + NEAR)];
-        if values.is_empty() && !is_weak && has_word(near, least) {
+        if values.is_empty() && !is_weak {
             let around = [below(text, name), before(text, name)];
             let is_told = |value: &Range<usize>| {
                 is_told(value, true)
@@ -400,14 +402,23 @@ fn is_marker(value: &[u8]) -> bool {
 
 /// Returns whether a text has as many bytes in a row without a blank.
 fn has_word(text: &[u8], least: usize) -> bool {
-    let mut from = 0;
-    while let Some(word) = text.get(from..from + least) {
-        match word.iter().rposition(|byte| matches!(byte, b' ' | b'\n')) {
-            Some(blank) => from += blank + 1,
-            None => return true,
+    let (blocks, rest) = text.as_chunks::<BLOCK>();
+    let mut last = [b' '; BLOCK];
+    last[..rest.len()].copy_from_slice(rest);
+    // The length of the word at the end of the block before.
+    let mut before = 0;
+    blocks.iter().chain([&last]).any(|block| {
+        let words = !any_of(block, [b' ', b'\n']);
+        let (mut starts, mut len) = (words, 1);
+        while len < least {
+            let more = len.min(least - len);
+            starts &= starts >> more;
+            len += more;
         }
-    }
-    false
+        let has = starts > 0 || before + words.trailing_ones() as usize >= least;
+        before = words.leading_ones() as usize;
+        has
+    })
 }
 
 /// Returns whether the word at the beginning of a text may be random. Most words are short and have no digit.
@@ -436,4 +447,22 @@ fn ends_line(rest: &[u8]) -> bool {
     let at = blanks(rest);
     rest.get(at)
         .is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'#' | b'"' | b'\'' | b'`' | b'\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_longest_word_counts(
+            words in proptest::collection::vec("[a-zé=]{0,80}", 0..8), least in 1..30usize,
+        ) {
+            let text = words.join(" ");
+            let longest = text.split(' ').map(str::len).max().unwrap_or(0);
+            prop_assert_eq!(has_word(text.as_bytes(), least), longest >= least);
+        }
+    }
 }

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::read::block::{BLOCK, any_of};
+
 const ENTITIES: [(&str, char); 8] = [
     ("&quot;", '"'),
     ("&amp;", '&'),
@@ -44,13 +46,12 @@ impl View {
         let bytes = text.as_bytes();
         let mut out = String::new();
         let mut edits = Vec::new();
-        let (mut at, mut copied, mut nexts) = (0, 0, [None; 3]);
-        while let Some(next) = next_differing(bytes, at, &mut nexts) {
-            at = next;
-            let Some((len, shown)) = decode(text, at) else {
-                at += 1;
+        let mut copied = 0;
+        for at in beginnings(bytes) {
+            if at < copied {
                 continue;
-            };
+            }
+            let Some((len, shown)) = decode(text, at) else { continue };
             if edits.is_empty() {
                 out.reserve(text.len());
             }
@@ -58,8 +59,7 @@ impl View {
             let view = out.len();
             out.extend(shown);
             edits.push(Edit { view, shown: out.len() - view, start: at, len });
-            at += len;
-            copied = at;
+            copied = at + len;
         }
         if edits.is_empty() {
             return None;
@@ -100,32 +100,27 @@ impl View {
     }
 }
 
-/// Finds a byte of a group.
-type Find = fn(&[u8]) -> Option<usize>;
+/// Returns the positions at which a sequence to drop or decode may begin, in order.
+fn beginnings(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let (blocks, rest) = bytes.as_chunks();
+    let mut last = [0; BLOCK];
+    last[..rest.len()].copy_from_slice(rest);
+    let blocks = blocks.iter().copied().chain([last]).enumerate();
+    let places = blocks.flat_map(|(n, block)| {
+        let left = |bits: &u64| Some(*bits & (*bits - 1)).filter(|bits| *bits > 0);
+        let bits = Some(marks(&block)).filter(|bits| *bits > 0);
+        std::iter::successors(bits, left)
+            .map(move |bits| n * BLOCK + bits.trailing_zeros() as usize)
+    });
+    places.filter(|at| may_differ(&bytes[*at..]))
+}
 
-/// Find the bytes that may begin a sequence to drop or decode.
-const FINDS: [Find; 3] = [
-    |rest| memchr::memchr3(0x1b, b'&', b'\\', rest),
-    |rest| memchr::memchr3(0xC2, 0xE2, 0xEF, rest),
-    |rest| memchr::memchr2(0xE1, 0xF3, rest),
-];
-
-/// Returns where something may differ next. `nexts` are the next positions of each group of bytes that may begin
-/// a sequence, which are searched for only once.
-fn next_differing(bytes: &[u8], mut from: usize, nexts: &mut [Option<usize>; 3]) -> Option<usize> {
-    loop {
-        let rest = &bytes[from..];
-        for (next, find) in nexts.iter_mut().zip(FINDS) {
-            if next.is_none_or(|next| next < from) {
-                *next = Some(find(rest).map_or(bytes.len(), |found| from + found));
-            }
-        }
-        let next = nexts.iter().flatten().copied().min().filter(|next| *next < bytes.len())?;
-        if may_differ(&bytes[next..]) {
-            return Some(next);
-        }
-        from = next + 1;
-    }
+/// Returns a bit for each byte of a block that may begin a sequence, which excludes the most common escapes.
+fn marks(block: &[u8; BLOCK]) -> u64 {
+    let backslashes = any_of(block, [b'\\']);
+    let common = any_of(block, [b'n', b'"']);
+    let others = any_of(block, [0x1b, b'&', 0xC2, 0xE1, 0xE2, 0xEF, 0xF3]);
+    backslashes & !(common >> 1) | others
 }
 
 /// Returns whether a sequence to drop or decode may begin here. Its second byte excludes most others.
@@ -267,6 +262,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn every_beginning_is_found(text in r#"(?s)(\x1b|&#|&a|\\[nux"]|\\|[\u{a0}\u{200b}\u{feff}é“a ]){0,200}"#) {
+            let bytes = text.as_bytes();
+            let each = (0..bytes.len()).filter(|at| may_differ(&bytes[*at..]));
+            prop_assert!(beginnings(bytes).eq(each));
+        }
+
         /// Ranges on character boundaries of the view are ranges on those of the text, in order.
         #[test]
         fn ranges_map_back(text in "(?s)(\\x1b\\[|&#|\\\\u00|\u{200b}|[a-f0-9;mé\\\\x]){0,30}") {

@@ -3,9 +3,7 @@
 use fearless_simd::{Level, Simd, dispatch, mask8x64, prelude::*, u8x16, u8x64};
 
 use super::Invalid;
-
-/// As many bytes as a word has bits.
-const BLOCK: usize = 64;
+use crate::read::block::BLOCK;
 
 /// As many bytes as the vectors of any processor have.
 const CHUNK: usize = 16;
