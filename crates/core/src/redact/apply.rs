@@ -90,7 +90,6 @@ impl<'r> Redactor<'r> {
         for (secret, marker) in &self.markers {
             self.known.add(secret, marker.rule);
         }
-        self.known.index();
         for count in &mut self.counts {
             count.0 = 0;
         }

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
 use rustc_hash::FxHashMap;
+
+use super::separator::count;
 
 /// A value of this length with a digit does not occur as a word by chance.
 const LONG: usize = 12;
@@ -14,6 +15,9 @@ const SHORT: usize = 8;
 /// The minimum length of the run of letters and digits by which a value is looked up.
 const RUN: usize = 5;
 
+/// The number of lengths of runs that are distinguished.
+const LENGTHS: usize = 63;
+
 /// The maximum number of values that share a run. Further values consist of repetitions, and would be
 /// compared over and over.
 const SAME_RUN: usize = 8;
@@ -22,8 +26,8 @@ const SAME_RUN: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Known {
     by_run: FxHashMap<Box<str>, Vec<Value>>,
-    /// Finds the runs.
-    runs: Option<AhoCorasick>,
+    /// A bit for each length of a run; the last one is for all greater lengths too.
+    lengths: u64,
 }
 
 #[derive(Debug)]
@@ -41,19 +45,12 @@ impl Known {
             return;
         }
         let Some(run) = longest_run(text).filter(|run| run.len() >= RUN) else { return };
+        self.lengths |= 1 << run.len().min(LENGTHS);
         let values = self.by_run.entry(text[run.clone()].into()).or_default();
         if values.len() < SAME_RUN && !values.iter().any(|value| &*value.text == text) {
             values.push(Value { text: text.into(), run: run.start, rule });
             values.sort_by_key(|value| std::cmp::Reverse(value.text.len()));
         }
-    }
-
-    /// Prepares the search for the values that were added.
-    pub(super) fn index(&mut self) {
-        let mut builder = AhoCorasick::builder();
-        // Of the runs that begin at the same place, only the longest can be a whole word.
-        builder.match_kind(MatchKind::LeftmostLongest);
-        self.runs = builder.build(self.by_run.keys().map(|run| &**run)).ok();
     }
 
     /// Calls `found` with the position of each known value whose run is in a range of a text, and the rule that
@@ -64,20 +61,21 @@ impl Known {
         range: Range<usize>,
         mut found: impl FnMut(Range<usize>, usize),
     ) {
-        if self.by_run.is_empty() {
+        if self.lengths == 0 {
             return;
         }
         let bytes = text.as_bytes();
-        let mut done = 0;
-        for run in
-            self.runs.iter().flat_map(|runs| runs.find_iter(Input::new(text).range(range.clone())))
-        {
-            if run.start() < done || !is_whole(bytes, &run.range()) {
+        let least = self.lengths.trailing_zeros() as usize;
+        let (mut at, mut done) = (range.start, 0);
+        while let Some(run) = next_run(&bytes[..range.end], at, least) {
+            at = run.end;
+            let is_known = self.lengths >> run.len().min(LENGTHS) & 1 == 1;
+            if !is_known || run.start < done || !is_whole(bytes, &run) {
                 continue;
             }
-            let Some(values) = self.by_run.get(&text[run.range()]) else { continue };
+            let Some(values) = self.by_run.get(&text[run.clone()]) else { continue };
             let place = |value: &Value| {
-                let start = run.start().checked_sub(value.run)?;
+                let start = run.start.checked_sub(value.run)?;
                 let range = start..start + value.text.len();
                 (text.get(range.clone()) == Some(&*value.text) && is_whole(bytes, &range))
                     .then_some((range, value.rule))
@@ -85,6 +83,22 @@ impl Known {
             if let Some((range, rule)) = values.iter().find_map(place) {
                 done = range.end;
                 found(range, rule);
+            }
+        }
+    }
+}
+
+/// Returns the next run of at least so many letters and digits.
+fn next_run(text: &[u8], from: usize, least: usize) -> Option<Range<usize>> {
+    let mut from = from;
+    loop {
+        // A byte between runs excludes all runs around it, so most bytes are not read.
+        let first = text.get(from..from + least)?;
+        match first.iter().rposition(|byte| !byte.is_ascii_alphanumeric()) {
+            Some(gap) => from += gap + 1,
+            None => {
+                let rest = count(&text[from + least..], usize::MAX, |b| b.is_ascii_alphanumeric());
+                return Some(from..from + least + rest);
             }
         }
     }
@@ -142,7 +156,6 @@ mod tests {
         for value in values {
             known.add(value, 0);
         }
-        known.index();
         let mut out = Vec::new();
         known.find(text, 0..text.len(), |range, _| out.push(text[range].to_owned()));
         out
