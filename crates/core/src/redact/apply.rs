@@ -69,10 +69,14 @@ impl<'r> Redactor<'r> {
 
     /// Returns the secrets of a text.
     pub(super) fn scan(&mut self, text: &str) -> Vec<Found> {
-        let everything = 0..text.len();
-        let parts = std::slice::from_ref(&everything);
+        self.scan_parts(text, std::slice::from_ref(&(0..text.len())), 0)
+    }
+
+    /// Returns the secrets of parts of a text, which a pass before this one has changed.
+    fn scan_parts(&mut self, text: &str, parts: &[Range<usize>], pass: usize) -> Vec<Found> {
+        let work = Work::for_pass(pass);
         let (scanned, view) =
-            self.memo.get(text, || scan(self.rules, text, parts, Work::for_pass(0)));
+            self.memo.get(text, parts, pass, || scan(self.rules, text, parts, work));
         secrets(scanned, view, &self.known, text, parts)
     }
 
@@ -116,8 +120,7 @@ impl<'r> Redactor<'r> {
         // A marker is shorter than its secret and can bring the beginning of another match within reach, so
         // the text around it is scanned again until nothing changes.
         for pass in 1..PASSES {
-            let (scanned, view) = scan(self.rules, &text, &parts, Work::for_pass(pass));
-            let found = secrets(scanned, view, &self.known, &text, &parts);
+            let found = self.scan_parts(&text, &parts, pass);
             if found.is_empty() {
                 break;
             }

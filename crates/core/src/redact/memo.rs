@@ -1,7 +1,10 @@
 //! Remembers the matches of texts, which are redacted twice.
 
-use rustc_hash::FxHashMap;
-use xxhash_rust::xxh3::xxh3_128;
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::scan::Scanned;
 
@@ -11,23 +14,26 @@ const MOST: usize = 1 << 19;
 /// The minimum length of a text that is worth remembering.
 const LEAST: usize = 64;
 
-/// The matches of texts, by the hash of the text. Those without any take up almost no memory.
+/// The matches of texts, by the hash of the text, the pass over it and the parts of the text. Those without any
+/// take up almost no memory.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     texts: FxHashMap<u128, Option<Box<Scanned>>>,
 }
 
 impl Memo {
-    /// Returns the matches of a text; computes them if they are not remembered.
+    /// Returns the matches of a pass over parts of a text; computes them if they are not remembered.
     pub(super) fn get<T: Default>(
         &mut self,
         text: &str,
+        parts: &[Range<usize>],
+        pass: usize,
         scan: impl FnOnce() -> (Scanned, T),
     ) -> (Scanned, T) {
         if text.len() < LEAST {
             return scan();
         }
-        let key = xxh3_128(text.as_bytes());
+        let key = xxh3_128_with_seed(text.as_bytes(), FxBuildHasher.hash_one((parts, pass)));
         if let Some(known) = self.texts.get(&key) {
             let scanned = known.as_ref().map(|scanned| (**scanned).clone()).unwrap_or_default();
             return (scanned, T::default());

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use super::block::Blocks;
 use super::cookie::cookies;
 use super::form::entropy;
@@ -181,6 +183,8 @@ struct Search<'a> {
     /// The end of the last cookies read.
     cookies: usize,
     windows: Windows,
+    /// The groups of rules in the texts that they match. The same texts occur over and over.
+    groups: FxHashMap<(usize, &'a str), Option<Range<usize>>>,
     /// The work that is left for the rules of tokens, whose regexes end with a word, and for all others.
     works: [Work; 2],
     found: Vec<Found>,
@@ -197,6 +201,7 @@ impl<'a> Search<'a> {
             manifests: Manifests::default(),
             cookies: 0,
             windows: Windows::default(),
+            groups: FxHashMap::default(),
             works: [work; 2],
             found: Vec::new(),
         }
@@ -287,14 +292,20 @@ impl<'a> Search<'a> {
         let examined = if rule.is_long { window.len() } else { 0 };
         work.spend(REGEX.0 + REGEX.1 * examined + GROUPS * whole.end());
         let secret = if regex.captures_len() == 1 {
-            whole
+            whole.range()
         } else {
             // The text behind the match does not slow down finding the match, but finding its groups.
-            let captures = regex.captures(&window[..floor(window, whole.end() + 1)]);
-            captures.and_then(|captures| captures.iter().skip(1).flatten().next()).unwrap_or(whole)
+            let near = &window[..floor(window, whole.end() + 1)];
+            let find = || {
+                let captures = regex.captures(near);
+                captures.and_then(|captures| captures.iter().skip(1).flatten().next())
+            };
+            let group = || find().map(|group| group.range());
+            let found = self.groups.entry((at, near)).or_insert_with(group);
+            found.clone().unwrap_or(whole.range())
         };
-        let mut range = start + secret.start()..start + secret.end();
-        let is_last = secret.end() == whole.end();
+        let mut range = start + secret.start..start + secret.end;
+        let is_last = secret.end == whole.end();
         // A value that is longer than the text that was examined is removed as a whole.
         if is_last && whole.end() == window.len() && window.len() + 4 > rule.reach {
             let word = self.windows.word(self.text, range.start, REACH).map_or(0, str::len);
