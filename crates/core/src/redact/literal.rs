@@ -91,7 +91,8 @@ fn wrapping(rest: &[u8]) -> usize {
         let new = if tail.starts_with(b"new ") { 4 } else { count(tail, 1, |byte| byte == b'&') };
         let array = if tail[new..].starts_with(b"[]") { 2 } else { 0 };
         let from = new + array;
-        let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:!".contains(&byte);
+        let is_path =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'!');
         let mut end = from + count(&tail[from..], LONGEST_IDENTIFIER, is_path);
         if tail[end..].starts_with(b"().") {
             end += 2 + count(&tail[end + 2..], LONGEST_IDENTIFIER, is_path);

@@ -271,8 +271,10 @@ struct Builder<'c> {
 impl Builder<'_> {
     fn embedded(&mut self, spec: Spec, pieces: &BTreeMap<String, String>) {
         let mut source = spec.regex;
-        for (name, piece) in pieces {
-            source = source.replace(&format!("<<{name}>>"), piece);
+        if source.contains("<<") {
+            for (name, piece) in pieces {
+                source = source.replace(&format!("<<{name}>>"), piece);
+            }
         }
         // The regex is matched against a slice of the text that begins at the keyword.
         if spec.by == By::Regex {

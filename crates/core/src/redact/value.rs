@@ -67,7 +67,7 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
 /// Returns whether a value has the required form, judged without the text around it.
 pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     let has = |is: fn(&u8) -> bool| secret.bytes().any(|byte| is(&byte));
-    if WELL_KNOWN.iter().any(|known| secret.contains(known)) {
+    if WELL_KNOWN.iter().any(|known| known.find(secret.as_bytes()).is_some()) {
         return false;
     }
     match value {
@@ -171,7 +171,8 @@ fn is_foreign(lower: &str) -> bool {
     let is_word = |part: &str| {
         part.trim_end_matches(|c: char| c.is_ascii_digit()).chars().all(char::is_alphabetic)
     };
-    let parts = || lower.split(['_', '-', '.', ' ']).filter(|part| !part.is_empty());
+    let parts =
+        || lower.split(|c| matches!(c, '_' | '-' | '.' | ' ')).filter(|part| !part.is_empty());
     parts().count() > 1 && parts().all(is_word) && parts().any(|part| FOREIGN.contains(part))
 }
 
@@ -270,20 +271,20 @@ fn is_number(text: &str) -> bool {
 
 /// Returns whether a text is masked by repeated characters: `****`, `xxxx`, `00000000`.
 fn is_masked(text: &str) -> bool {
-    let (mut last, mut run, mut longest) = ('\0', 0, 0);
-    let mut is_mask = false;
-    for c in text.chars() {
-        run = if c == last { run + 1 } else { 1 };
-        last = c;
-        longest = longest.max(run);
-        is_mask |= match c {
-            '*' | '•' => run >= 3,
-            'x' | 'X' | '#' => run >= 4,
-            '0' => run >= 8,
-            _ => false,
-        };
-    }
-    is_mask || text == "…" || longest > 1 && text.chars().nth(longest).is_none()
+    let is_mask = |run: &[u8]| match run[0] {
+        b'*' => run.len() >= 3,
+        b'x' | b'X' | b'#' => run.len() >= 4,
+        b'0' => run.len() >= 8,
+        _ => false,
+    };
+    let mut chars = text.chars();
+    let is_same = chars
+        .next()
+        .is_some_and(|first| chars.next() == Some(first) && chars.all(|next| next == first));
+    is_same
+        || text.as_bytes().chunk_by(|a, b| a == b).any(is_mask)
+        || text.contains("•••")
+        || text == "…"
 }
 
 /// Returns whether a text is a dotted name: `user.password`, `config.auth.v2`.
@@ -313,6 +314,9 @@ fn is_dotted_name(text: &str) -> bool {
 
 /// Returns whether a text is a name of code with one number in it: `Curve25519SeedBin`, `NID_aes_256_cbc`.
 pub(super) fn is_type_name(text: &str) -> bool {
+    if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return false;
+    }
     let digits = |c: char| c.is_ascii_digit();
     let runs = text.split(|c: char| !digits(c)).filter(|run| !run.is_empty());
     let (count, longest) = runs.fold((0, 0), |(count, most), run| (count + 1, run.len().max(most)));
@@ -323,7 +327,6 @@ pub(super) fn is_type_name(text: &str) -> bool {
         });
     count <= 1
         && longest <= 5
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && (is_constant || text.bytes().any(|byte| byte.is_ascii_uppercase()) && is_camel(text))
 }
 
@@ -336,7 +339,7 @@ fn is_mixed(text: &str) -> bool {
     let digit = text.bytes().any(|byte| byte.is_ascii_digit());
     let letter = text.bytes().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
     let sign = text.bytes().any(is_sign);
-    let is_disorder = text.split(SEPARATORS).any(is_disorder);
+    let is_disorder = text.split(is_separator).any(is_disorder);
     if !(letter && (digit || sign)) && !(digit && sign) && !is_disorder {
         return false;
     }
@@ -366,7 +369,9 @@ fn is_camel(text: &str) -> bool {
     large * 4 <= text.len()
 }
 
-const SEPARATORS: [char; 6] = ['-', '_', '.', ':', '/', '|'];
+fn is_separator(c: char) -> bool {
+    matches!(c, '-' | '_' | '.' | ':' | '/' | '|')
+}
 
 /// Returns whether a text consists of words and small numbers with separators, in lower or upper case:
 /// `my-app-secret-v2`.
@@ -375,7 +380,7 @@ fn is_words(text: &str) -> bool {
     if has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) {
         return false;
     }
-    let is_long = text.split(SEPARATORS).count() >= 3;
+    let is_long = text.split(is_separator).count() >= 3;
     let is_word = |part: &str| {
         let letters = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
         let is_number = letters.len() <= 3 && letters.bytes().all(|byte| byte.is_ascii_digit());
@@ -384,7 +389,7 @@ fn is_words(text: &str) -> bool {
             || (is_number
                 && (part.len() == letters.len() || part.len() - letters.len() <= 1 || is_numbered))
     };
-    text.contains(SEPARATORS) && text.split(SEPARATORS).all(is_word)
+    text.contains(is_separator) && text.split(is_separator).all(is_word)
 }
 
 /// Returns whether a text consists of words in upper case, some with a number: `XXH3_SECRET_SIZE_MIN`.

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+use memchr::memmem;
 use rustc_hash::FxHashSet;
 
 /// Words to look up.
@@ -328,12 +329,15 @@ pub(super) const PLACES: [&str; 18] = [
 ];
 
 /// Values that documentation and local emulators have in common, which protect nothing.
-pub(super) const WELL_KNOWN: [&str; 7] = [
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq",
-    "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
-    "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
-    "test test test test test test test test test test test junk",
-    "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
-    "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11",
-    "re_123456789",
-];
+pub(super) static WELL_KNOWN: LazyLock<[memmem::Finder<'static>; 7]> = LazyLock::new(|| {
+    [
+        "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq",
+        "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+        "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+        "test test test test test test test test test test test junk",
+        "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+        "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11",
+        "re_123456789",
+    ]
+    .map(memmem::Finder::new)
+});
