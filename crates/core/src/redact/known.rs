@@ -94,13 +94,12 @@ fn next_run(text: &[u8], from: usize, least: usize) -> Option<Range<usize>> {
     loop {
         // A byte between runs excludes all runs around it, so most bytes are not read.
         let first = text.get(from..from + least)?;
-        match first.iter().rposition(|byte| !byte.is_ascii_alphanumeric()) {
-            Some(gap) => from += gap + 1,
-            None => {
-                let rest = count(&text[from + least..], usize::MAX, |b| b.is_ascii_alphanumeric());
-                return Some(from..from + least + rest);
-            }
-        }
+        let Some(gap) = first.iter().rposition(|byte| !byte.is_ascii_alphanumeric()) else {
+            let rest =
+                count(&text[from + least..], usize::MAX, |byte| byte.is_ascii_alphanumeric());
+            return Some(from..from + least + rest);
+        };
+        from += gap + 1;
     }
 }
 

@@ -171,8 +171,7 @@ fn is_foreign(lower: &str) -> bool {
     let is_word = |part: &str| {
         part.trim_end_matches(|c: char| c.is_ascii_digit()).chars().all(char::is_alphabetic)
     };
-    let parts =
-        || lower.split(|c| matches!(c, '_' | '-' | '.' | ' ')).filter(|part| !part.is_empty());
+    let parts = || lower.split(['_', '-', '.', ' ']).filter(|part| !part.is_empty());
     parts().count() > 1 && parts().all(is_word) && parts().any(|part| FOREIGN.contains(part))
 }
 
