@@ -2,7 +2,7 @@
 """Counts the model calls of Claude Code by the rule in docs/formats/claude.md, apart from our code, and compares.
 
     claude_usage.py BACKSTORY TREES COUNT    compares the sums by day and model of all trees below TREES, and of COUNT copies of
-                                             them that are damaged, cut, copied and reordered at random
+                                             them that are damaged, cut, copied, mixed and reordered at random
 
 Here every line is read as plain JSON, without sessions, views or owners: only equal ids matter.
 """
@@ -62,8 +62,14 @@ def replies(content):
                 yield nested
 
 
+def time_of(record):
+    """The time of a line, if it is one."""
+    time = record.get("timestamp")
+    return time if isinstance(time, str) and re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", time) else None
+
+
 def calls(tree):
-    """The day, model and numbers of every call."""
+    """The day, model and numbers of every call. The day of one without a time is unknown."""
     found, dates = {}, {}
     for path in sorted((tree / "projects").rglob("*.jsonl*")):
         for record in replies(path.read_bytes()):
@@ -73,27 +79,37 @@ def calls(tree):
                 continue
             if not isinstance(usage, dict):
                 continue
-            dates[name] = min(filter(None, (dates.get(name), record.get("timestamp"))), default=None)
+            dates[name] = min(filter(None, (dates.get(name), time_of(record))), default=None)
             written = number(usage.get("cache_creation_input_tokens"))
             hour = min(number(inside(usage.get("cache_creation"), "ephemeral_1h_input_tokens")), written)
             output = number(usage.get("output_tokens"))
             thoughts = min(number(inside(usage.get("output_tokens_details"), "thinking_tokens")), output)
-            call = found.setdefault(name, {"model": message.get("model"), "input": 0, "cached": 0, "written": (0, 0), "output": (0, 0)})
+            call = found.setdefault(name, {"model": None, "input": 0, "cached": 0, "written": (0, 0), "output": (0, 0)})
+            model = message.get("model")
+            call["model"] = call["model"] or (model if isinstance(model, str) else None)
             call["input"] = max(call["input"], number(usage.get("input_tokens")))
             call["cached"] = max(call["cached"], number(usage.get("cache_read_input_tokens")))
             call["written"] = max(call["written"], (written, hour))
             call["output"] = max(call["output"], (output, thoughts))
     for name, call in found.items():
         (written, hour), (output, thoughts) = call["written"], call["output"]
-        yield dates[name][:10], call["model"], (call["input"], call["cached"], written - hour, hour, output - thoughts, thoughts)
+        yield (dates[name] or "")[:10], call["model"] or "unknown", (call["input"], call["cached"], written - hour, hour, output - thoughts, thoughts)
 
 
 def by_rule(tree):
+    return summed((day, model, (1, *numbers)) for day, model, numbers in calls(tree))
+
+
+def summed(rows):
     sums = defaultdict(lambda: [0] * 7)
-    for day, model, numbers in calls(tree):
-        for n, more in enumerate((1, *numbers)):
+    for day, model, numbers in rows:
+        for n, more in enumerate(numbers):
             sums[day, model][n] += more
     return dict(sums)
+
+
+def without_days(sums):
+    return summed(("", model, numbers) for (_, model), numbers in sums.items())
 
 
 NAMES = ("calls", "input", "cached", "cache_write_5m", "cache_write_1h", "output", "thoughts")
@@ -154,6 +170,34 @@ class Damage:
     def endings(self, lines):
         return [line + b"\r" for line in lines]
 
+    def mark(self, lines):
+        at = self.place(lines)
+        lines[at] = b"\xef\xbb\xbf" + lines[at]
+        return lines
+
+    def spoil(self, lines):
+        """Puts bytes that are not UTF-8 into a text."""
+        at = self.place(lines)
+        texts = [found.start(1) for found in re.finditer(rb'"text":"(\w)', lines[at])]
+        if texts:
+            where = self.chance.choice(texts)
+            lines[at] = lines[at][:where] + self.chance.choice([b"\xff", b"\xed\xa0\x80", b"\xc3"]) + lines[at][where:]
+        return lines
+
+    def escape(self, lines):
+        """Writes a letter of names and keys as an escape."""
+        at = self.place(lines)
+        old, new = self.chance.choice([(b'"msg_', b'"m\\u0073g_'), (b'"usage"', b'"us\\u0061ge"'), (b'"input_tokens"', b'"input\\u005Ftokens"'), (b'"assistant"', b'"\\u0061ssistant"')])
+        lines[at] = lines[at].replace(old, new)
+        return lines
+
+    def clock(self, lines):
+        """Sets the clock back from some line on."""
+        at, hours = self.place(lines), timedelta(hours=self.chance.randrange(1, 72))
+        time = rb'"timestamp":"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)'
+        earlier = lambda found: b'"timestamp":"' + (datetime.fromisoformat(found[1].decode()) - hours).isoformat().encode()
+        return [*lines[:at], *(re.sub(time, earlier, line) for line in lines[at:])]
+
     def change(self, lines):
         """Changes one line as an object."""
         at = self.place(lines)
@@ -168,7 +212,7 @@ class Damage:
 
     def changed(self, record):
         usage = inside(record.get("message"), "usage")
-        match self.chance.randrange(4):
+        match self.chance.randrange(7):
             case 0:
                 keys = list(record)
                 self.chance.shuffle(keys)
@@ -179,14 +223,25 @@ class Damage:
                 return {**rest, "type": "progress", "data": data, "parentToolUseID": "toolu_1"}
             case 2 if isinstance(usage, dict):
                 key = self.chance.choice(["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"])
-                usage[key] = self.chance.choice([0, 1, 77, 5_000, 1.5, -3, "9", None, True, 10**15])
+                usage[key] = self.chance.choice([0, 1, 77, 5_000, 1.5, 0.9, 1e3, -3, -0.5, "9", None, True, [7], {}, 10**15, 2**63, 2**64, 10**30, 1e300])
             case 3 if isinstance(usage, dict):
-                record["message"]["usage"] = self.chance.choice([None, [], {}, {"output_tokens": 5}, {**usage, "cache_creation": None}])
+                written = usage.get("cache_creation_input_tokens")
+                splits = [None, [], {}, {"ephemeral_1h_input_tokens": 7}, {"ephemeral_1h_input_tokens": written}, {"ephemeral_5m_input_tokens": 3}]
+                choices = [None, [], {}, 7, "x", {"output_tokens": 5}, *({**usage, "cache_creation": split} for split in splits)]
+                record["message"]["usage"] = self.chance.choice(choices)
+            case 4:
+                record.pop(self.chance.choice(list(record) or [""]), None)
+            case 5 if isinstance(record.get("message"), dict):
+                record["message"].pop(self.chance.choice(list(record["message"]) or [""]), None)
+            case 6:
+                record[self.chance.choice(list(record) or ["type"])] = self.chance.choice([None, 7, "", "x", [], {}, True])
         return record
 
     def apply(self, path):
         lines = path.read_bytes().split(b"\n")
-        kinds = [self.cut, self.remove, self.repeat, self.reorder, self.join, self.tear, self.garbage, self.pad, self.endings, *[self.change] * 4]
+        whole = [self.cut, self.reorder, self.endings, self.clock]
+        single = [self.remove, self.repeat, self.join, self.tear, self.garbage, self.pad, self.mark, self.spoil, self.escape]
+        kinds = [*whole, *single, *[self.change] * 6]
         for _ in range(self.chance.randrange(1, 6)):
             lines = self.chance.choice(kinds)(lines) or [b""]
         path.write_bytes(b"\n".join(lines))
@@ -214,6 +269,9 @@ def copy(path, chance):
 
 
 def damage(tree, chance):
+    for folder in sorted((tree / "projects").iterdir()):
+        if folder.is_dir() and chance.random() < 0.1:
+            shutil.copytree(folder, folder.with_name(chance.choice([f"{folder.name}-2", "-another", "backup"])), dirs_exist_ok=True)
     for path in sorted((tree / "projects").rglob("*.jsonl")):
         match chance.randrange(8):
             case 0:
@@ -227,14 +285,22 @@ def damage(tree, chance):
                 Damage(chance).apply(path)
 
 
-def compare(program, tree, seed):
-    """Returns the difference, if there is one."""
+def compare(program, trees, seed):
+    """Returns the difference, if there is one. Undamaged, only the first tree is read."""
+    tree = trees[0]
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder) / "claude"
         shutil.copytree(tree, own)
         if seed:
-            damage(own, random.Random(f"{seed} {tree.parent.parent.name}/{tree.parent.name}"))
+            chance = random.Random(f"{seed} {tree.parent.parent.name}/{tree.parent.name}")
+            # Homes often contain sessions of several versions.
+            for more in chance.sample(trees, chance.choice([0, 0, 1, 3])):
+                shutil.copytree(more, own, dirs_exist_ok=True)
+            damage(own, chance)
         wanted, found = by_rule(own), by_program(program, own)
+    # A call without a time counts towards the day on which its session began.
+    if any(not day for day, _ in wanted):
+        wanted, found = without_days(wanted), without_days(found)
     if wanted == found:
         return None
     rows = [f"  {key}: {found.get(key)} for {wanted.get(key)}" for key in sorted({*wanted, *found}, key=str) if wanted.get(key) != found.get(key)]
@@ -243,7 +309,8 @@ def compare(program, tree, seed):
 
 def main(program, trees, count):
     trees = sorted(path.parent for path in Path(trees).rglob("projects") if path.is_dir())
-    jobs = [(program, trees[n % len(trees)], n // len(trees)) for n in range(len(trees) + int(count))]
+    order = lambda n: trees[n % len(trees) :] + trees[: n % len(trees)]
+    jobs = [(program, order(n), n // len(trees)) for n in range(len(trees) + int(count))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         wrong = [found for found in pool.map(lambda job: compare(*job), jobs) if found]
     print("\n".join([*wrong, f"{len(trees)} trees, {count} damaged copies: {len(wrong)} differ"]))

@@ -22,8 +22,14 @@ NAME = re.compile(rf"rollout-.*?-({UUID})(?:_({UUID}))?\.jsonl$")
 FIELDS = ["input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens"]
 
 
+def natural(value):
+    """A count: anything else but a natural number of 64 bits counts as 0."""
+    return value if type(value) is int and 0 <= value < 1 << 64 else 0
+
+
 def numbers(usage):
-    return tuple(usage.get(field) or 0 for field in [*FIELDS, "total_tokens"])
+    usage = usage if isinstance(usage, dict) else {}
+    return tuple(natural(usage.get(field)) for field in [*FIELDS, "total_tokens"])
 
 
 def is_call(usage):
@@ -46,7 +52,7 @@ class Rollout:
         self.lines = []
         for line in path.read_bytes().split(b"\n"):
             try:
-                line = json.loads(line.decode("utf-8", "replace"))
+                line = json.loads(line.decode("utf-8", "replace").strip("\ufeff \r"))
             except ValueError:
                 continue
             if isinstance(line, dict) and isinstance(line.get("payload"), dict):
@@ -72,8 +78,9 @@ class Rollout:
                 turn = body.get("turn_id")
             elif kind == "event_msg" and body.get("type") == "token_count":
                 info = body.get("info")
-                total = numbers(info["total_token_usage"]) if info else None
-                last = numbers(info["last_token_usage"]) if info else None
+                is_known = isinstance(info, dict) and info.get("total_token_usage") is not None
+                total = numbers(info["total_token_usage"]) if is_known else None
+                last = numbers(info.get("last_token_usage")) if is_known else None
                 self.counts.append((total, last, turn, model, line, has_turns))
 
     def is_copying(self):
@@ -173,8 +180,11 @@ def ours(program, home):
 
 
 def damage(home, chance):
-    """Deletes, copies and moves files, cuts off ends, damages headers, reorders and repeats lines, puts in lines that are not JSON or not known."""
+    """Deletes, copies and moves files, cuts off ends, damages headers and numbers, reorders and repeats lines, changes their ends, puts in lines that
+    are not JSON or not known."""
     archived = home / "archived_sessions"
+    # Which calls were copied cannot be told from wrong totals.
+    has_forks = any(text.count(b'"session_meta"') > 1 or b'"forked_from_id"' in text for text in (path.read_bytes() for path in home.rglob("rollout-*.jsonl")))
     for path in sorted(home.rglob("rollout-*.jsonl")):
         text = path.read_bytes()
         match chance.randrange(10):
@@ -210,6 +220,23 @@ def damage(home, chance):
             case 7 if b"history_base" not in text:
                 first, rest = text.split(b"\n", 1)
                 path.write_bytes(first[:200] + b"\n" + rest)
+            case 8:
+                mark = chance.choice([b"\xef\xbb\xbf", b""])
+                path.write_bytes(mark + text.replace(b"\n", chance.choice([b"\n", b"\r\n", b"\n\n", b"\n \r\n"])))
+            case 9 if not has_forks:
+                lines = [changed(line, chance) if chance.random() < 0.2 else line for line in text.split(b"\n")]
+                path.write_bytes(b"\n".join(lines))
+
+
+def changed(line, chance):
+    """Changes the numbers of a count or record, or puts bytes that are not UTF-8 into a text."""
+    if chance.random() < 0.3:
+        return line.replace(b'"text":"', b'"text":"' + chance.choice([b"\xff", b"\xed\xa0\x80", b"\xc3"]), 1)
+    odd = chance.choice([b"0", b"1", b"-1", b"1.5", b"5e2", b"null", b"[]", b"{}", b'"7"', b"true", b"9223372036854775808", b"1e400"])
+    if b'"token_usage_record"' in line:
+        key = chance.choice([*FIELDS, "total_tokens"]).encode()
+        return re.sub(b'("usage":\\{[^}]*"' + key + rb'":)\d+', rb"\g<1>" + odd, line)
+    return re.sub(rb'"(info|total_token_usage|last_token_usage)":\{', b'"' + chance.choice([b"\\1", b"info"]) + b'":null,"x":{', line, count=1)
 
 
 def main(program, trees, seeds):
