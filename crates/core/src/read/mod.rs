@@ -19,3 +19,9 @@ pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
         Err(_) => Cow::Owned(String::from_utf8_lossy(bytes).into_owned()),
     }
 }
+
+/// Returns a text without white space, the mark that editors put at the beginning of a file, and the zeros that a crash
+/// leaves in one.
+pub(crate) fn unpadded(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\0' | '\u{FEFF}'))
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::prompt_log::with_pasted;
 use crate::read::bytes::{SETTINGS_LIMIT, read_regular};
 use crate::read::json::{self, Raw};
-use crate::read::{decode, json::Malformed};
+use crate::read::{decode, json::Malformed, unpadded};
 
 /// Returns the typed lines that the earlier extract lacks, in the form of a prompt log. The program only keeps the
 /// last lines of each project.
@@ -18,7 +18,7 @@ pub(in crate::agent::claude) fn extract(path: &Path, earlier: &[u8]) -> io::Resu
     let earlier = decode(earlier);
     let mut known: HashSet<String> = earlier.lines().map(str::to_owned).collect();
     let mut out = String::new();
-    let typed = typed(&text).map_err(|malformed| {
+    let typed = typed(unpadded(&text)).map_err(|malformed| {
         io::Error::new(io::ErrorKind::InvalidData, format!("it is not JSON: {malformed}"))
     })?;
     for (project, text) in typed {

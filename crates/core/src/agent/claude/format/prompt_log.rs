@@ -6,9 +6,9 @@ use std::io::{self, Read};
 use jiff::Timestamp;
 
 use crate::facts::{PromptLine, SESSIONLESS};
-use crate::read::decode;
 use crate::read::json::{self, Raw};
 use crate::read::lines::{Lines, Position};
+use crate::read::{decode, unpadded};
 
 /// A typed line.
 #[derive(Debug, Default)]
@@ -74,7 +74,8 @@ pub(super) fn read(input: impl Read) -> io::Result<Vec<PromptLine>> {
     let mut lines = Lines::new(input, Position::default());
     let mut out = Vec::new();
     while let Some(found) = lines.next()? {
-        let Some(Typed { text, at, session, project }) = line(&decode(found.bytes)) else {
+        let Some(Typed { text, at, session, project }) = line(unpadded(&decode(found.bytes)))
+        else {
             continue;
         };
         let session = session.filter(|session| !session.is_empty());

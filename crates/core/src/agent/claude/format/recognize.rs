@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 
 use super::line::Line;
-use crate::read::decode;
 use crate::read::lines::{Lines, Position};
+use crate::read::{decode, unpadded};
 
 /// The maximum number of lines to examine: the first line may be damaged, and the newest versions begin with
 /// the whole request.
@@ -32,7 +32,7 @@ pub(in crate::agent::claude) fn shape(input: impl Read) -> io::Result<Shape> {
     let mut looked = 0;
     while let Some(line) = lines.next()? {
         let text = decode(line.bytes);
-        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        let text = unpadded(&text);
         if text.is_empty() {
             continue;
         }

@@ -7,13 +7,14 @@ use crate::discover::Source;
 use crate::facts::TitleLine;
 use crate::model::ToolCallId;
 use crate::read::bytes::read_whole;
-use crate::read::{decode, json};
+use crate::read::{decode, json, unpadded};
 
 /// Reads a `custom-title.json`, or the `.meta.json` of an agent.
 pub(super) fn read(source: &Source, input: impl Read) -> io::Result<Option<TitleLine>> {
     let mut bytes = Vec::new();
     read_whole(input, &mut bytes)?;
-    Ok(paths::session_of_sidecar(&source.path).and_then(|session| line(session, &decode(&bytes))))
+    Ok(paths::session_of_sidecar(&source.path)
+        .and_then(|session| line(session, unpadded(&decode(&bytes)))))
 }
 
 fn line(session: String, text: &str) -> Option<TitleLine> {

@@ -15,7 +15,7 @@ use crate::fault::{FaultKind, Faults, Repair};
 use crate::model::Usage;
 use crate::read::lines::{self, Lines, Position};
 use crate::read::scanner::Scanner;
-use crate::read::{decode, json};
+use crate::read::{decode, json, unpadded};
 
 /// The contents of a transcript, as far as it was read.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -117,8 +117,7 @@ impl Transcript {
 
     fn line(&mut self, line: lines::Line<'_>, detail: Detail) {
         let text = decode(line.bytes);
-        let is_padding = |c: char| c.is_whitespace() || c == '\0' || c == '\u{FEFF}';
-        let inner = text.trim_matches(is_padding);
+        let inner = unpadded(&text);
         if inner.is_empty() {
             return;
         }

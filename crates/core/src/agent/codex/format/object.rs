@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::tokens::{self, Count};
 use crate::read::json::{self, JsStr, Malformed, Raw};
 use crate::read::scanner::{Invalid, Scanner};
+use crate::read::unpadded;
 use crate::time;
 
 /// The fields of an object, in order. Of a repeated field, the last one counts.
@@ -14,16 +15,20 @@ use crate::time;
 pub(crate) struct Object<'a>(Vec<(JsStr<'a>, Raw<'a>)>);
 
 impl<'a> Object<'a> {
-    /// Reads a text that is a single object.
-    pub(crate) fn read(text: &'a str) -> Result<Self, Malformed> {
+    /// Reads a line that is a single object.
+    pub(crate) fn read(line: &'a str) -> Result<Self, Malformed> {
+        Self::new(unpadded(line))
+    }
+
+    fn new(text: &'a str) -> Result<Self, Malformed> {
         json::scan(text, Self::pass)
     }
 
-    /// Reads a text that is a single object, and the fields of its field `name`, in one pass. A
+    /// Reads a line that is a single object, and the fields of its field `name`, in one pass. A
     /// field that is not an object has none.
-    pub(crate) fn read_with(text: &'a str, name: &str) -> Result<(Self, Self), Malformed> {
+    pub(crate) fn read_with(line: &'a str, name: &str) -> Result<(Self, Self), Malformed> {
         let mut inner = Self::default();
-        let outer = json::scan(text, |scanner| {
+        let outer = json::scan(unpadded(line), |scanner| {
             Self::pass_with(scanner, |scanner, key| {
                 if *key != *name.as_bytes() {
                     return scanner.pass();
@@ -60,7 +65,7 @@ impl<'a> Object<'a> {
 
     /// Returns the fields of a value. A value that is not an object has none.
     pub(crate) fn of(raw: Raw<'a>) -> Self {
-        Self::read(raw.get()).unwrap_or_default()
+        Self::new(raw.get()).unwrap_or_default()
     }
 
     /// Returns a field that is present and not `null`.

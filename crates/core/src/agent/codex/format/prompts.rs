@@ -8,7 +8,7 @@ use super::object::Object;
 use crate::facts::{PromptLine, SESSIONLESS};
 use crate::read::bytes::read_whole;
 use crate::read::json::Raw;
-use crate::read::{decode, json};
+use crate::read::{decode, json, unpadded};
 
 /// Reads a prompt log. Lines without a session are left out, except those of the first versions, which never
 /// recorded it.
@@ -16,11 +16,12 @@ pub(super) fn read(input: impl Read) -> io::Result<Vec<PromptLine>> {
     let mut bytes = Vec::new();
     read_whole(input, &mut bytes)?;
     let text = decode(&bytes);
-    if text.trim_start().starts_with('[') {
-        return Ok(commands(&text));
+    let text = unpadded(&text);
+    if text.starts_with('[') {
+        return Ok(commands(text));
     }
     let mut out: Vec<PromptLine> = Vec::new();
-    for line in text.lines().filter(|line| json::check(line).is_ok()) {
+    for line in text.lines().map(unpadded).filter(|line| json::check(line).is_ok()) {
         let Ok(entry) = Object::read(line) else { continue };
         let (Some(session), Some(text)) = (entry.owned("session_id"), entry.owned("text")) else {
             continue;

@@ -20,10 +20,13 @@ use crate::read::json::Malformed;
 use crate::read::lines::{Line, Lines, Position};
 use crate::read::packed::{is_packed, unpack};
 use crate::read::scanner::Scanner;
-use crate::read::{decode, document, json};
+use crate::read::{decode, document, json, unpadded};
 
 /// The number of bytes at the beginning of a file that determine its kind.
 const HEAD: u64 = 64 * 1024;
+
+/// The maximum number of lines that determine it: the first ones may be damaged.
+const LINES: usize = 32;
 
 /// The number of bytes at the beginning of a file that are enough to recognize the usual kind.
 const LITTLE: u64 = 512;
@@ -148,9 +151,6 @@ impl Reader {
 
     /// Reads a line. Returns whether it is a complete record.
     fn line(&mut self, line: Line<'_>) -> bool {
-        if line.bytes.trim_ascii().is_empty() {
-            return false;
-        }
         if self.thread.has_only_calls()
             && !line.is_too_long
             && let Some(quick) = QuickLine::new(line.bytes)
@@ -165,6 +165,9 @@ impl Reader {
             return true;
         }
         let text = decode(line.bytes);
+        if unpadded(&text).is_empty() {
+            return false;
+        }
         let offset = matches!(text, Cow::Borrowed(_)).then_some(line.offset);
         match Record::read(&text) {
             _ if line.is_too_long => {
@@ -189,12 +192,14 @@ impl Reader {
     fn document(&mut self, input: impl Read) -> io::Result<()> {
         let mut bytes = Vec::new();
         read_whole(input, &mut bytes)?;
-        let text = decode(&bytes);
-        let base = Base { text: &text, offset: matches!(text, Cow::Borrowed(_)).then_some(0) };
-        if let Err(malformed) = json::check(&text) {
+        let whole = decode(&bytes);
+        let text = unpadded(&whole);
+        let offset = matches!(whole, Cow::Borrowed(_)).then(|| place(&whole, text));
+        let base = Base { text, offset };
+        if let Err(malformed) = json::check(text) {
             self.faults.push(None, None, FaultKind::CutOff(malformed));
         }
-        let Some(found) = document::recover(&text) else { return Ok(()) };
+        let Some(found) = document::recover(text) else { return Ok(()) };
         let field = |name: &str| {
             let fields = found.fields.iter().rev();
             fields.into_iter().find(|(key, _)| **key == *name.as_bytes()).map(|(_, value)| *value)
@@ -209,7 +214,7 @@ impl Reader {
             number += 1;
             let record = Record::of(Kind::Item, Object::of(item));
             self.account(&record);
-            let offset = base.offset.map(|offset| offset + place(&text, item.get()));
+            let offset = base.offset.map(|offset| offset + place(text, item.get()));
             self.thread.add(&record, number, Base { text: item.get(), offset });
         }
         Ok(())
@@ -272,6 +277,7 @@ fn is_document(head: &[u8]) -> bool {
     if is_log(head) {
         return false;
     }
+    let head = head.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(head);
     let _ = Scanner::of_bytes(head).fields(|scanner, key| {
         is_one |= *key == *b"session";
         scanner.pass()
@@ -284,17 +290,20 @@ pub(crate) fn is_session(head: &[u8]) -> bool {
     if is_document(head) {
         return true;
     }
-    let mut lines = head.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let Some(first) = lines.next().map(decode) else { return false };
-    if let Ok(record) = Record::read(&first) {
-        return match record.kind {
-            Kind::Meta => record.body.has("id"),
-            Kind::Other => false,
-            _ => record.at.is_some(),
-        };
+    let lines = head.split(|byte| *byte == b'\n').map(decode);
+    let lines = lines.filter(|line| !unpadded(line).is_empty()).take(LINES);
+    lines.enumerate().any(|(n, line)| is_own(&line, n == 0))
+}
+
+/// Returns whether only Codex CLI writes such a line. It may be longer than the part that was read.
+fn is_own(line: &str, is_first: bool) -> bool {
+    match Record::read(line) {
+        Ok(Record { kind: Kind::Other, .. }) => false,
+        // Versions before 0.32 write headers without an envelope.
+        Ok(Record { kind: Kind::Meta, body, .. }) if is_first => body.has("id"),
+        Ok(record) => record.at.is_some(),
+        Err(_) => line.starts_with("{\"timestamp\":") && line.contains("\"type\":\"session_meta\""),
     }
-    // The first line may be longer than the part that was read.
-    first.starts_with("{\"timestamp\":") && first.contains("\"type\":\"session_meta\"")
 }
 
 /// Returns whether a file with this beginning is a prompt log.
