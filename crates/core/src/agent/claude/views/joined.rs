@@ -58,14 +58,15 @@ fn name_agents(parts: &mut [Part<'_>]) {
         (is_copied(part), part.first_at(), part.source.path.clone())
     };
     order.sort_by_cached_key(key);
+    // Most agents have a single file, which nothing is compared with.
+    let has_several = parts.len() > 1;
+    let ids = |part: &Part<'_>| part.facts.messages.iter().map(|one| one.id.clone()).collect();
+    let known: Vec<HashSet<MessageId>> = parts.iter().filter(|_| has_several).map(ids).collect();
     for (n, at) in order.iter().enumerate() {
         let hangs_on = |other: &&usize| {
-            let known = &parts[**other].facts.messages;
-            let mut own = parts[*at].facts.messages.iter();
-            own.any(|message| {
-                let parent = message.parent.as_deref();
-                parent.is_some_and(|parent| known.iter().any(|known| known.id == parent))
-            })
+            let mut parents =
+                parts[*at].facts.messages.iter().filter_map(|one| one.parent.as_ref());
+            parents.any(|parent| known[**other].contains(parent))
         };
         // The id of a reply is not that of its line, on which the next line hangs.
         let continues = |other: &&usize| {

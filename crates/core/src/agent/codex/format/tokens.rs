@@ -87,6 +87,11 @@ impl Tokens {
         self.numbers().iter().zip(others.numbers()).all(|(own, other)| *own >= other)
     }
 
+    /// Returns the number of tokens, which is never smaller than that of numbers that these cover.
+    pub(crate) fn sum(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
     /// Returns the numbers in disjoint buckets.
     pub(crate) fn usage(&self) -> Usage {
         let cached = self.cached.min(self.input);

@@ -6,7 +6,7 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::steps::total_in;
 use crate::agent::codex::format::{RolloutName, Tokens};
@@ -22,6 +22,10 @@ const SHORT: u64 = 200_000;
 
 /// The maximum number of requests that lost calls are assumed to be.
 const MOST: u64 = 16;
+
+/// The maximum number of stretches of lost calls that are compared with other versions of a file: each may have to be
+/// compared with every call.
+const MOST_LOST: usize = 256;
 
 /// The calls between two totals, whose lines are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,35 +93,38 @@ pub(crate) fn refine(parts: &mut [Part<'_>]) {
     if parts.len() < 2 {
         return;
     }
-    let mut all: Vec<(usize, usize, Lost)> = Vec::new();
+    // Other files of a thread have calls of their own, whatever their totals.
+    let mut versions: HashMap<Option<String>, Vec<usize>> = HashMap::default();
     for (at, part) in parts.iter().enumerate() {
-        let messages = part.facts.messages.iter().enumerate();
-        all.extend(messages.filter_map(|(n, facts)| Some((at, n, Lost::of(facts)?))));
+        let rollout = RolloutName::of(&part.source.path).map(|name| name.rollout);
+        versions.entry(rollout).or_default().push(at);
+    }
+    for versions in versions.into_values().filter(|versions| versions.len() > 1) {
+        refine_versions(parts, &versions);
+    }
+}
+
+/// Refines the lost calls of the versions of one file.
+fn refine_versions(parts: &mut [Part<'_>], versions: &[usize]) {
+    let mut all: Vec<(usize, usize, Lost)> = Vec::new();
+    for at in versions {
+        let messages = parts[*at].facts.messages.iter().enumerate();
+        all.extend(messages.filter_map(|(n, facts)| Some((*at, n, Lost::of(facts)?))));
     }
     if all.is_empty() {
         return;
     }
-    // Other files of a thread have calls of their own, whatever their totals.
-    let rollouts: Vec<_> = parts.iter().map(|part| RolloutName::of(&part.source.path)).collect();
-    let is_version = |at: usize, of: usize| {
-        let id = |at: usize| rollouts[at].as_ref().map(|name| &name.rollout);
-        at != of && id(at) == id(of)
-    };
-    let known: Vec<HashMap<Tokens, Usage>> = parts.iter().map(totals).collect();
     // Calls that are lost in one version may be among those that are lost in another.
     all.sort_by_key(|(at, n, lost)| (lost.usage().total(), *at, *n));
+    let known = Totals::new(parts, versions);
     let mut left: HashMap<Lost, (usize, Usage)> = HashMap::default();
-    for (at, n, lost) in all {
-        let versions = known.iter().enumerate().filter(|(other, _)| is_version(*other, at));
-        let others = versions.flat_map(|(_, known)| known);
-        let others =
-            others.filter(|(total, _)| lost.contains(total) && !known[at].contains_key(total));
-        let others: HashMap<&Tokens, &Usage> = others.collect();
-        let nested = left.iter().filter(|(other, (part, _))| {
-            is_version(*part, at) && **other != lost && lost.includes(other)
-        });
+    for (at, n, lost) in all.into_iter().take(MOST_LOST) {
+        let others = known.among(&lost).filter(|(total, _)| !known.has(at, total));
+        let nested = left
+            .iter()
+            .filter(|(other, (part, _))| *part != at && **other != lost && lost.includes(other));
         let nested = nested.map(|(_, (_, usage))| usage);
-        let found: Usage = others.into_values().chain(nested).copied().sum();
+        let found: Usage = others.map(|(_, usage)| usage).chain(nested).copied().sum();
         let usage = less(&lost.usage(), &found);
         left.insert(lost, (at, usage));
         let facts = &mut parts[at].facts.messages[n];
@@ -130,10 +137,40 @@ pub(crate) fn refine(parts: &mut [Part<'_>]) {
     }
 }
 
-/// Returns the calls of a part that its counts show, by the total after each.
-fn totals(part: &Part<'_>) -> HashMap<Tokens, Usage> {
-    let of = |facts: &MessageFacts| Some((total_in(&facts.key)?, facts.call.as_ref()?.usage));
-    part.facts.messages.iter().filter_map(of).collect()
+/// The calls that counts show, by the total after each.
+struct Totals {
+    /// Those of all versions, in the order of the total number of tokens.
+    all: Vec<(Tokens, Usage)>,
+    /// Those of each version.
+    of: HashMap<usize, HashSet<Tokens>>,
+}
+
+impl Totals {
+    fn new(parts: &[Part<'_>], versions: &[usize]) -> Self {
+        let (mut all, mut of) = (HashMap::default(), HashMap::default());
+        for at in versions {
+            let shown =
+                |facts: &MessageFacts| Some((total_in(&facts.key)?, facts.call.as_ref()?.usage));
+            let own: Vec<_> = parts[*at].facts.messages.iter().filter_map(shown).collect();
+            of.insert(*at, own.iter().map(|(total, _)| *total).collect());
+            all.extend(own);
+        }
+        let mut all: Vec<(Tokens, Usage)> = all.into_iter().collect();
+        all.sort_by_key(|(total, _)| total.sum());
+        Self { all, of }
+    }
+
+    /// Returns the calls that are among lost ones.
+    fn among(&self, lost: &Lost) -> impl Iterator<Item = &(Tokens, Usage)> {
+        let start = self.all.partition_point(|(total, _)| total.sum() < lost.from.sum());
+        let near = self.all[start..].iter().take_while(|(total, _)| total.sum() <= lost.to.sum());
+        near.filter(|(total, _)| lost.contains(total))
+    }
+
+    /// Returns whether a version has a call.
+    fn has(&self, version: usize, total: &Tokens) -> bool {
+        self.of.get(&version).is_some_and(|own| own.contains(total))
+    }
 }
 
 fn less(usage: &Usage, by: &Usage) -> Usage {
