@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use backstory_core::agent::Agents;
 use backstory_core::archive::{Archive, Foreign, SyncOptions};
 use backstory_core::assemble::SessionFacts;
 use backstory_core::content::View;
+use backstory_core::env::Env;
 use backstory_core::model::{Fate, Session};
 use backstory_core::projects::ProjectHints;
 use jiff::Timestamp;
@@ -92,6 +94,29 @@ fn the_list_decides_which_file_of_a_thread_is_current() {
         say(&db, unusable, None);
         assert_eq!(loaded(&Home::at(folder.path())), (newest.clone(), behind), "{unusable}");
     }
+}
+
+#[test]
+fn the_list_may_be_in_another_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, elsewhere) = (folder.path().join("home"), folder.path().join("elsewhere"));
+    let root = home.join(".codex");
+    tree(&root);
+    fs::write(root.join("session_index.jsonl"), "").unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    say(&list(&elsewhere), FIRST, Some("renamed"));
+    let name = |variable: Option<(&str, &Path)>| {
+        let vars = variable.into_iter().map(|(name, path)| (name.to_owned(), path.into()));
+        let env = Env { home: Some(home.clone()), vars: vars.collect() };
+        thread(&Home::of(Agents::default().discover(&env))).1.summary.clone()
+    };
+    assert_eq!(name(None), None);
+    assert_eq!(name(Some(("CODEX_SQLITE_HOME", elsewhere.as_path()))).as_deref(), Some("renamed"));
+    // The configuration takes precedence over the variable.
+    fs::write(root.join("config.toml"), "model = \"x\"\nsqlite_home = \"../../elsewhere\"\n")
+        .unwrap();
+    assert_eq!(name(None).as_deref(), Some("renamed"));
+    assert_eq!(name(Some(("CODEX_SQLITE_HOME", home.as_path()))).as_deref(), Some("renamed"));
 }
 
 #[test]

@@ -11,8 +11,9 @@ use crate::agent::finder::{Entry, Finder};
 use crate::discover::{Discovery, SearchedPlace, SourceKind};
 use crate::env::Env;
 use crate::metadata;
-use crate::read::bytes::open_regular;
+use crate::read::bytes::{SETTINGS_LIMIT, open_regular, read_regular};
 use crate::read::packed::unpacked;
+use crate::read::{decode, unpadded};
 
 /// The maximum depth to search below a folder.
 const DEPTH: usize = 8;
@@ -56,10 +57,21 @@ pub(super) fn discover(env: &Env) -> Discovery {
         let mut finder = Finder::new(Codex.id(), &mut found, &[&path]);
         sessions(&mut finder, &path, DEPTH, false);
     } else if exists {
-        root(&path, &mut found);
+        root(&path, &databases(&path, env), &mut found);
     }
     found.settle();
     found
+}
+
+/// Returns the folder of the databases of a `.codex` folder, which its settings may move elsewhere.
+fn databases(root: &Path, env: &Env) -> PathBuf {
+    let setting = || {
+        let text = read_regular(&root.join("config.toml"), SETTINGS_LIMIT).ok()?;
+        let settings: toml::Table = toml::from_str(unpadded(&decode(&text))).ok()?;
+        settings.get("sqlite_home")?.as_str().map(PathBuf::from)
+    };
+    let moved = setting().or_else(|| env.var("CODEX_SQLITE_HOME").map(PathBuf::from));
+    moved.map_or_else(|| root.to_owned(), |folder| root.join(folder))
 }
 
 /// Searches a path that the user named: a file, or any folder at, above or below a `.codex` folder.
@@ -85,8 +97,8 @@ pub(super) fn discover_at(path: &Path) -> Discovery {
 /// The prompt log.
 const HISTORY: &str = "history.jsonl";
 
-/// Collects the files of a `.codex` folder.
-fn root(path: &Path, found: &mut Discovery) {
+/// Collects the files of a `.codex` folder, and its list of threads, which may be in another folder.
+fn root(path: &Path, databases: &Path, found: &mut Discovery) {
     found.roots.push(path.to_owned());
     let folders = FOLDERS.map(|name| path.join(name));
     // Links that lead elsewhere are not followed, not even within the folder: it contains a secret.
@@ -105,7 +117,7 @@ fn root(path: &Path, found: &mut Discovery) {
             finder.push(&path, kind, None, false);
         }
     }
-    let files = fs::read_dir(path).into_iter().flatten().flatten();
+    let files = fs::read_dir(databases).into_iter().flatten().flatten();
     let lists = files.filter_map(|file| Some((state_number(&file)?, file.path())));
     if let Some((_, list)) = lists.max() {
         finder.push(&list, SourceKind::State, None, false);
@@ -151,10 +163,10 @@ fn sessions(finder: &mut Finder<'_>, folder: &Path, depth: usize, linked: bool) 
 fn anything(found: &mut Discovery, path: &Path, depth: usize) {
     let inside = path.join(".codex");
     if is_root(&inside) {
-        return root(&inside, found);
+        return root(&inside, &inside, found);
     }
     if is_root(path) {
-        return root(path, found);
+        return root(path, path, found);
     }
     let mut finder = Finder::new(Codex.id(), found, &[path]);
     let mut folders = Vec::new();
