@@ -35,11 +35,12 @@ impl Counts {
             self.total = None;
             return Revealed::default();
         };
-        let before = self.total.replace(total);
-        if self.known.replace(total).is_some_and(|known| !total.covers(&known)) {
+        let (before, known) = (self.total.replace(total), self.known.replace(total));
+        if known.is_some_and(|known| !total.covers(&known)) {
             self.restarts += 1;
         }
-        if before == Some(total) {
+        // It may also be repeated after a count without a total.
+        if before.or(known) == Some(total) {
             return Revealed::default();
         }
         let call = Some(last).filter(Tokens::is_call);
@@ -92,5 +93,7 @@ mod tests {
         assert_eq!(step(Some((5, 1)), (5, 1)), call(5, 1));
         assert_eq!(step(None, (0, 0)), none());
         assert_eq!(step(Some((7, 2)), (7, 2)), call(7, 2), "a resume");
+        assert_eq!(step(None, (0, 0)), none());
+        assert_eq!(step(Some((7, 2)), (7, 2)), none(), "a repeat after a count without a total");
     }
 }
