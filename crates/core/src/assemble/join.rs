@@ -116,13 +116,11 @@ impl Messages {
             if self.compressed[file] && facts.fate == Fate::Kept && current.is_none() {
                 facts.fate = Fate::Compressed;
             }
-            // Another session made the tool calls of a message that it repeats.
-            let owned = !facts.is_inherited || facts.call.is_some();
             self.entries.push(MessageEntry {
                 facts,
                 places: places.collect(),
                 current,
-                owned,
+                owned: true,
                 at_least: is_document,
             });
         }
@@ -131,6 +129,8 @@ impl Messages {
     fn finish(mut self) -> Vec<MessageEntry> {
         for entry in &mut self.entries {
             entry.places.sort_by_key(|place| self.ages[place.file]);
+            // Another session made the tool calls of a message that all files repeat.
+            entry.owned = !entry.facts.is_inherited || entry.facts.call.is_some();
         }
         self.entries
     }
@@ -169,7 +169,6 @@ fn session(
 ) -> Session {
     let first = &parts[0];
     let stated = first.facts.stated.as_deref();
-    let agent = stated.map_or(&first.source.agent, |stated| &stated.agent).clone();
     let in_use = parts.iter().find(|part| !part.facts.is_abandoned).unwrap_or(first);
     let ran_in = in_use.facts.project.as_ref().filter(|path| is_absolute(path));
     let is_elsewhere = |path: &&String| in_use.project.is_worktree(path);
@@ -190,7 +189,7 @@ fn session(
         state: stated.map_or(State::Live, |stated| stated.state),
         first_prompt: stated.and_then(|stated| stated.task.clone()),
         faults: count_faults(parts),
-        ..Session::new(id, agent, in_use.project.clone())
+        ..Session::new(id, first.agent().clone(), in_use.project.clone())
     }
 }
 
