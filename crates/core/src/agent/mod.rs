@@ -38,7 +38,7 @@ use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
 use crate::facts::{CallKey, MessageFacts, PartFacts, SourceFacts};
-use crate::model::{AgentId, Message, MessageId, SessionId};
+use crate::model::{AgentId, Message, MessageId, MessageKind, SessionId};
 use crate::projects::{Projects, SessionHints};
 use crate::read::bytes::Bytes;
 
@@ -131,6 +131,11 @@ pub trait Agent: Sync + Debug {
     /// its session and its message.
     fn call_id(&self, session: &SessionId, message: &MessageId, _key: &CallKey) -> String {
         format!("{session}:{message}")
+    }
+
+    /// Returns the kind of a line of its prompt log.
+    fn kind_of_typed(&self, _line: &str) -> MessageKind {
+        MessageKind::Prompt
     }
 
     /// Returns whether the worktrees of a repository are one project.

@@ -6,7 +6,7 @@ use super::{Agent, claude, codex, gemini};
 use crate::assemble::{Part, Rules, SessionFacts};
 use crate::discover::Discovery;
 use crate::env::Env;
-use crate::model::AgentId;
+use crate::model::{AgentId, MessageKind};
 
 /// A list of agents.
 #[derive(Debug, Clone, Copy)]
@@ -118,5 +118,9 @@ impl Rules for Agents {
         if let Some(agent) = agent {
             agent.mark_copies(sessions);
         }
+    }
+
+    fn kind_of_typed(&self, agent: &AgentId, line: &str) -> MessageKind {
+        self.get(agent).map_or(MessageKind::Prompt, |agent| agent.kind_of_typed(line))
     }
 }

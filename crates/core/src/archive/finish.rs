@@ -11,6 +11,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use super::forget::{forget_source, forgotten};
 use super::ingest::{Ingest, SEARCHED, UNSETTLED};
 use super::{Archive, ArchiveError, codec, notes, session_rows, sources};
+use crate::agent::Agents;
 use crate::assemble::from_prompts;
 use crate::facts::SESSIONLESS;
 use crate::model::SessionId;
@@ -35,6 +36,7 @@ impl Ingest<'_> {
         if !self.logs_changed && !is_unsettled && resolved_now == before {
             return Ok(());
         }
+        let agents = archive.agents;
         let db = archive.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if resolved_now != before {
             let changed: HashSet<&Place> = resolved_now
@@ -51,7 +53,7 @@ impl Ingest<'_> {
         if let Some(searched) = self.searched.take() {
             notes::set(&db, SEARCHED, &searched)?;
         }
-        self.log_only(&db)?;
+        self.log_only(&db, agents)?;
         notes::remove(&db, UNSETTLED)?;
         db.commit()?;
         Ok(())
@@ -145,7 +147,7 @@ impl Ingest<'_> {
     }
 
     /// Rebuilds the sessions that are known only from prompt logs.
-    fn log_only(&mut self, db: &Transaction<'_>) -> Result<(), ArchiveError> {
+    fn log_only(&mut self, db: &Transaction<'_>, agents: Agents) -> Result<(), ArchiveError> {
         let mut known =
             db.prepare("SELECT DISTINCT group_key FROM sessions WHERE group_key LIKE 'log:%'")?;
         let known = known.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
@@ -159,7 +161,7 @@ impl Ingest<'_> {
         let ids = find.query_map([], |row| row.get(0))?.collect::<Result<Vec<SessionId>, _>>()?;
         for id in ids.iter().filter(|id| !forgotten.contains(*id) && *id != SESSIONLESS) {
             let (typed, files) = sources::typed(db, id)?;
-            if let Some(session) = from_prompts(id, typed, files, &mut self.projects) {
+            if let Some(session) = from_prompts(id, typed, files, &agents, &mut self.projects) {
                 session_rows::insert(db, session)?;
             }
         }

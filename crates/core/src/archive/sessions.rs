@@ -293,7 +293,7 @@ impl Archive {
             None => Vec::new(),
             Some(group) if group.starts_with(LOG_GROUP) => {
                 let (typed, files) = sources::typed(&self.db, id)?;
-                from_prompts(id, typed, files, projects).into_iter().collect()
+                from_prompts(id, typed, files, &self.agents, projects).into_iter().collect()
             }
             Some(group) => {
                 let affected = Affected::from(&self.db, self.agents, [group], &mut HashMap::new())?;

@@ -30,7 +30,7 @@ pub use prompts::from_prompts;
 
 use crate::discover::Source;
 use crate::facts::{MessageFacts, PartFacts, SessionRef, SourceFacts, Span};
-use crate::model::{Session, SessionId, Usage};
+use crate::model::{AgentId, MessageKind, Session, SessionId, Usage};
 use crate::project::Project;
 use crate::projects::{Projects, short_hash};
 
@@ -104,6 +104,9 @@ pub trait Rules {
 
     /// Marks what sessions of one agent only repeat, once it is settled which of them made each call.
     fn mark_copies(&self, sessions: &mut [SessionFacts]);
+
+    /// Returns the kind of a line of an agent's prompt log.
+    fn kind_of_typed(&self, agent: &AgentId, line: &str) -> MessageKind;
 }
 
 /// The group of sessions that a source belongs to, and the project it names there.
@@ -165,16 +168,24 @@ pub fn assemble(
     sessions
 }
 
-/// Splits a group into sessions by the rules of its agent.
+/// Splits a group into sessions by the rules of its agent. Several agents may use one id, because a session of one was
+/// brought to another: then only the first keeps it.
 fn refined<'a>(
     rules: &dyn Rules,
     group: &str,
-    mut parts: Vec<Part<'a>>,
+    parts: Vec<Part<'a>>,
 ) -> BTreeMap<SessionId, Vec<Part<'a>>> {
-    rules.refine(group, &mut parts);
-    let mut out: BTreeMap<SessionId, Vec<Part<'a>>> = BTreeMap::new();
+    let mut agents: BTreeMap<AgentId, Vec<Part<'a>>> = BTreeMap::new();
     for part in parts {
-        out.entry(part.id.clone()).or_default().push(part);
+        agents.entry(part.agent().clone()).or_default().push(part);
+    }
+    let mut out: BTreeMap<SessionId, Vec<Part<'a>>> = BTreeMap::new();
+    for (n, (agent, mut parts)) in agents.into_iter().enumerate() {
+        rules.refine(group, &mut parts);
+        for part in parts {
+            let id = if n == 0 { part.id.clone() } else { format!("{}/{agent}", part.id).into() };
+            out.entry(id).or_default().push(part);
+        }
     }
     out
 }

@@ -5,13 +5,14 @@ use crate::facts::{MessageFacts, PromptLine, Span};
 use crate::model::{Fate, MessageKind, Part as SessionPart, PartWhy, Session, State};
 use crate::projects::{Projects, is_hash_folder};
 
-use super::{MessageEntry, Place, SessionFacts};
+use super::{MessageEntry, Place, Rules, SessionFacts};
 
 /// Assembles a session from its lines in prompt logs, and the logs that contain them.
 pub fn from_prompts(
     id: &str,
     mut lines: Vec<PromptLine>,
     mut files: Vec<Source>,
+    rules: &dyn Rules,
     projects: &mut Projects,
 ) -> Option<SessionFacts> {
     // A backup repeats lines of the log.
@@ -32,6 +33,9 @@ pub fn from_prompts(
         updated,
         why: PartWhy::First,
     };
+    let messages = lines.iter().enumerate();
+    let messages =
+        messages.map(|(n, line)| entry(n, line, rules.kind_of_typed(&agent, &line.text))).collect();
     let session = Session {
         started,
         updated,
@@ -43,7 +47,7 @@ pub fn from_prompts(
         session,
         group: group(id),
         reported: None,
-        messages: lines.iter().enumerate().map(|(n, line)| entry(n, line)).collect(),
+        messages,
         resumable_file: None,
         documents: vec![false; files.len()],
         borrowed: vec![false; files.len()],
@@ -60,12 +64,7 @@ fn group(id: &str) -> String {
     format!("log:{id}")
 }
 
-fn entry(number: usize, line: &PromptLine) -> MessageEntry {
-    let kind = match line.text.as_bytes().first() {
-        Some(b'!') => MessageKind::Shell,
-        Some(b'/' | b'?') => MessageKind::Slash,
-        _ => MessageKind::Prompt,
-    };
+fn entry(number: usize, line: &PromptLine, kind: MessageKind) -> MessageEntry {
     let id = format!("log-{number}");
     // The record has the form of a message in backstory's own documents.
     let record = serde_json::json!({

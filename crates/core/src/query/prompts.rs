@@ -1,7 +1,7 @@
 //! Collects everything a person typed, from sessions, prompt logs and shell histories.
 
-use std::io;
 use std::sync::Arc;
+use std::{io, iter};
 
 use jiff::Timestamp;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -221,10 +221,14 @@ impl Typed {
                 return;
             }
             let Some(session) = all.get(&line.session).filter(|_| !text.is_empty()) else { return };
-            let told = self.told.get_mut(&mark(&line.session, hash));
-            if let Some(left) = told.filter(|left| **left > 0) {
-                *left -= 1;
-                return;
+            // A session contains the commands that were typed with `!`, but maybe not the mark.
+            let command = text.strip_prefix('!').map(|command| text_hash(command.trim()));
+            for hash in iter::once(hash).chain(command) {
+                let told = self.told.get_mut(&mark(&line.session, hash));
+                if let Some(left) = told.filter(|left| **left > 0) {
+                    *left -= 1;
+                    return;
+                }
             }
             if repeats(session) && self.known.contains(&mark(session.project.key(), hash)) {
                 return;

@@ -54,6 +54,38 @@ fn a_fork_that_names_the_old_session_on_lines_of_the_user_has_only_its_own_promp
 }
 
 #[test]
+fn a_copy_with_new_ids_does_not_repeat_a_prompt_that_was_never_answered() {
+    let original = [turns(1), vec![user("u2", "r1", 70, "again")]].concat();
+    let copied = [
+        user("c1", "", 600, "question 1"),
+        reply("d1", "c1", 600, "m1", "answer"),
+        user("c2", "d1", 600, "again"),
+    ];
+    let own = [user("c3", "c2", 660, "again"), reply("d3", "c3", 661, "m3", "answer")];
+    let tree = with_copy(&original, &[&copied[..], &own[..]].concat());
+    assert_eq!(prompts(&tree, B), ["question 1", "again"]);
+    assert_eq!(prompts(&tree, A), ["again"]);
+    // The same question asked anew in a fork is answered in both.
+    let own = [user("u9", "r1", 600, "question 2"), reply("r9", "u9", 601, "m9", "answer")];
+    let tree = with_copy(&turns(2), &[&turns(1)[..], &own[..]].concat());
+    for id in [A, B] {
+        assert_eq!(prompts(&tree, id).last().unwrap(), "question 2");
+    }
+}
+
+#[test]
+fn a_call_counts_if_any_file_of_its_session_has_it() {
+    let whole = turns(2);
+    // An older copy in another folder has a reply without its numbers, below a line that was written later.
+    let mut older = turns(1);
+    older[1]["timestamp"] = json!("2026-03-01T09:00:00.000Z");
+    older[1]["message"].as_object_mut().unwrap().remove("usage");
+    let name = format!("{A}.jsonl");
+    let tree = read(&[(&name, &whole), (&format!("../-backup/{name}"), &older)]);
+    assert_eq!(tree.all.get(A).unwrap().calls, 2);
+}
+
+#[test]
 fn a_fork_may_begin_right_after_the_last_copied_reply() {
     let original = turns(3);
     let queue = json!({ "type": "queue-operation", "sessionId": A, "timestamp": "2026-03-01T10:03:01.500Z" });

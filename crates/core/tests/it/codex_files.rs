@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::codex::{copy, told, totals};
+use crate::codex_log::{Log, THREAD};
 use crate::support::{Home, discover_at, files_below, testdata};
 
 /// Copies a tree of test data, and returns its rollouts.
@@ -238,6 +239,75 @@ fn links_are_followed_once_and_never_to_a_secret() {
     assert_eq!(found.sources.len(), count, "{:?}", found.sources);
     let skipped: Vec<_> = found.skipped.iter().map(|one| one.path.file_name().unwrap()).collect();
     assert!(skipped.contains(&name(3).as_ref()), "{skipped:?}");
+}
+
+/// Adds what editors and crashes leave in a file: a mark at its beginning, zeros before lines, and other line endings.
+fn padded(bytes: &[u8], is_log: bool) -> Vec<u8> {
+    let mut out = "\u{FEFF}".as_bytes().to_vec();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        out.extend_from_slice(if is_log { b"\0\0" } else { b"" });
+        out.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
+        out.extend_from_slice(if line.ends_with(b"\n") { b"\r\n" } else { b"" });
+    }
+    out
+}
+
+#[test]
+fn padding_around_lines_changes_nothing() {
+    for name in ["0.1.2505291658/ancient", "0.27.0/tools-old", "0.98.0/life", "0.166.0/life"] {
+        let name = format!("codex/{name}");
+        let folder = tempfile::tempdir().unwrap();
+        copy(&testdata(&name).join("codex"), folder.path(), &|path, bytes| {
+            let is_log = path.extension().is_some_and(|ending| ending == "jsonl");
+            let is_text = is_log || path.extension().is_some_and(|ending| ending == "json");
+            (path.to_owned(), if is_text { padded(&bytes, is_log) } else { bytes })
+        });
+        let typed = |home: &Home| {
+            let rows = prompts(&home.archive, &home.all).unwrap();
+            rows.into_iter().map(|row| row.text).collect::<Vec<_>>()
+        };
+        let (padded, plain) = (Home::at(folder.path()), Home::at(&testdata(&name).join("codex")));
+        assert_eq!(told(&padded), told(&plain), "{name}");
+        assert_eq!(typed(&padded), typed(&plain), "{name}");
+    }
+}
+
+#[test]
+fn a_path_at_the_beginning_of_a_typed_line_is_not_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |text: &str| json!({ "session_id": THREAD, "ts": 1_772_359_200, "text": text });
+    let lines =
+        ["/src/a.rs does not build", "!make", "? why"].map(|text| format!("{}\n", line(text)));
+    fs::write(folder.path().join("history.jsonl"), lines.concat()).unwrap();
+    let home = Home::at(folder.path());
+    let kinds = home.sessions[0].messages.iter().map(|entry| entry.facts.kind);
+    assert!(kinds.eq([MessageKind::Prompt, MessageKind::Shell, MessageKind::Prompt]));
+}
+
+#[test]
+fn a_command_in_a_session_and_in_the_prompt_log_was_typed_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let shell = "<user_shell_command>\n<command>\nls\n</command>\n<result>\nExit code: 0\n</result>\n</user_shell_command>";
+    let item = json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": shell }] });
+    let log = Log::new("2026-03-01T10:00:00Z").header(THREAD, &json!({}));
+    log.line("response_item", item).write(folder.path(), THREAD);
+    let line = json!({ "session_id": THREAD, "ts": 1_772_359_201, "text": "!ls" });
+    fs::write(folder.path().join("history.jsonl"), format!("{line}\n")).unwrap();
+    let home = Home::at(folder.path());
+    assert_eq!(prompts(&home.archive, &home.all).unwrap().len(), 1);
+}
+
+#[test]
+fn a_session_is_found_although_its_first_lines_are_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in tree("codex/0.125.0/exec-resume", folder.path()) {
+        let text = fs::read_to_string(&file).unwrap();
+        let (first, rest) = text.split_once('\n').unwrap();
+        fs::write(file, format!("{}\n[]\n{rest}", &first[..100])).unwrap();
+    }
+    let home = Home::at(folder.path());
+    let whole = Home::at(&testdata("codex/0.125.0/exec-resume").join("codex"));
+    assert_eq!(totals(&home), totals(&whole));
 }
 
 #[test]

@@ -14,11 +14,11 @@ use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
 use crate::facts::{CallKey, MessageFacts, SourceFacts};
-use crate::model::{AgentId, Message, MessageId, SessionId};
+use crate::model::{AgentId, Message, MessageId, MessageKind, SessionId};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 3;
+const REVISION: u32 = 4;
 
 /// The reader of Claude Code's sessions.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +81,16 @@ impl Agent for Claude {
 
     fn owner<'a>(&self, source: &'a Source) -> Option<&'a str> {
         paths::owner(source)
+    }
+
+    fn kind_of_typed(&self, line: &str) -> MessageKind {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        match name.split_at_checked(1) {
+            Some(("!", _)) => MessageKind::Shell,
+            // A path may be the beginning of a prompt.
+            Some(("/", name)) if !name.contains('/') => MessageKind::Slash,
+            _ => MessageKind::Prompt,
+        }
     }
 
     fn refine(&self, group: &str, parts: &mut [Part<'_>]) {

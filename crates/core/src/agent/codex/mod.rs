@@ -16,11 +16,11 @@ use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
 use crate::facts::{CallKey, MessageFacts, SourceFacts};
-use crate::model::{AgentId, Message, MessageId, SessionId};
+use crate::model::{AgentId, Message, MessageId, MessageKind, SessionId};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 4;
+const REVISION: u32 = 5;
 
 /// The reader of Codex CLI's sessions.
 #[derive(Debug, Clone, Copy)]
@@ -75,6 +75,11 @@ impl Agent for Codex {
 
     fn call_id(&self, session: &SessionId, message: &MessageId, key: &CallKey) -> String {
         views::call_id(session, message, key)
+    }
+
+    fn kind_of_typed(&self, line: &str) -> MessageKind {
+        // It does not log commands of its own, and a path may be the beginning of a prompt.
+        if line.starts_with('!') { MessageKind::Shell } else { MessageKind::Prompt }
     }
 
     fn refine(&self, _group: &str, parts: &mut [Part<'_>]) {

@@ -25,7 +25,7 @@ use crate::assemble::{Part, SessionFacts};
 use crate::discover::{Discovery, Source};
 use crate::env::Env;
 use crate::facts::{MessageFacts, PartFacts, SourceFacts};
-use crate::model::{AgentId, Message};
+use crate::model::{AgentId, Message, MessageKind};
 use crate::projects::{Projects, SessionHints};
 use crate::read::bytes::{Bytes, open_regular};
 
@@ -97,6 +97,14 @@ impl Agent for Gemini {
 
     fn owner<'a>(&self, source: &'a Source) -> Option<&'a str> {
         lifecycle::restore::owner(source)
+    }
+
+    fn kind_of_typed(&self, line: &str) -> MessageKind {
+        match line.as_bytes().first() {
+            Some(b'!') => MessageKind::Shell,
+            Some(b'/' | b'?') => MessageKind::Slash,
+            _ => MessageKind::Prompt,
+        }
     }
 
     fn refine(&self, group: &str, parts: &mut [Part<'_>]) {

@@ -10,7 +10,8 @@ pub(in crate::agent::claude) fn mark_copies(sessions: &mut [SessionFacts]) {
     for session in &mut *sessions {
         follow_calls(session);
     }
-    for (at, n) in repeated(sessions) {
+    let copies: Vec<_> = repeated(sessions).into_iter().chain(unanswered(sessions)).collect();
+    for (at, n) in copies {
         sessions[at].messages[n].facts.is_copy = true;
     }
     // A copy whose original is lost counts like an original.
@@ -58,6 +59,54 @@ fn repeated(sessions: &[SessionFacts]) -> Vec<(usize, usize)> {
         }
     }
     out
+}
+
+/// Returns the places of messages after the last call that a session repeats, if they repeat what follows the call in
+/// another session, which ended there: versions that gave copied lines new ids also copied prompts that were never
+/// answered.
+fn unanswered(sessions: &[SessionFacts]) -> Vec<(usize, usize)> {
+    let is_repeated = |entry: &MessageEntry| entry.facts.counts() && !entry.owned;
+    let ends = sessions.iter().enumerate().filter_map(|(at, session)| {
+        session.messages.iter().rposition(is_repeated).map(|end| (at, end))
+    });
+    let ends: HashMap<usize, usize> = ends.collect();
+    let id = |at: usize, n: usize| sessions[at].messages[n].facts.id.as_str();
+    let mut places: HashMap<&str, Vec<(usize, usize)>> =
+        ends.iter().map(|(at, end)| (id(*at, *end), Vec::new())).collect();
+    for (at, session) in sessions.iter().enumerate().filter(|_| !ends.is_empty()) {
+        for n in (0..session.messages.len()).filter(|n| session.messages[*n].facts.counts()) {
+            places.entry(id(at, n)).and_modify(|places| places.push((at, n)));
+        }
+    }
+    let repeats = |(own, original): &((usize, &MessageEntry), &MessageEntry)| {
+        let (own, original) = (&own.1.facts, &original.facts);
+        own.kind == original.kind && own.typed == original.typed && original.at < own.at
+    };
+    let said_before = |at: usize, n: usize| {
+        let mut before = sessions[at].messages[..n].iter().rev();
+        before.find(|entry| !entry.facts.counts()).map(|entry| &entry.facts.id)
+    };
+    let mut out = Vec::new();
+    for (at, end) in &ends {
+        let own = || (end + 1..).zip(until_call(&sessions[*at], end + 1));
+        let is_original = |(other, n): &&(usize, usize)| {
+            let mut rest = sessions[*other].messages[n + 1..].iter();
+            other != at
+                && rest.all(|entry| !entry.facts.counts())
+                && said_before(*other, *n) != said_before(*at, *end)
+        };
+        let others = places[id(*at, *end)].iter().filter(is_original);
+        let originals = others.map(|(other, n)| until_call(&sessions[*other], n + 1));
+        let most =
+            originals.map(|originals| own().zip(originals).take_while(repeats).count()).max();
+        out.extend(own().take(most.unwrap_or(0)).map(|(n, _)| (*at, n)));
+    }
+    out
+}
+
+/// Iterates over the messages of a session from a place to the next call.
+fn until_call(session: &SessionFacts, from: usize) -> impl Iterator<Item = &MessageEntry> {
+    session.messages[from..].iter().take_while(|entry| !entry.facts.counts())
 }
 
 /// Returns whether the id of a message that is shown so far identifies it: context may reuse one, and a line without
