@@ -58,7 +58,7 @@ pub(crate) fn index(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let body = html! {
         h1 { "Documents for programs" }
         p { "Each is what the command prints with " code { "--json" } "; its options are values of the address. A program sends the token of the printed address as " code { "Authorization: Bearer TOKEN" } "." }
-        table.list { thead { tr { th scope="col" { "Command" } th scope="col" { "Example" } } }
+        table.numbers { thead { tr { th scope="col" { "Command" } th scope="col" { "Example" } } }
             tbody { @for (command, _, example) in COMMANDS { tr { th scope="row" { code { "backstory " (command) } } td { @if example.contains("ID") { code { (example) } } @else { a href=(example) { (example) } } } } } }
         }
     };

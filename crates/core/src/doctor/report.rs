@@ -212,6 +212,20 @@ pub struct Deletion {
     pub instead_of: Option<Timestamp>,
 }
 
+impl Deletion {
+    /// Returns the reason in words.
+    pub fn reason(&self) -> &'static str {
+        match (self.why, self.early) {
+            (_, true) => "the resume bug",
+            ("age", _) => "its age",
+            ("count", _) => "too many newer ones",
+            ("nothing_to_resume", _) => "it cannot be resumed",
+            ("session", _) => "its session is deleted",
+            _ => "shares its id with another file",
+        }
+    }
+}
+
 /// The result of one check.
 #[derive(Debug, Serialize)]
 pub struct Check {

@@ -69,7 +69,7 @@ pub(crate) fn files(ask: &Ask<'_>) -> Result<Reply, Problem> {
             title: "Files",
             section: "/files",
             scope: Some(&scope),
-            class: "files",
+            class: "paths",
             script: None,
             body,
         },

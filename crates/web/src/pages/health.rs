@@ -76,7 +76,7 @@ fn deletions(ask: &Ask<'_>, report: &Report) -> Markup {
                         td.wrap { @match deletion.session.as_deref().and_then(|id| ask.all().get(id)) { Some(session) => a href=(session_path(session)) { (title(session)) }, None => code { (deletion.file) } } }
                         td { (deletion.agent_name) }
                         td { (deletion.at.map_or_else(|| "at its next start".to_owned(), |at| format!("after {}", date(at, &ask.app.site.zone)))) }
-                        td { (deletion.why) }
+                        td { (deletion.reason()) }
                         td { @if deletion.kept { span.good { "✓ yes" } } @else { span.bad { "✗ not yet" } } }
                     } } }
                 } }

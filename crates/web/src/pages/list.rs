@@ -46,7 +46,7 @@ fn row(ask: &Ask<'_>, session: &Session) -> Markup {
             }
             td.project { (session.project.name) }
             td.agent { (ask.agent_name(session.agent.as_str())) }
-            td.n data-label="prompts" { (count(session.prompts as u64)) }
+            td.n data-label=(if session.prompts == 1 { "prompt" } else { "prompts" }) { (count(session.prompts as u64)) }
             td.n data-label="tokens" { (tokens(session.usage.total())) }
             td.n data-label="cost" { (cost(&bill)) }
             td.n.when { (age(session.updated, ask.now, &ask.app.site.zone)) }

@@ -60,7 +60,7 @@ fn show(ask: &Ask<'_>, scope: &Scope, group: Group) -> Result<Reply, Problem> {
     let body = html! {
         header.row {
             h1 { "Usage" }
-            div.files {
+            div.formats {
                 a.file href=(scope.link(&format!("{path}.csv"))) { "CSV" }
                 a.file href=(scope.link(&format!("{path}.json"))) { "JSON" }
             }

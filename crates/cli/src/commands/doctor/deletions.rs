@@ -244,14 +244,8 @@ fn is_subagent(deletion: &Deletion) -> bool {
 }
 
 fn reason(deletion: &Deletion) -> Cell {
-    match (deletion.why, deletion.early) {
-        (_, true) => Cell::styled(style::WARNING, "the resume bug"),
-        ("age", _) => "its age".into(),
-        ("count", _) => "too many newer ones".into(),
-        ("nothing_to_resume", _) => "it cannot be resumed".into(),
-        ("session", _) => "its session is deleted".into(),
-        _ => "shares its id with another file".into(),
-    }
+    let style = if deletion.early { style::WARNING } else { Style::new() };
+    Cell::styled(style, deletion.reason())
 }
 
 /// Expands a period such as `30d` to `30 days`.
