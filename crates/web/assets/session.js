@@ -95,7 +95,11 @@
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) load(entry.target);
   }, { rootMargin: '1200px' });
-  const watch = () => { near.disconnect(); $$(':scope > .part', story).forEach((holder) => near.observe(holder)); };
+  const watch = () => {
+    near.disconnect();
+    $$(':scope > .part', story).forEach((holder) => near.observe(holder));
+    gather();
+  };
 
   // Find: marks every hit, counts them, and opens what hides the one that is looked at.
   let hits = [];
@@ -132,11 +136,21 @@
 
   // Which prompt is being read.
   let links = $$('.prompts a');
+  let prompts = [];
   let current = -1;
+  const gather = () => {
+    const all = links.map((link, at) => ({ at, prompt: document.getElementById(`m${link.dataset.place}`) }));
+    prompts = all.filter(({ prompt }) => prompt);
+  };
   const follow = () => {
-    const tops = links.map((link) => document.getElementById(`m${link.dataset.place}`));
-    let at = -1;
-    tops.forEach((top, n) => { if (top && top.getBoundingClientRect().top < innerHeight / 3) at = n; });
+    // Prompts are in order, so few of many are looked at while the page scrolls.
+    let [above, below] = [-1, prompts.length];
+    while (below - above > 1) {
+      const middle = (above + below) >> 1;
+      if (prompts[middle].prompt.getBoundingClientRect().top < innerHeight / 3) above = middle;
+      else below = middle;
+    }
+    const at = prompts[above]?.at ?? -1;
     if (at === current) return;
     links[current]?.removeAttribute('aria-current');
     current = at;
@@ -153,7 +167,8 @@
   // Follow: new messages appear below if the end is in view, else a button offers them.
   const button = $('.new-turns button');
   const isAtEnd = () => {
-    const last = articles().at(-1);
+    let last = story.lastElementChild;
+    while (last && last.localName !== 'article') last = last.previousElementSibling;
     return !last || last.getBoundingClientRect().bottom < innerHeight + 120;
   };
   const showNew = (count) => {
@@ -204,8 +219,9 @@
       $('.prompts').replaceWith(prompts);
       links = $$('.prompts a');
       current = -1;
-      follow();
     }
+    gather();
+    follow();
     if (added > 0 && wasAtEnd) showEnd();
     else if (added > 0) showNew(Number(button.dataset.count || 0) + added);
   };
