@@ -142,6 +142,14 @@ fn nothing_is_an_answer() {
       hint: no session contains `zyzzyva`
       hint: `--exact` also searches the middle of long tool output
     ");
+    insta::assert_snapshot!(env.run(&["search", "sort catr"]).show(), @"
+    exit code 1
+    --- stderr
+    error: nothing found for `sort catr`
+      hint: did you mean `sort cart`?
+      hint: no session contains `catr`
+      hint: `--exact` also searches the middle of long tool output
+    ");
     insta::assert_snapshot!(env.run(&["search", "cart till"]).show(), @"
     exit code 1
     --- stderr

@@ -13,7 +13,8 @@ use super::{Archive, ArchiveError};
 use crate::assemble::MessageEntry;
 use crate::model::{Message, MessageId, Session, SessionId};
 use crate::search::{
-    Extent, FieldMatch, Fields, Filters, Finder, MessageTraits, Node, Query, Term, Where,
+    Extent, FieldMatch, Fields, Filters, Finder, MessageTraits, MissingTerm, Node, Query, Term,
+    Where, variants,
 };
 
 /// The order of matches.
@@ -230,13 +231,52 @@ impl Archive {
         Ok(find.query_row([number], |row| text_row(row, 0)).optional()?)
     }
 
-    /// Returns whether a word or phrase occurs anywhere in the index.
-    pub fn has_term(&self, term: &Term) -> Result<bool, ArchiveError> {
+    /// Returns the terms of a query that occur nowhere in the index, each with a spelling that does.
+    pub fn missing_terms(&self, query: &Query) -> Result<Vec<MissingTerm>, ArchiveError> {
+        let mut out = Vec::new();
+        for term in query.terms() {
+            if !self.has_term(term)? {
+                out.push(MissingTerm { text: term.text.clone(), near: self.near(term)? });
+            }
+        }
+        Ok(out)
+    }
+
+    fn has_term(&self, term: &Term) -> Result<bool, ArchiveError> {
         let expression = Node::Term(term.clone()).expression(&names(&Where::ALL));
         Ok(self
             .db
-            .prepare("SELECT 1 FROM words WHERE words MATCH ?1")?
+            .prepare_cached("SELECT 1 FROM words WHERE words MATCH ?1")?
             .exists(params![expression])?)
+    }
+
+    /// Returns a missing term with each unknown word replaced by the most frequent similar one.
+    fn near(&self, term: &Term) -> Result<Option<String>, ArchiveError> {
+        // The words of the index with the number of messages that contain each; nothing is stored.
+        self.db.execute_batch(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab (main, words, row)",
+        )?;
+        let mut find = self.db.prepare_cached("SELECT doc FROM temp.vocabulary WHERE term = ?1")?;
+        let mut count = |token: &str| find.query_row([token], |row| row.get(0)).optional();
+        let mut out: Vec<String> = Vec::new();
+        let mut is_corrected = false;
+        for token in term.phrases.first().into_iter().flatten() {
+            if count(token)?.is_some_and(|messages: i64| messages > 0) {
+                out.push(token.clone());
+                continue;
+            }
+            let mut best = (0, None);
+            for variant in variants(token) {
+                let messages = count(&variant)?.unwrap_or_default();
+                if messages > best.0 {
+                    best = (messages, Some(variant));
+                }
+            }
+            let (_, Some(near)) = best else { return Ok(None) };
+            is_corrected = true;
+            out.push(near);
+        }
+        Ok(is_corrected.then(|| out.join(" ")))
     }
 
     /// Reads every message of the given sessions completely, without the index, and passes those

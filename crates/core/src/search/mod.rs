@@ -8,6 +8,7 @@ mod filter;
 mod find;
 mod query;
 mod snippet;
+mod spelling;
 mod token;
 
 // What is hidden serves the archive and the program.
@@ -24,5 +25,7 @@ pub use query::{Node, Term};
 pub use query::{Query, QueryError};
 #[doc(hidden)]
 pub use snippet::{Bit, snippet};
+pub(crate) use spelling::variants;
+pub use spelling::{MissingTerm, corrected};
 #[doc(hidden)]
 pub use token::{Form, GAP, Token, each_token};

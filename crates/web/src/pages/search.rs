@@ -5,7 +5,7 @@ use std::time::Instant;
 use backstory_core::archive::{Match, Order};
 use backstory_core::number::{count, date, plural};
 use backstory_core::query::hits::{Hit, HitReader};
-use backstory_core::search::{Bit, Finder, Query as Words, Where};
+use backstory_core::search::{Bit, Finder, Query as Words, Where, corrected};
 use maud::{Markup, html};
 
 use crate::app::Ask;
@@ -220,12 +220,9 @@ fn snippet(bits: &[Bit]) -> Markup {
 
 /// Explains an empty result, and offers to lift what excludes hits.
 fn none(ask: &Ask<'_>, scope: &Scope, query: &Words, text: &str) -> Result<Markup, Problem> {
-    let mut missing = Vec::new();
-    for term in query.terms() {
-        if !ask.archive.has_term(term)? {
-            missing.push(format!("`{}`", term.text));
-        }
-    }
+    let missing = ask.archive.missing_terms(query)?;
+    let words: Vec<String> = missing.iter().map(|term| format!("`{}`", term.text)).collect();
+    let meant = corrected(text, &missing);
     let base = ask.query.with("part", None).with("page", None);
     let every = Where::ALL
         .iter()
@@ -233,7 +230,8 @@ fn none(ask: &Ask<'_>, scope: &Scope, query: &Words, text: &str) -> Result<Marku
     Ok(nothing(
         &format!("Nothing found for “{text}”."),
         &html! {
-            @if !missing.is_empty() { "No session contains " (ticked(&missing.join(" or "))) ". " }
+            @if let Some(meant) = &meant { "Did you mean " a href=(base.with("q", Some(meant)).address("/search")) { (meant) } "? " }
+            @else if !words.is_empty() { "No session contains " (ticked(&words.join(" or "))) ". " }
             @else {
                 @if ask.query.all("where").next().is_none() { a href=(every.address("/search")) { "Search tool output too" } " " }
                 @if !scope.period.is_everything() { a href=(base.with("since", None).with("until", None).with("period", Some("all")).address("/search")) { "Search all time" } " " }

@@ -3,7 +3,7 @@
 use backstory_core::collection::LookupError;
 use backstory_core::model::{Session, SessionId};
 use backstory_core::query::Filter;
-use backstory_core::search::{Query, QueryError};
+use backstory_core::search::{Query, QueryError, corrected};
 use clap::builder::PossibleValuesParser;
 use regex::Regex;
 
@@ -124,14 +124,13 @@ pub(super) fn nothing(
     if is_pattern {
         return Ok(failure);
     }
-    let mut missing = Vec::new();
-    for term in query.terms() {
-        if !library.archive.has_term(term).map_err(cannot_open)? {
-            missing.push(format!("`{}`", term.text));
-        }
+    let missing = library.archive.missing_terms(query).map_err(cannot_open)?;
+    if let Some(corrected) = corrected(text, &missing) {
+        failure = failure.hint(format!("did you mean `{corrected}`?"));
     }
     if !missing.is_empty() {
-        failure = failure.hint(format!("no session contains {}", missing.join(" or ")));
+        let words: Vec<String> = missing.iter().map(|term| format!("`{}`", term.text)).collect();
+        failure = failure.hint(format!("no session contains {}", words.join(" or ")));
     } else if !query.filters.is_empty() {
         failure = failure.hint("each word occurs, but not where the conditions allow it");
     } else if query.terms().len() > 1 {
