@@ -70,6 +70,11 @@ impl Document<'_> {
         date(at, self.zone)
     }
 
+    /// Returns the folder of the project.
+    pub(super) fn folder(&self) -> Option<&str> {
+        self.session.project.path.as_deref()
+    }
+
     /// Formats `2026-08-14 16:30 to 17:05`; the second date only if it is another day.
     pub(super) fn span(&self) -> String {
         match (self.session.started, self.session.updated) {

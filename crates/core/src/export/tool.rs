@@ -56,8 +56,19 @@ const LONG: usize = 10_000;
 const HEAD: usize = 6_000;
 const TAIL: usize = 3_000;
 
-/// Returns the headline of a call whose most informative argument is `argument`.
-pub fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headline<'a> {
+/// Returns a path below the folder of a project without that folder, and any other text as it is.
+pub fn in_project<'a>(text: &'a str, project: Option<&str>) -> &'a str {
+    let folder = project.unwrap_or_default().trim_end_matches('/');
+    let below = text.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    below.filter(|rest| !folder.is_empty() && !rest.is_empty()).unwrap_or(text)
+}
+
+/// Returns the headline of a call whose most informative argument is `argument`, in a project in this folder.
+pub fn headline<'a>(
+    call: &'a ToolCall,
+    argument: Option<&str>,
+    project: Option<&str>,
+) -> Headline<'a> {
     let (mark, state) = match call.status {
         ToolStatus::Success if call.exit_code.is_some_and(|code| code != 0) => ("✗", "failed"),
         ToolStatus::Success => ("✓", "success"),
@@ -83,7 +94,8 @@ pub fn headline<'a>(call: &'a ToolCall, argument: Option<&str>) -> Headline<'a> 
     if matches!(state, "error" | "cancelled" | "unfinished") {
         notes.push(state.to_owned());
     }
-    Headline { mark, state, label, argument: argument.map(|text| short(text, ARGUMENT)), notes }
+    let argument = argument.map(|text| short(in_project(text, project), ARGUMENT));
+    Headline { mark, state, label, argument, notes }
 }
 
 /// Returns one line of at most `most` characters.
@@ -202,6 +214,21 @@ fn boundary(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_below_a_project_are_relative() {
+        for (text, project, want) in [
+            ("/code/shop/src/a.rs", Some("/code/shop"), "src/a.rs"),
+            ("/code/shop/src/a.rs", Some("/code/shop/"), "src/a.rs"),
+            ("/code/shopping/a.rs", Some("/code/shop"), "/code/shopping/a.rs"),
+            ("/code/shop", Some("/code/shop"), "/code/shop"),
+            ("/etc/hosts", Some("/"), "/etc/hosts"),
+            ("/etc/hosts", None, "/etc/hosts"),
+            ("cat /code/shop/a.rs", Some("/code/shop"), "cat /code/shop/a.rs"),
+        ] {
+            assert_eq!(in_project(text, project), want, "{text}");
+        }
+    }
 
     #[test]
     fn one_line_that_fits() {

@@ -35,17 +35,25 @@ impl App {
                     reading.begin_at(message, words);
                 }
             }
-            Answer::InText { words, sessions } => {
+            Answer::InText { words, found } => {
                 if words == self.list.field.text().trim() {
-                    self.list.in_text = sessions;
+                    self.list.in_text = Some(found);
                     self.refilter();
                 }
             }
-            Answer::Hits { words, hits, total, took_ms } => {
+            Answer::Hits { words, hits, total, took_ms, meant } => {
                 if words == self.hits.field.text().trim() {
                     let field = std::mem::take(&mut self.hits.field);
-                    self.hits =
-                        Hits { field, words, rows: hits, total, took_ms, selected: 0, scroll: 0 };
+                    self.hits = Hits {
+                        field,
+                        words,
+                        rows: hits,
+                        total,
+                        took_ms,
+                        meant,
+                        selected: 0,
+                        scroll: 0,
+                    };
                 }
             }
             Answer::Usage { period, bars, total } => {

@@ -7,17 +7,18 @@ use backstory_core::query::usage::{Group, Sum};
 use backstory_core::search::Bit;
 
 use super::page::Page;
-use super::rows::Row;
+use super::rows::{InText, Row};
 
 /// A question for the worker. A newer one of the same kind replaces one that is not answered yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ask {
     /// Reads changed files.
     Refresh,
-    /// Lays out the beginning of a session.
+    /// Lays out the beginning of a session, or of the message that matches some words best.
     Preview {
         id: SessionId,
         width: usize,
+        words: Option<String>,
     },
     /// Lays out a session.
     Page {
@@ -70,6 +71,8 @@ pub(super) struct Period {
 #[derive(Debug, Clone)]
 pub(super) struct HitRow {
     pub(super) session: SessionId,
+    /// The session that is listed: itself, or the one that started the subagent.
+    pub(super) listed: SessionId,
     pub(super) message: Option<MessageId>,
     pub(super) field: &'static str,
     pub(super) snippet: Vec<Bit>,
@@ -87,10 +90,19 @@ pub(super) struct Bar {
 #[derive(Debug, Clone)]
 pub(super) struct Notice {
     pub(super) text: String,
+    /// When the session will be deleted, and whether the archive has it.
+    pub(super) deletion: Option<(String, bool)>,
     /// The session that it is about.
     pub(super) session: Option<SessionId>,
     /// A command that helps.
     pub(super) command: Option<String>,
+}
+
+impl Notice {
+    /// Returns whether something may be lost or wrong.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.deletion.as_ref().is_none_or(|(_, is_kept)| !is_kept)
+    }
 }
 
 /// An answer of the worker.
@@ -114,13 +126,14 @@ pub(super) enum Answer {
     },
     InText {
         words: String,
-        sessions: HashSet<SessionId>,
+        found: InText,
     },
     Hits {
         words: String,
         hits: Vec<HitRow>,
         total: usize,
         took_ms: u128,
+        meant: Option<String>,
     },
     Usage {
         period: Period,

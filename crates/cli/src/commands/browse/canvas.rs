@@ -5,7 +5,7 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style as CellStyle};
 
-use crate::output::Line;
+use crate::output::{Line, style};
 
 /// A frame to draw on.
 pub(super) struct Canvas<'a> {
@@ -50,6 +50,24 @@ impl Canvas<'_> {
     pub(super) fn select(&mut self, x: u16, y: u16, width: u16) {
         let area = Rect::new(x, y, width, 1).intersection(self.buffer.area);
         self.buffer.set_style(area, CellStyle::new().add_modifier(Modifier::REVERSED));
+    }
+
+    /// Marks every place of a line, from a column on, that contains some words in lower case.
+    pub(super) fn mark(&mut self, x: u16, y: u16, words: &str) {
+        let area = Rect::new(x, y, self.width(), 1).intersection(self.buffer.area);
+        let mut text = String::new();
+        // The column of each byte.
+        let mut columns = Vec::new();
+        for x in area.left()..area.right() {
+            text.push_str(&self.buffer[(x, y)].symbol().to_lowercase());
+            columns.resize(text.len(), x);
+        }
+        let style = self.style(style::FOUND);
+        for (at, found) in text.match_indices(words) {
+            for x in &columns[at..at + found.len()] {
+                self.buffer[(*x, y)].set_style(style);
+            }
+        }
     }
 
     /// Empties an area.

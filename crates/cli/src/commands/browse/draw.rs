@@ -11,7 +11,7 @@ use super::keys::{self, BINDINGS, Place};
 use super::overlay::Overlay;
 use super::reading::Reading;
 use super::state::{App, Mode, Tab};
-use crate::output::{Line, style};
+use crate::output::{Line, cut, style};
 
 /// The lowest screen with a preview.
 const LOW: u16 = 14;
@@ -69,8 +69,9 @@ fn tabs(app: &App, canvas: &mut Canvas<'_>) {
             let name = if width < 70 { tab.short() } else { tab.name() };
             at = canvas.text(at, 0, width, style::NAME, &format!("{} ", n + 1));
             at = canvas.text(at, 0, width, color, name);
-            if tab == Tab::Attention && !app.notices.is_empty() {
-                at = canvas.text(at, 0, width, style::WARNING, &format!(" {}", app.notices.len()));
+            let urgent = app.notices.iter().filter(|notice| notice.is_urgent()).count();
+            if tab == Tab::Attention && urgent > 0 {
+                at = canvas.text(at, 0, width, style::WARNING, &format!(" {urgent}"));
             }
             at += 2;
         }
@@ -171,10 +172,19 @@ fn reading(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u
     right(canvas, area.y, at + 1, style::DIM, &facts);
     let has_field = is_typing || !reading.find.is_empty();
     let lines = usize::from(area.height.saturating_sub(1 + u16::from(has_field)));
-    reading.scroll = scrolled(reading.scroll, reading.cursor, lines);
+    // The end of a session is at the bottom of the screen.
+    let last = reading.len().saturating_sub(lines);
+    reading.scroll = scrolled(reading.scroll, reading.cursor, lines).min(last);
     body(reading, canvas, area.y + 1, lines);
     let y = area.bottom().saturating_sub(1);
-    has_field.then(|| field(canvas, y, "find › ", &reading.find, "", is_typing))
+    has_field.then(|| {
+        let cursor = field(canvas, y, "find › ", &reading.find, "", is_typing);
+        if let Some((at, count)) = reading.found {
+            let keys = if is_typing { "" } else { "  n N go through them" };
+            right(canvas, y, cursor.0 + 2, style::DIM, &format!("{at} of {count}{keys}"));
+        }
+        cursor
+    })
 }
 
 fn body(reading: &Reading, canvas: &mut Canvas<'_>, top: u16, lines: usize) {
@@ -192,6 +202,9 @@ fn body(reading: &Reading, canvas: &mut Canvas<'_>, top: u16, lines: usize) {
             canvas.text(0, y, 1, style::DIM, "▸");
         }
         canvas.line(1, y, width.saturating_sub(1), line);
+        if !reading.find.is_empty() {
+            canvas.mark(1, y, &reading.find.text().to_lowercase());
+        }
         if at == reading.cursor {
             canvas.select(0, y, 1);
         }
@@ -203,7 +216,7 @@ fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<
     let (title, lines, field): (&str, Vec<String>, Option<&Field>) = match overlay {
         Overlay::Help { scroll } => {
             let lines = help().into_iter().skip(*scroll).collect();
-            ("Keys (another key closes this)", lines, None)
+            ("Keys (↑ ↓ scroll, another key closes this)", lines, None)
         }
         Overlay::Name { field, .. } => (
             "Name the session",
@@ -229,29 +242,42 @@ fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<
             ("Continue the session?", lines, None)
         }
     };
-    let width = canvas.width().saturating_sub(4).min(76);
+    let width = canvas.width().saturating_sub(4).min(78);
     let wanted = u16::try_from(lines.len() + 2 + usize::from(field.is_some())).unwrap_or(u16::MAX);
     let height = wanted.min(canvas.height().saturating_sub(2)).max(1);
     let left = (canvas.width() - width.min(canvas.width())) / 2;
     let top = (canvas.height() - height.min(canvas.height())) / 2;
-    canvas.clear(Rect::new(left, top, width, height));
-    let rule = "─".repeat(usize::from(width));
-    canvas.text(left, top, width, style::DIM, &rule);
-    canvas.text(left + 2, top, width, style::HEADING, &format!(" {title} "));
-    canvas.text(left, top + height - 1, width, style::DIM, &rule);
+    border(canvas, Rect::new(left, top, width, height));
+    canvas.text(left + 2, top, width.saturating_sub(4), style::HEADING, &format!(" {title} "));
+    let room = width.saturating_sub(4);
     let mut y = top + 1;
     let mut cursor = None;
     if let Some(field) = field {
-        canvas.text(left + 1, y, width.saturating_sub(2), Style::new(), field.text());
+        canvas.text(left + 2, y, room, Style::new(), field.text());
         let column = u16::try_from(field.column()).unwrap_or(0);
-        cursor = Some((left + 1 + column.min(width.saturating_sub(2)), y));
+        cursor = Some((left + 2 + column.min(room), y));
         y += 1;
     }
     for line in lines.iter().take(usize::from(height.saturating_sub(2))) {
-        canvas.text(left + 1, y, width.saturating_sub(2), Style::new(), line);
+        canvas.text(left + 2, y, room, Style::new(), &cut(line, usize::from(room)));
         y += 1;
     }
     cursor
+}
+
+/// Empties an area and draws a border inside it.
+fn border(canvas: &mut Canvas<'_>, area: Rect) {
+    canvas.clear(area);
+    let rule = "─".repeat(usize::from(area.width.saturating_sub(2)));
+    for (y, left, right) in [(area.top(), '┌', '┐'), (area.bottom().saturating_sub(1), '└', '┘')]
+    {
+        canvas.text(area.x, y, area.width, style::DIM, &format!("{left}{rule}{right}"));
+    }
+    for y in area.top() + 1..area.bottom().saturating_sub(1) {
+        for x in [area.left(), area.right().saturating_sub(1)] {
+            canvas.text(x, y, 1, style::DIM, "│");
+        }
+    }
 }
 
 /// Returns the lines of the help.

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::canvas::Canvas;
 use super::draw::{field, right, scrolled};
-use super::rows::Row;
+use super::rows::{InText, Row, Sort};
 use super::state::App;
 use crate::output::chart::bar;
 use crate::output::{Line, cut, cut_front, style};
@@ -17,6 +17,17 @@ const WIDE: u16 = 110;
 
 /// Below this width, there is neither a preview nor a project.
 const NARROW: u16 = 70;
+
+/// Examples for an empty search.
+const QUERIES: &[(&str, &str)] = &[
+    ("tide feed", "messages with both words, even half of the last one"),
+    ("\"tide feed\"", "the phrase"),
+    ("tide -draft", "without a word"),
+    ("json OR toml", "either word"),
+    ("tool:Bash cargo", "in calls of a tool"),
+    ("kind:prompt since:7d tide", "in prompts of the last 7 days"),
+    ("project:harbor berth", "in a project"),
+];
 
 pub(super) fn sessions(
     app: &mut App,
@@ -51,9 +62,9 @@ pub(super) fn sessions(
     app.list.scroll = scrolled(app.list.scroll, selected, usize::from(list.height));
     app.areas.list = (list.y, list.height);
     if app.list.shown.is_empty() {
-        let why =
-            if app.rows.is_empty() { "There are no sessions yet." } else { "Nothing matches." };
-        canvas.text(1, list.y, list.width, style::DIM, why);
+        for (line, y) in no_sessions(app).into_iter().zip(list.top()..list.bottom()) {
+            canvas.text(1, y, list.width, style::DIM, &line);
+        }
     }
     for n in 0..list.height {
         let place = app.list.scroll + usize::from(n);
@@ -71,6 +82,27 @@ pub(super) fn sessions(
     cursor
 }
 
+/// Explains an empty list, and says what to do.
+fn no_sessions(app: &App) -> Vec<String> {
+    let list = &app.list;
+    if app.rows.is_empty() {
+        return vec!["There are no sessions yet.".to_owned()];
+    }
+    if list.field.is_empty() {
+        return vec!["No session meets the conditions above.".to_owned()];
+    }
+    let mut out = vec!["No title or first prompt contains this.".to_owned()];
+    out.push(match &list.in_text {
+        Some(InText { meant: Some(meant), .. }) => {
+            format!("No text does, either. Enter filters by `{meant}` instead.")
+        }
+        Some(_) => "No text does, either.".to_owned(),
+        None if app.is_syncing => "Text is searched as soon as changes have been read.".to_owned(),
+        None => String::new(),
+    });
+    out
+}
+
 /// Describes the conditions of the list.
 fn conditions(app: &App) -> String {
     let list = &app.list;
@@ -79,7 +111,7 @@ fn conditions(app: &App) -> String {
     if list.only_gone {
         out.push("deleted".to_owned());
     }
-    if list.sort != super::rows::Sort::Time {
+    if list.sort != Sort::Time {
         out.push(list.sort.name().to_owned());
     }
     let in_text = list.shown.len() - list.titles;
@@ -143,14 +175,22 @@ pub(super) fn hits(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> (u16, 
     let rows = usize::from(area.height.saturating_sub(1)) / 2;
     app.hits.scroll = scrolled(app.hits.scroll, app.hits.selected, rows);
     app.areas.list = (area.y + 1, 0);
-    if app.hits.rows.is_empty() && !app.hits.words.is_empty() {
-        canvas.text(1, area.y + 1, area.width, style::DIM, "Nothing found.");
+    if app.hits.field.is_empty() {
+        for ((query, what), y) in QUERIES.iter().zip(area.y + 2..area.bottom()) {
+            let at = canvas.text(1, y, area.width, style::NAME, &format!("{query:<26}"));
+            canvas.text(at, y, area.width - at.min(area.width), style::DIM, what);
+        }
+    } else if app.hits.rows.is_empty() && !app.hits.words.is_empty() {
+        let more = app.hits.meant.as_ref();
+        let more =
+            more.map_or_else(String::new, |meant| format!(" Enter searches `{meant}` instead."));
+        canvas.text(1, area.y + 1, area.width, style::DIM, &format!("Nothing found.{more}"));
     }
     for n in 0..rows {
         let place = app.hits.scroll + n;
         let Some(hit) = app.hits.rows.get(place) else { break };
         let y = area.y + 1 + u16::try_from(n * 2).unwrap_or(0);
-        let row = app.row(&hit.session);
+        let row = app.row(&hit.listed);
         let when = row.and_then(|row| row.updated).map(|at| age(at, app.now)).unwrap_or_default();
         let project = row.map(|row| row.project.as_str()).unwrap_or_default();
         let title = row.map_or(hit.session.as_str(), |row| row.title.as_str());
@@ -244,10 +284,23 @@ pub(super) fn notices(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) {
         canvas.text(1, area.y, area.width, style::GOOD, "Nothing needs your attention.");
     }
     let scroll = scrolled(0, app.notice, usize::from(area.height));
+    let when = app.notices.iter().filter_map(|notice| notice.deletion.as_ref());
+    let wide = when.map(|(when, _)| when.width()).max().unwrap_or(0);
     let shown = app.notices.iter().enumerate().skip(scroll);
     for ((place, notice), y) in shown.zip(area.top()..area.bottom()) {
-        let room = usize::from(area.width.saturating_sub(2));
-        canvas.text(1, y, area.width - 1, Style::new(), &cut(&notice.text, room));
+        let line = match &notice.deletion {
+            Some((when, is_kept)) => {
+                let (color, kept) =
+                    if *is_kept { (style::GOOD, "kept") } else { (style::WARNING, "not kept") };
+                Line::new()
+                    .styled(style::DIM, format!("{when:<wide$}  "))
+                    .styled(color, format!("{kept:<8}  "))
+                    .text(&notice.text)
+            }
+            None => Line::new().text(&notice.text),
+        };
+        let line = line.cut(Some(usize::from(area.width.saturating_sub(2))));
+        canvas.line(1, y, area.width - 1, &line);
         if place == app.notice {
             canvas.select(0, y, area.width);
         }

@@ -49,17 +49,27 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Lays out messages.
-    pub(super) fn new(messages: &[Message], width: usize, prices: &Table) -> Self {
+    /// Lays out messages of a session of a project in this folder.
+    pub(super) fn new(
+        messages: &[Message],
+        project: Option<&str>,
+        width: usize,
+        prices: &Table,
+    ) -> Self {
         let options = Options { thoughts: true, tool_output: true, info: true, only: Vec::new() };
         let costs = turns(messages, prices);
         let blocks = blocks(messages, &options);
-        let blocks = blocks.iter().map(|shown| block(shown, width, &costs)).collect();
+        let blocks = blocks.iter().map(|shown| block(shown, project, width, &costs)).collect();
         Self { width, blocks }
     }
 }
 
-fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<MessageId, String>) -> Block {
+fn block(
+    shown: &Shown<'_>,
+    project: Option<&str>,
+    width: usize,
+    costs: &HashMap<MessageId, String>,
+) -> Block {
     let message = shown.message;
     let margin = if message.fate == Fate::Kept { "  " } else { "┊ " };
     let mut out = Block {
@@ -101,7 +111,7 @@ fn block(shown: &Shown<'_>, width: usize, costs: &HashMap<MessageId, String>) ->
             out.body = indented(&thought.description, width, anstyle::Style::new().dimmed());
         }
         BlockKind::Tool { call, argument, .. } => {
-            let headline = tool::headline(call, argument.as_deref());
+            let headline = tool::headline(call, argument.as_deref(), project);
             let color = match headline.state {
                 "success" => style::GOOD,
                 "error" | "failed" => style::ERROR,

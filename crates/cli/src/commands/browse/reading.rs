@@ -52,6 +52,8 @@ pub(super) struct Reading {
     has_thoughts: bool,
     pub(super) only: Only,
     pub(super) find: Field,
+    /// The number of the match under the cursor, from 1 on, and of all matches.
+    pub(super) found: Option<(usize, usize)>,
     /// Whether new lines scroll into view.
     pub(super) follows: bool,
 }
@@ -70,6 +72,7 @@ impl Reading {
             has_thoughts: false,
             only: Only::Everything,
             find: Field::default(),
+            found: None,
             follows: false,
         }
     }
@@ -103,9 +106,15 @@ impl Reading {
         }
     }
 
+    /// Moves to a message, and within it to the first line that contains the words of the field.
     fn go_to_message(&mut self, message: &str) {
-        let at = self.blocks().iter().position(|block| block.message == message);
-        self.go_to(at.unwrap_or(0));
+        let at = self.blocks().iter().position(|block| block.message == message).unwrap_or(0);
+        self.go_to(at);
+        let matches = self.matches();
+        let is_in = |(place, _): &(usize, usize)| self.blocks()[*place].message == message;
+        if let Some(first) = matches.iter().position(is_in) {
+            self.go_to_match(&matches, first);
+        }
     }
 
     fn blocks(&self) -> &[Block] {
@@ -253,25 +262,44 @@ impl Reading {
     /// Moves to the next or the previous line that contains the words of the field, unfolding its block.
     /// Returns whether there is one.
     pub(super) fn find(&mut self, forward: bool, from_here: bool) -> bool {
-        let words = self.find.text().to_lowercase();
-        if words.is_empty() {
+        let matches = self.matches();
+        let here = self.lines.get(self.cursor).copied().unwrap_or_default();
+        let is_next = |at: &(usize, usize)| if from_here { *at >= here } else { *at > here };
+        let next = if forward {
+            matches.iter().position(is_next).unwrap_or(0)
+        } else {
+            matches.iter().rposition(|at| *at < here).unwrap_or(matches.len().max(1) - 1)
+        };
+        self.found = None;
+        if matches.is_empty() {
             return false;
         }
-        let mut places: Vec<(usize, usize)> = Vec::new();
+        self.go_to_match(&matches, next);
+        self.follows = false;
+        true
+    }
+
+    /// Returns the lines, folded or not, that contain the words of the field: block, and line within it.
+    fn matches(&self) -> Vec<(usize, usize)> {
+        let words = self.find.text().to_lowercase();
+        let mut out = Vec::new();
+        if words.is_empty() {
+            return out;
+        }
         for (place, block) in self.blocks().iter().enumerate() {
+            if !self.only.takes(block.kind) {
+                continue;
+            }
             let lines = block.head.iter().chain(&block.body).enumerate();
             let found = lines.filter(|(_, line)| line.plain().to_lowercase().contains(&words));
-            places.extend(found.map(|(line, _)| (place, line)));
+            out.extend(found.map(|(line, _)| (place, line)));
         }
-        places.retain(|(place, _)| self.only.takes(self.blocks()[*place].kind));
-        let here = self.lines.get(self.cursor).copied().unwrap_or_default();
-        let is_next = |at: &&(usize, usize)| if from_here { **at >= here } else { **at > here };
-        let next = if forward {
-            places.iter().find(is_next).or(places.first())
-        } else {
-            places.iter().rev().find(|at| **at < here).or(places.last())
-        };
-        let Some((place, line)) = next.copied() else { return false };
+        out
+    }
+
+    /// Moves to one of the matches, and unfolds its block.
+    fn go_to_match(&mut self, matches: &[(usize, usize)], at: usize) {
+        let (place, line) = matches[at];
         let block = &self.blocks()[place];
         if line >= block.head.len()
             && !self.is_unfolded(place, block)
@@ -281,7 +309,6 @@ impl Reading {
         }
         self.lay();
         self.cursor = self.lines.iter().position(|at| *at == (place, line)).unwrap_or(0);
-        self.follows = false;
-        true
+        self.found = Some((at + 1, matches.len()));
     }
 }

@@ -110,6 +110,14 @@ pub(super) struct Chip {
     pub(super) from: Tab,
 }
 
+/// The result of searching the text of all sessions.
+#[derive(Debug, Clone)]
+pub(super) struct InText {
+    pub(super) sessions: HashSet<SessionId>,
+    /// What was probably meant, if nothing was found.
+    pub(super) meant: Option<String>,
+}
+
 /// The list of sessions and its conditions.
 #[derive(Debug)]
 pub(super) struct List {
@@ -129,8 +137,8 @@ pub(super) struct List {
     pub(super) shown: Vec<usize>,
     /// The number of those at the beginning whose title or first prompt matches; the text of the others does.
     pub(super) titles: usize,
-    /// The ids of the sessions whose text contains the words of the field.
-    pub(super) in_text: HashSet<SessionId>,
+    /// What the text of sessions contains of the field; `None` until it was searched.
+    pub(super) in_text: Option<InText>,
 }
 
 impl List {
@@ -148,14 +156,14 @@ impl List {
             chip: None,
             shown: Vec::new(),
             titles: 0,
-            in_text: HashSet::new(),
+            in_text: None,
         }
     }
 
     /// Lists the sessions behind something else, whatever was listed before.
     pub(super) fn show_only(&mut self, chip: Chip) {
         self.field.clear();
-        self.in_text.clear();
+        self.in_text = None;
         (self.is_here, self.only_gone, self.agent) = (false, false, None);
         self.chip = Some(chip);
     }
@@ -170,12 +178,14 @@ impl List {
                 && (!self.only_gone || row.is_gone)
                 && self.chip.as_ref().is_none_or(|chip| chip.sessions.contains(&row.id))
         };
+        let in_text =
+            |row: &Row| self.in_text.as_ref().is_some_and(|found| found.sessions.contains(&row.id));
         let matches = |row: &Row| words.iter().all(|word| row.text.contains(word.as_str()));
         let (mut titles, mut texts) = (Vec::new(), Vec::new());
         for (place, row) in rows.iter().enumerate().filter(|(_, row)| passes(row)) {
             if matches(row) {
                 titles.push(place);
-            } else if self.in_text.contains(&row.id) {
+            } else if in_text(row) {
                 texts.push(place);
             }
         }
@@ -200,9 +210,10 @@ impl List {
         self.shown.iter().position(|at| rows[*at].id == *id)
     }
 
-    /// Returns whether the selected session is listed because of its text, not its title.
-    pub(super) fn is_found_in_text(&self, rows: &[Row]) -> bool {
-        self.place(rows).is_some_and(|place| place >= self.titles)
+    /// Returns the words if the selected session is listed because of its text, not its title.
+    pub(super) fn words_in_text(&self, rows: &[Row]) -> Option<String> {
+        let is_in_text = self.place(rows).is_some_and(|place| place >= self.titles);
+        is_in_text.then(|| self.field.text().trim().to_owned())
     }
 
     /// Moves the selection.

@@ -75,6 +75,8 @@ pub(super) struct Hits {
     pub(super) rows: Vec<HitRow>,
     pub(super) total: usize,
     pub(super) took_ms: u128,
+    /// What was probably meant, if there are none.
+    pub(super) meant: Option<String>,
     pub(super) selected: usize,
     pub(super) scroll: usize,
 }
@@ -184,7 +186,8 @@ impl App {
     fn ask_preview(&mut self) {
         let width = self.areas.preview;
         let Some(id) = self.list.selected.clone().filter(|_| width > 0) else { return };
-        let ask = Ask::Preview { id, width };
+        let words = self.list.words_in_text(&self.rows);
+        let ask = Ask::Preview { id, width, words };
         if self.asked.as_ref() != Some(&ask) {
             self.asked = Some(ask.clone());
             self.asks.push(ask);
@@ -288,7 +291,7 @@ impl App {
         }
         match self.tab {
             Tab::Sessions => {
-                self.list.in_text.clear();
+                self.list.in_text = None;
                 let words = self.list.field.text().trim().to_owned();
                 if words.chars().count() > 1 {
                     self.asks.push(Ask::InText(words));
@@ -332,6 +335,11 @@ impl App {
     pub(super) fn show(&mut self, tab: Tab) {
         self.readings.clear();
         self.tab = tab;
+        // The words that filter the list are searched for.
+        if tab == Tab::Search && self.hits.field.is_empty() && !self.list.field.is_empty() {
+            self.hits.field = Field::new(self.list.field.text().to_owned());
+            self.search();
+        }
         self.is_typing = match tab {
             Tab::Search => self.hits.field.is_empty(),
             Tab::Sessions | Tab::Usage | Tab::Attention => false,
@@ -380,20 +388,21 @@ impl App {
         }
         match self.tab {
             Tab::Sessions => {
-                let Some(id) = self.list.selected.clone() else { return };
+                let Some(id) = self.list.selected.clone() else { return self.correct() };
                 if self.mode == Mode::Pick {
                     self.outcome = Some(Outcome::Chosen(id));
                     return;
                 }
                 // The place is found before the page is laid out, so that it begins there.
-                if self.list.is_found_in_text(&self.rows) {
-                    let words = self.list.field.text().trim().to_owned();
+                if let Some(words) = self.list.words_in_text(&self.rows) {
                     self.asks.push(Ask::Place { id: id.clone(), words });
                 }
                 self.open_session(id, None);
             }
             Tab::Search => {
-                let Some(hit) = self.hits.rows.get(self.hits.selected).cloned() else { return };
+                let Some(hit) = self.hits.rows.get(self.hits.selected).cloned() else {
+                    return self.correct();
+                };
                 let words = self.hits.words.clone();
                 self.open_session(hit.session, hit.message);
                 if let Some(reading) = self.readings.last_mut() {
@@ -410,6 +419,18 @@ impl App {
                     self.open_session(id, None);
                 }
             }
+        }
+    }
+
+    /// Replaces words that were not found by what was probably meant.
+    fn correct(&mut self) {
+        let meant = match self.tab {
+            Tab::Sessions => self.list.in_text.take().and_then(|found| found.meant),
+            _ => self.hits.meant.take(),
+        };
+        if let Some((meant, field)) = meant.zip(self.field()) {
+            *field = Field::new(meant);
+            self.typed();
         }
     }
 

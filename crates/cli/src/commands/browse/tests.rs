@@ -1,6 +1,8 @@
 //! Screens and key presses, without a terminal.
 
 mod back;
+mod hits;
+mod nothing;
 mod opening;
 
 use std::collections::HashSet;
@@ -17,11 +19,11 @@ use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Modifier;
 
-use super::ask::{Answer, Ask, Bar, HitRow};
+use super::ask::{Answer, Ask, Bar};
 use super::canvas::Canvas;
 use super::draw::draw;
 use super::page::Page;
-use super::rows::Row;
+use super::rows::{InText, Row};
 use super::state::{App, Mode, Outcome, Tab};
 
 const NOW: &str = "2026-08-14T16:30:00Z";
@@ -136,7 +138,13 @@ fn page(width: usize) -> Page {
         message("m3", MessageKind::Prompt, "and the legend?"),
         message("m4", MessageKind::Reply, "It moves along."),
     ];
-    Page::new(&messages, width, &Table::embedded())
+    Page::new(&messages, Some("/code"), width, &Table::embedded())
+}
+
+/// Answers that the text of some sessions contains some words.
+fn found(words: &str, sessions: &[&str]) -> Answer {
+    let sessions = sessions.iter().map(|id| SessionId::from(*id)).collect();
+    Answer::InText { words: words.to_owned(), found: InText { sessions, meant: None } }
 }
 
 #[test]
@@ -144,7 +152,11 @@ fn a_list_with_its_preview_below_or_beside() {
     let mut app = app();
     paint(&mut app, 80, 16);
     let asks = app.take_asks();
-    assert!(asks.contains(&Ask::Preview { id: "a1".into(), width: app.areas.preview }));
+    assert!(asks.contains(&Ask::Preview {
+        id: "a1".into(),
+        width: app.areas.preview,
+        words: None
+    }));
     app.answer(Answer::Preview { id: "a1".into(), page: page(app.areas.preview) });
     insta::assert_snapshot!(screen(&mut app, 80, 16), @"
     1 Sessions  2 Search  3 Usage  4 Attention                         all folders
@@ -209,8 +221,7 @@ fn letters_filter_titles_and_text() {
     let mut app = app();
     kinds(&mut app, "tide");
     assert!(app.take_asks().contains(&Ask::InText("tide".to_owned())));
-    let sessions = HashSet::from(["c3".into(), "a1".into()]);
-    app.answer(Answer::InText { words: "tide".to_owned(), sessions: sessions.clone() });
+    app.answer(found("tide", &["c3", "a1"]));
     insta::assert_snapshot!(screen(&mut app, 70, 9), @"
     1 Sessions  2 Search  3 Usage  4 Attention               all folders
     › tide                                               2/4  +1 in text
@@ -224,7 +235,7 @@ fn letters_filter_titles_and_text() {
     ");
     // An answer to an older question changes nothing.
     kinds(&mut app, "x");
-    app.answer(Answer::InText { words: "tide".to_owned(), sessions });
+    app.answer(found("tide", &["c3", "a1"]));
     assert!(app.list.shown.is_empty());
     // A filter without a match is emptied for the next word; the next step leaves the field.
     press(&mut app, KeyCode::Esc);
@@ -310,50 +321,6 @@ fn a_session_is_read_unfolded_and_searched() {
     assert!(screen(&mut app, 80, 16).contains("2 passed"));
     press(&mut app, KeyCode::Esc);
     assert!(app.readings.is_empty());
-}
-
-#[test]
-fn a_match_far_behind_is_on_a_narrow_screen() {
-    let mut app = app();
-    press(&mut app, KeyCode::Tab);
-    press(&mut app, KeyCode::Char('2'));
-    kinds(&mut app, "legend");
-    let before =
-        "long before the word that was searched for, and longer than the screen is wide ".repeat(2);
-    let hit = HitRow {
-        session: "a1".into(),
-        message: None,
-        field: "prompt",
-        snippet: vec![(before, false), ("legend".to_owned(), true), (" after".to_owned(), false)],
-    };
-    app.answer(Answer::Hits { words: "legend".to_owned(), hits: vec![hit], total: 1, took_ms: 4 });
-    for width in [50, 60, 80, 200] {
-        assert!(screen(&mut app, width, 10).contains("legend after"), "{width}");
-    }
-}
-
-#[test]
-fn hits_open_at_their_message() {
-    let mut app = app();
-    app.show(Tab::Search);
-    kinds(&mut app, "legend");
-    assert!(app.take_asks().contains(&Ask::Hits("legend".to_owned())));
-    let snippet = vec![("and the ".to_owned(), false), ("legend".to_owned(), true)];
-    let hit = HitRow { session: "a1".into(), message: Some("m3".into()), field: "prompt", snippet };
-    app.answer(Answer::Hits { words: "legend".to_owned(), hits: vec![hit], total: 1, took_ms: 4 });
-    insta::assert_snapshot!(screen(&mut app, 70, 8), @"
-    1 Sessions  2 Search  3 Usage  4 Attention               all folders
-    › legend                                                 1 hit, 4 ms
-     1min  tidepool  Split the tide feed chart into components
-          prompt    and the legend
-
-
-
-     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
-    ");
-    press(&mut app, KeyCode::Enter);
-    app.answer(Answer::Page { id: "a1".into(), page: page(70) });
-    assert_eq!(app.readings[0].prompts(), (2, 2));
 }
 
 #[test]

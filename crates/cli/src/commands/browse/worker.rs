@@ -11,7 +11,7 @@ use backstory_core::doctor::{Report, Survey};
 use backstory_core::model::{MessageId, SessionId};
 use backstory_core::number::plural;
 use backstory_core::query::usage::{Costs, Group, Question};
-use backstory_core::search::{Finder, Query};
+use backstory_core::search::{Finder, Query, corrected};
 use backstory_core::time::Period as Time;
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -19,7 +19,7 @@ use jiff::civil::Date;
 use super::Event;
 use super::ask::{Answer, Ask, Bar, HitRow, Notice, Period};
 use super::page::Page;
-use super::rows::Row;
+use super::rows::{InText, Row};
 use crate::commands::serve::WebApp;
 use crate::commands::{export, name, search};
 use crate::context::Context;
@@ -115,16 +115,25 @@ fn answer(
             refresh(ctx, library).map_err(cannot_open)?;
             Answer::Rows(all_rows(library)?)
         }
-        Ask::Preview { id, width } => {
+        Ask::Preview { id, width, words } => {
             let mut facts = library.assembled(&id)?;
+            let place = match words {
+                Some(words) => best_message(ctx, library, &id, &words)?,
+                None => None,
+            };
+            let start =
+                facts.messages.iter().position(|entry| Some(&entry.facts.id) == place.as_ref());
+            facts.messages.drain(..start.unwrap_or(0));
             facts.messages.truncate(PREVIEW);
             let messages = library.messages(ctx, &facts, View::Full)?;
-            Answer::Preview { page: Page::new(&messages, width, &library.prices), id }
+            let folder = facts.session.project.path.as_deref();
+            Answer::Preview { page: Page::new(&messages, folder, width, &library.prices), id }
         }
         Ask::Page { id, width } => {
             let facts = library.assembled(&id)?;
             let messages = library.messages(ctx, &facts, View::Full)?;
-            Answer::Page { page: Page::new(&messages, width, &library.prices), id }
+            let folder = facts.session.project.path.as_deref();
+            Answer::Page { page: Page::new(&messages, folder, width, &library.prices), id }
         }
         Ask::Place { id, words } => match best_message(ctx, library, &id, &words)? {
             Some(message) => Answer::Place { id, words, message },
@@ -137,7 +146,9 @@ fn answer(
             let found = found.map_err(cannot_open)?;
             let of =
                 |session: &backstory_core::Session| SessionId::from(library.all.main_of(session));
-            Answer::InText { words, sessions: found.iter().map(|hit| of(hit.session)).collect() }
+            let sessions = found.iter().map(|hit| of(hit.session)).collect();
+            let meant = meant(library, &words, found.is_empty(), &query)?;
+            Answer::InText { words, found: InText { sessions, meant } }
         }
         Ask::Hits(words) => hits(ctx, library, words)?,
         Ask::Usage(period) => usage(ctx, library, period)?,
@@ -228,7 +239,7 @@ fn query(ctx: &Context, words: &str) -> Option<Query> {
 fn hits(ctx: &Context, library: &Library, words: String) -> Result<Answer> {
     let start = Instant::now();
     let Some(query) = query(ctx, &words) else {
-        return Ok(Answer::Hits { words, hits: Vec::new(), total: 0, took_ms: 0 });
+        return Ok(Answer::Hits { words, hits: Vec::new(), total: 0, took_ms: 0, meant: None });
     };
     let found =
         library.archive.matches(&query, &library.all.sessions, Order::Relevance, &|session| {
@@ -239,12 +250,24 @@ fn hits(ctx: &Context, library: &Library, words: String) -> Result<Answer> {
     let hits = search::read(library, &query, &finder, &found[..found.len().min(HITS)])?;
     let row = |hit: search::Hit<'_>| HitRow {
         session: hit.session.id.clone(),
+        listed: library.all.main_of(hit.session).into(),
         message: hit.message,
         field: hit.field.name(),
         snippet: hit.snippet,
     };
     let hits = hits.into_iter().map(row).collect();
-    Ok(Answer::Hits { words, hits, total: found.len(), took_ms: start.elapsed().as_millis() })
+    let (total, took_ms) = (found.len(), start.elapsed().as_millis());
+    let meant = meant(library, &words, found.is_empty(), &query)?;
+    Ok(Answer::Hits { words, hits, total, took_ms, meant })
+}
+
+/// Returns what was probably meant by words that were not found.
+fn meant(library: &Library, words: &str, is_empty: bool, query: &Query) -> Result<Option<String>> {
+    if !is_empty {
+        return Ok(None);
+    }
+    let missing = library.archive.missing_terms(query).map_err(cannot_open)?;
+    Ok(corrected(words, &missing))
 }
 
 /// Returns the message of a session that matches some words best.
@@ -352,6 +375,7 @@ fn notices(ctx: &Context, library: &Library) -> Result<Vec<Notice>> {
         let files = plural(survey.faulty_files() as u64, "file", "files");
         out.push(Notice {
             text: format!("{records} in {files} could not be read"),
+            deletion: None,
             session: None,
             command: Some(ctx.follow_up.command("doctor --verbose")),
         });
@@ -360,6 +384,7 @@ fn notices(ctx: &Context, library: &Library) -> Result<Vec<Notice>> {
         let path = ctx.show(Path::new(&problem.path));
         out.push(Notice {
             text: format!("{path}: {}", problem.what),
+            deletion: None,
             session: None,
             command: Some(ctx.follow_up.command("doctor")),
         });
@@ -368,12 +393,12 @@ fn notices(ctx: &Context, library: &Library) -> Result<Vec<Notice>> {
         let session = deletion.session.as_deref().and_then(|id| library.all.get(id));
         let title = session.map_or_else(|| deletion.file.clone(), |session| session.title().0);
         let when = match deletion.at {
-            Some(at) => format!("after {}", backstory_core::number::date(at, &ctx.zone)),
-            None => "at its next start".to_owned(),
+            Some(at) => format!("deleted after {}", backstory_core::number::date(at, &ctx.zone)),
+            None => "deleted at next start".to_owned(),
         };
-        let kept = if deletion.kept { "kept here" } else { "NOT kept here yet" };
         out.push(Notice {
-            text: format!("the agent deletes it {when}, {kept}: {title}"),
+            text: title,
+            deletion: Some((when, deletion.kept)),
             session: session.map(|session| session.id.clone()),
             command: (!deletion.kept).then(|| ctx.follow_up.command("sync")),
         });

@@ -213,7 +213,8 @@ impl<'a> Story<'a> {
     }
 
     fn tool(&mut self, call: &ToolCall, told: Option<&str>) -> io::Result<()> {
-        let Headline { mark, state, label, argument, notes } = headline(call, told);
+        let Headline { mark, state, label, argument, notes } =
+            headline(call, told, self.document.folder());
         let mut line = format!("<i>{mark}</i><b>{}</b>", html(&label));
         if let Some(argument) = argument {
             line = format!("{line}<code>{}</code>", html(&argument));

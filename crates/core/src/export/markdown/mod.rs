@@ -140,7 +140,8 @@ impl Writer<'_> {
     }
 
     fn tool(&mut self, call: &ToolCall, told: Option<&str>) -> io::Result<()> {
-        let Headline { mark, label, argument, notes, .. } = headline(call, told);
+        let Headline { mark, label, argument, notes, .. } =
+            headline(call, told, self.document.folder());
         let mut line = format!("{mark} <b>{}</b>", html(&label));
         if let Some(argument) = argument {
             line = format!("{line} <code>{}</code>", html(&argument));

@@ -51,7 +51,8 @@ fn a_long_message_is_on_several_lines() {
 #[test]
 fn long_lines_of_code_are_wrapped() {
     let code = format!("```rust\nlet a = {}end;\n```", "one_more + ".repeat(12));
-    let page = Page::new(&[message("m1", MessageKind::Reply, &code)], 60, &PriceTable::embedded());
+    let messages = [message("m1", MessageKind::Reply, &code)];
+    let page = Page::new(&messages, None, 60, &PriceTable::embedded());
     let lines: Vec<String> = page.blocks[0].head.iter().map(Line::plain).collect();
     assert!(lines.iter().all(|line| line.len() <= 60), "{lines:?}");
     assert!(lines.iter().any(|line| line.contains("end;")), "{lines:?}");

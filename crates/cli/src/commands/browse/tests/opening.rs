@@ -1,11 +1,9 @@
 //! Sessions that open elsewhere, or from elsewhere.
 
-use std::collections::HashSet;
-
 use backstory_core::model::SessionId;
 use crossterm::event::KeyCode;
 
-use super::{app, kinds, page, press, screen};
+use super::{app, found, kinds, page, paint, press, screen};
 use crate::commands::browse::ask::{Answer, Ask};
 use crate::commands::browse::state::{Mode, Outcome};
 use crate::error::Failure;
@@ -47,12 +45,15 @@ fn a_hit_of_the_last_search_opens_at_its_message() {
 fn a_session_that_is_listed_because_of_its_text_opens_there() {
     let mut app = app();
     kinds(&mut app, "legend");
-    let sessions = HashSet::from(["a1".into()]);
-    app.answer(Answer::InText { words: "legend".to_owned(), sessions });
-    app.take_asks();
+    app.answer(found("legend", &["a1"]));
+    let id = SessionId::from("a1");
+    paint(&mut app, 80, 16);
+    let preview =
+        |ask: &Ask| matches!(ask, Ask::Preview { words: Some(words), .. } if words == "legend");
+    assert!(app.take_asks().iter().any(preview), "the preview begins at the match");
     press(&mut app, KeyCode::Enter);
     let asks = app.take_asks();
-    let (id, words) = (SessionId::from("a1"), "legend".to_owned());
+    let words = "legend".to_owned();
     let place = Ask::Place { id: id.clone(), words: words.clone() };
     let is_page = |ask: &Ask| matches!(ask, Ask::Page { .. });
     // The place is known before the page is there.
@@ -68,8 +69,7 @@ fn a_session_that_is_listed_because_of_its_text_opens_there() {
 fn a_session_that_is_listed_because_of_its_title_opens_at_its_beginning() {
     let mut app = app();
     kinds(&mut app, "tide");
-    let sessions = HashSet::from(["a1".into()]);
-    app.answer(Answer::InText { words: "tide".to_owned(), sessions });
+    app.answer(found("tide", &["a1"]));
     press(&mut app, KeyCode::Enter);
     assert!(!app.take_asks().iter().any(|ask| matches!(ask, Ask::Place { .. })));
 }
@@ -116,11 +116,11 @@ fn resuming_asks_first() {
     1 Sessions  2 Search  3 Usage  4 Attention                         all folders
     › press `/` to type                                                        4/4
     ●  1min tidepool        $0.05 Split the tide feed chart into components
-     ── Continue the session? ───────────────────────────────────────────────────
-    † Split the tide feed chart into components
-    # in Gemini CLI, in /home/dev/tidepool
-      Enter continues it, any other key goes back.
-     ────────────────────────────────────────────────────────────────────────────
+     ┌─ Continue the session? ──────────────────────────────────────────────────┐
+    †│ Split the tide feed chart into components                                │
+    #│ in Gemini CLI, in /home/dev/tidepool                                     │
+     │ Enter continues it, any other key goes back.                             │
+     └──────────────────────────────────────────────────────────────────────────┘
 
 
 
