@@ -289,3 +289,47 @@ fn events_of_one_file() {
     assert_eq!(live.line("turn", |e| e["text"] == "turn 1")["seq"], 3);
     assert_eq!(live.end("TERM").0, Some(0));
 }
+
+#[test]
+fn a_tool_is_shown_while_it_runs() {
+    let env = TestEnv::new();
+    let id = "cafecafe-0000-4000-8000-00000000000a";
+    let record = |kind: &str, uuid: &str, parent: &str, message: &str| {
+        format!(
+            r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":{parent},"sessionId":"{id}","timestamp":"2026-08-14T10:00:00.000Z","cwd":"/code/shop","version":"2.1.0","message":{message}}}"#
+        ) + "\n"
+    };
+    let file = format!(".claude/projects/-code-shop/{id}.jsonl");
+    let prompt = record("user", "u1", "null", r#"{"role":"user","content":"run the tests"}"#);
+    let call = record(
+        "assistant",
+        "a1",
+        r#""u1""#,
+        r#"{"id":"msg_1","role":"assistant","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"cargo test"}}],"usage":{"input_tokens":5,"output_tokens":8}}"#,
+    );
+    let result = record(
+        "user",
+        "u2",
+        r#""a1""#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"ok"}]}"#,
+    );
+    env.write(&file, prompt + &call);
+    let live = Live::start(&env, &["show", "--follow", "latest"]);
+    let until = |what: &str| {
+        let end = Instant::now() + PATIENCE;
+        let mut seen = Vec::new();
+        while let Ok(line) = live.lines.recv_timeout(end.saturating_duration_since(Instant::now()))
+        {
+            if line.contains(what) {
+                return line;
+            }
+            seen.push(line);
+        }
+        panic!("no `{what}` in {seen:#?}");
+    };
+    assert_eq!(until("Bash"), "  … Bash  cargo test  running");
+    live.said("Following");
+    add(&env, &file, &result);
+    assert_eq!(until("Bash"), "  ✓ Bash  cargo test");
+    assert_eq!(live.end("INT").0, Some(0));
+}

@@ -24,6 +24,8 @@ pub(super) struct Page<'a> {
     last: Last,
     /// The blocks that were printed, while a session is followed.
     seen: HashSet<(MessageId, usize)>,
+    /// The tool calls that were printed while they ran.
+    begun: HashSet<(MessageId, usize)>,
 }
 
 #[derive(Default)]
@@ -44,7 +46,15 @@ impl<'a> Page<'a> {
         args: &'a Show,
         marks: Option<Marks<'a>>,
     ) -> Self {
-        Self { ctx, printer, args, marks, last: Last::default(), seen: HashSet::new() }
+        Self {
+            ctx,
+            printer,
+            args,
+            marks,
+            last: Last::default(),
+            seen: HashSet::new(),
+            begun: HashSet::new(),
+        }
     }
 
     pub(super) fn session(
@@ -85,7 +95,14 @@ impl<'a> Page<'a> {
     ) -> Result<()> {
         for message in &messages[from.min(messages.len())..] {
             for (n, block) in blocks(std::slice::from_ref(message), options).iter().enumerate() {
-                if super::tool::is_running(block) || !self.seen.insert((message.id.clone(), n)) {
+                let place = (message.id.clone(), n);
+                if super::tool::is_running(block) {
+                    if self.begun.insert(place) {
+                        self.running(session, block)?;
+                    }
+                    continue;
+                }
+                if !self.seen.insert(place) {
                     continue;
                 }
                 self.block(session, block, extras)?;

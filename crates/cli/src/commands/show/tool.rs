@@ -1,6 +1,7 @@
 //! Tool calls in a transcript.
 
 use backstory_core::diff::diff;
+use backstory_core::export::tool::in_project;
 use backstory_core::model::{Session, ToolCall, ToolStatus};
 use backstory_core::transcript::{Block, BlockKind, bare_output};
 use unicode_width::UnicodeWidthStr;
@@ -72,6 +73,20 @@ impl Page<'_> {
     }
 }
 
+impl Page<'_> {
+    /// Prints that a tool has begun; its outcome follows when it has ended.
+    pub(super) fn running(&mut self, session: &Session, block: &Block<'_>) -> Result<()> {
+        let BlockKind::Tool { call, argument, .. } = &block.body else { return Ok(()) };
+        let text = argument.as_deref().map(|argument| short(argument, session));
+        let line = Line::new()
+            .styled(style::DIM, "  … ")
+            .styled(style::HEADING, &call.name.label)
+            .text(text.map_or_else(String::new, |text| format!("  {text}")))
+            .styled(style::DIM, "  running");
+        Ok(self.printer.title(line)?)
+    }
+}
+
 /// Returns one line about a tool call: its outcome, its name and what it was called with.
 pub(in crate::commands) fn headline(
     session: &Session,
@@ -128,8 +143,5 @@ fn short(argument: &str, session: &Session) -> String {
     let mut lines = argument.lines();
     let first = lines.next().unwrap_or_default();
     let more = if lines.next().is_some() { " …" } else { "" };
-    let project = session.project.path.as_deref().unwrap_or_default().trim_end_matches('/');
-    let below = first.strip_prefix(project).and_then(|rest| rest.strip_prefix('/'));
-    let below = below.filter(|rest| !project.is_empty() && !rest.is_empty());
-    format!("{}{more}", below.unwrap_or(first))
+    format!("{}{more}", in_project(first, session.project.path.as_deref()))
 }
