@@ -1,7 +1,10 @@
 use anstyle::Style;
 use backstory_core::content::View;
-use backstory_core::model::{Session, SessionId};
+use backstory_core::export::json::Time;
+use backstory_core::model::{MessageId, MessageKind, Session, SessionId};
+use backstory_core::number::date;
 use backstory_core::redact::{Count, Redactor};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -16,15 +19,15 @@ const EXAMPLES: &str = "\
 Examples:
   backstory secrets                every session that contains a secret
   backstory secrets --since 30d -p .
-  backstory secrets --json | jq -r '.sessions[].session'
+  backstory secrets --json | jq -r '.sessions[] | [.session, .messages[].message] | @tsv'
 
 `backstory forget SESSION` removes a session from the archive. The agent's own file keeps the secret until you
 delete it, and a secret that was in a session should be replaced.";
 
 /// List the sessions that contain secrets, by kind
 ///
-/// Searches every text of every session with the redaction rules of `export`. No secret is printed, nor any part of
-/// one.
+/// Searches every text of every session with the redaction rules of `export`, and names the messages that contain a
+/// secret. No secret is printed, nor any part of one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Secrets {
@@ -57,6 +60,17 @@ struct RowOut<'a> {
     found: u64,
     distinct: u64,
     kinds: Vec<KindOut<'a>>,
+    messages: Vec<PlaceOut<'a>>,
+}
+
+/// A message that contains secrets.
+#[derive(Serialize)]
+struct PlaceOut<'a> {
+    message: &'a str,
+    at: Option<Time>,
+    role: &'static str,
+    kind: &'static str,
+    found: u64,
 }
 
 #[derive(Serialize)]
@@ -70,6 +84,15 @@ struct KindOut<'a> {
 struct Holder {
     session: Session,
     counts: Vec<Count>,
+    places: Vec<Place>,
+}
+
+/// A message, and the number of places in it that contain a secret.
+struct Place {
+    message: MessageId,
+    at: Option<Timestamp>,
+    kind: MessageKind,
+    found: u64,
 }
 
 pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Result<Exit> {
@@ -89,15 +112,23 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
             progress.tick();
             let mut redactor = Redactor::new(&rules);
             let read = library.archive.reader().transcript(&assembled, View::Full, &|_| None);
+            let mut places = Vec::new();
+            let mut before = 0;
             for message in &mut read? {
                 redactor.message(message);
+                let after = total(&redactor.counts());
+                if after > before {
+                    let (message, at, kind) = (message.id.clone(), message.at, message.kind);
+                    places.push(Place { message, at, kind, found: after - before });
+                }
+                before = after;
             }
             // Counted are messages; the title repeats one of them.
             let counts = redactor.counts();
             redactor.learn();
             redactor.session(&mut assembled.session);
             if !counts.is_empty() {
-                holders.push(Holder { session: assembled.session, counts });
+                holders.push(Holder { session: assembled.session, counts, places });
             }
             Ok(())
         })
@@ -126,16 +157,37 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
 }
 
 fn row(holder: &Holder) -> RowOut<'_> {
-    let Holder { session, counts } = holder;
+    let Holder { session, counts, places } = holder;
     RowOut {
         session: &session.id,
         project: session.project.key(),
         title: session.title().0,
         state: session.state.name(),
-        found: counts.iter().map(|count| count.found).sum(),
+        found: total(counts),
         distinct: counts.iter().map(|count| count.distinct).sum(),
         kinds: counts.iter().map(kind).collect(),
+        messages: places.iter().map(place).collect(),
     }
+}
+
+/// Returns the number of places.
+fn total(counts: &[Count]) -> u64 {
+    counts.iter().map(|count| count.found).sum()
+}
+
+fn place(place: &Place) -> PlaceOut<'_> {
+    let Place { message, at, kind, found } = place;
+    let (role, kind) = (kind.role().name(), kind.name());
+    PlaceOut { message, at: at.map(Time), role, kind, found: *found }
+}
+
+/// Names the first message that contains a secret, by its time, and the number of others.
+fn first(ctx: &Context, places: &[Place]) -> String {
+    let Some((first, others)) = places.split_first() else { return String::new() };
+    let at = first.at.map_or_else(String::new, |at| format!(" {}", date(at, &ctx.zone)));
+    let more =
+        if others.is_empty() { String::new() } else { format!(" +{}", count(others.len() as u64)) };
+    format!("{}{at}{more}", first.kind.name().replace('_', " "))
 }
 
 fn kind(count: &Count) -> KindOut<'_> {
@@ -143,19 +195,20 @@ fn kind(count: &Count) -> KindOut<'_> {
 }
 
 fn table(ctx: &Context, library: &Library, holders: &[Holder], for_people: bool) -> Rows {
-    let [session, updated, project, secrets, title] = if for_people {
-        ["SESSION", "UPDATED", "PROJECT", "SECRETS", "TITLE"]
+    let [session, updated, project, secrets, messages, title] = if for_people {
+        ["SESSION", "UPDATED", "PROJECT", "SECRETS", "IN", "TITLE"]
     } else {
-        ["session", "updated", "project", "secrets", "title"]
+        ["session", "updated", "project", "secrets", "messages", "title"]
     };
     let mut out = Rows::new([
         Column::text(session),
-        Column::text(updated).spare(2),
-        Column::text(project).spare(3),
+        Column::text(updated).spare(3),
+        Column::text(project).spare(4),
         Column::long(secrets),
+        Column::text(messages).spare(2),
         Column::long(title).spare(1),
     ]);
-    for Holder { session, counts } in holders {
+    for Holder { session, counts, places } in holders {
         let kinds = counts.iter().map(|count_of| match count_of.distinct {
             1 => count_of.kind.clone(),
             many => format!("{} × {}", count(many), count_of.kind),
@@ -168,11 +221,17 @@ fn table(ctx: &Context, library: &Library, holders: &[Holder], for_people: bool)
             let updated = session.updated.map(crate::output::number::json_time);
             (session.id.to_string(), updated.unwrap_or_default().into())
         };
+        let messages = if for_people {
+            first(ctx, places)
+        } else {
+            places.iter().map(|place| place.message.as_str()).collect::<Vec<_>>().join(" ")
+        };
         out.row([
             Cell::styled(style::NAME, id),
             updated,
             session.project.name.as_str().into(),
             kinds,
+            messages.into(),
             session.title().0.into(),
         ]);
     }

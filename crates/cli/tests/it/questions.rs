@@ -138,6 +138,16 @@ fn secrets_are_counted_and_never_printed() {
         (&got["sessions"][0]["session"], &got["sessions"][0]["distinct"]),
         (&ID.into(), &1.into())
     );
+    let messages = &got["sessions"][0]["messages"];
+    assert_eq!(messages.as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&messages[0]["message"], &messages[0]["role"], &messages[0]["found"]),
+        (&"u1".into(), &"user".into(), &1.into())
+    );
+    insta::assert_snapshot!(shown(&env, &["secrets"]), @"
+    SESSION   UPDATED    PROJECT  SECRETS       IN                       TITLE
+    aaaaaaaa  1 day ago  shop     github-token  prompt 2026-08-13 10:00  fix the till with [redacted:github-token:1]
+    ");
     assert_eq!(env.run(&["secrets", "--on", "today"]).code, Some(1));
 }
 
