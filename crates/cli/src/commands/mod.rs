@@ -35,7 +35,9 @@ mod usage;
 mod verify;
 mod watch;
 
-use outcome::{ELSEWHERE, cannot_count, cannot_read, empty, nothing, state, strictly, tell_faults};
+use outcome::{
+    ELSEWHERE, cannot_count, cannot_read, empty, nothing, page, state, strictly, tell_faults,
+};
 use selection::{
     ambiguous, counted, given_or_chosen, open_listing, open_session, require_given, wanted_sessions,
 };

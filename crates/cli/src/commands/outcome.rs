@@ -1,11 +1,11 @@
-//! What commands report besides their answer: that nothing matches, that something cannot be read, and faults.
+//! How commands end: with a long answer in the pager, without a match, with something that cannot be read, with faults.
 
 use backstory_core::archive::ArchiveError;
 use backstory_core::collection::Collection;
 use backstory_core::discover::{Discovery, Problem, SearchedPlace};
 
 use crate::context::Context;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Result};
 use crate::filters::Filters;
 use crate::here;
 use crate::library::Library;
@@ -57,6 +57,15 @@ pub(super) fn state(found: &Discovery, looked: &SearchedPlace) -> &'static str {
         true if found.problems.iter().any(is_below) => "not all of it can be read",
         true => "nothing in it",
     }
+}
+
+/// Sends the rest of a long answer through the pager, if stdout is a terminal; `jump` is a text to start at.
+pub(super) fn page(ctx: &Context, printer: &mut Printer, jump: Option<&str>) -> Result<()> {
+    printer.page(&ctx.pager, jump).map_err(|error| {
+        Failure::new(format!("cannot start the pager `{}`", ctx.pager))
+            .because(error)
+            .hint("`PAGER` names the program to use")
+    })
 }
 
 /// Warns about faults that may make the answer incomplete.

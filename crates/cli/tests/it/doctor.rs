@@ -57,13 +57,13 @@ fn small_tree() {
       ends. For that, add this to ~/.gemini/settings.json yourself:
         {
           "hooks": {
-            "SessionEnd": [
-              {
-                "hooks": [
-                  { "name": "backstory", "type": "command", "command": "backstory sync --quiet" }
-                ]
-              }
-            ]
+            "SessionEnd": [{
+              "hooks": [{
+                "name": "backstory",
+                "type": "command",
+                "command": "backstory sync --quiet"
+              }]
+            }]
           }
         }
     --- stderr
@@ -359,4 +359,16 @@ fn ignored_records_are_counted_by_kind() {
     let rows: Vec<Vec<&str>> =
         text.lines().filter(rows).map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows, [["new-kind", "2"], ["world_state", "1"]], "{text}");
+}
+
+#[test]
+fn settings_to_paste_are_never_wrapped() {
+    let env = small_home();
+    let settings = env.json(&["doctor", "--json"])["archive"]["advice"]["settings"].take();
+    for width in ["40", "60", "200"] {
+        let run = env.finish(env.command(&["doctor"]).env("COLUMNS", width));
+        let (_, text) = run.stdout.split_once("\n    {\n").unwrap();
+        let text: serde_json::Value = serde_json::from_str(&format!("{{{text}")).unwrap();
+        assert_eq!(text, settings, "{width}");
+    }
 }

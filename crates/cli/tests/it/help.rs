@@ -224,7 +224,7 @@ fn doctor() {
     every record that could not be used, how long each agent keeps sessions according to its settings,
     which sessions it will delete in the next days, and whether the archive has them. `-v` adds the
     files by kind, files that were skipped on purpose, the disk space of each project, and every file
-    that will be deleted.
+    that will be deleted. On a terminal, it is shown page by page.
 
     Usage: backstory doctor [OPTIONS]
 

@@ -128,7 +128,9 @@ fn too_wide(env: &TestEnv, before: &[&str], width: &str) -> Vec<String> {
         assert!(run.code.is_some(), "{args:?}");
         let most: usize = width.parse().unwrap();
         let lines = run.stdout.lines().chain(run.stderr.lines());
-        for line in lines.filter(|line| line.width() > most) {
+        // Wrapped, it could not be pasted.
+        let is_setting = |line: &str| line.trim() == "\"command\": \"backstory sync --quiet\"";
+        for line in lines.filter(|line| line.width() > most && !is_setting(line)) {
             out.push(format!("{args:?} at {width}: {} columns: {line}", line.width()));
         }
     }

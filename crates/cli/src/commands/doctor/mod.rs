@@ -26,7 +26,8 @@ Examples:
 /// Says first what there is to do. Lists every place that was searched and why, the number of files,
 /// every record that could not be used, how long each agent keeps sessions according to its settings, which
 /// sessions it will delete in the next days, and whether the archive has them. `-v` adds the files by kind, files
-/// that were skipped on purpose, the disk space of each project, and every file that will be deleted.
+/// that were skipped on purpose, the disk space of each project, and every file that will be deleted. On a terminal,
+/// it is shown page by page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {}
@@ -47,6 +48,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Ex
     if ctx.json {
         printer.json(&report)?;
     } else {
+        if ctx.pages {
+            super::page(ctx, printer, None)?;
+        }
         let mut page = Page { ctx, printer, report: &report };
         page.verdict()?;
         page.looked(survey.only_antigravity())?;
@@ -100,7 +104,9 @@ impl Page<'_> {
             self.path(&advice.settings_file)
         );
         self.printer.prose(style::WARNING, &self.ctx.follow_up.complete(&text))?;
-        advice.settings_text.lines().try_for_each(|line| self.printer.line(format!("    {line}")))
+        // To be pasted as it is.
+        let mut lines = advice.settings_text.lines();
+        lines.try_for_each(|line| self.printer.verbatim(&format!("    {line}")))
     }
 
     fn path(&self, path: &str) -> String {

@@ -185,12 +185,7 @@ fn show(
         out.flush()?;
     } else {
         if !args.no_pager && (args.pager || ctx.pages) {
-            let jump = marks.as_ref().map(|_| Marks::SIGN);
-            printer.page(&ctx.pager, jump).map_err(|error| {
-                Failure::new(format!("cannot start the pager `{}`", ctx.pager))
-                    .because(error)
-                    .hint("`PAGER` names the program to use")
-            })?;
+            super::page(ctx, printer, marks.as_ref().map(|_| Marks::SIGN))?;
         }
         let extras = Extras::new(&library, &assembled.session, &messages)?;
         let mut page = Page::new(ctx, printer, args, marks);

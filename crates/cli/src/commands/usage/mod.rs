@@ -245,6 +245,9 @@ fn limit(rows: &mut Vec<Row>, args: &Usage, group: Group) {
     }
 }
 
+/// The number of rows from which on a table is paged.
+const LONG: usize = 20;
+
 /// An answer with everything that printing it needs.
 struct Page<'a> {
     ctx: &'a Context,
@@ -264,7 +267,12 @@ impl Page<'_> {
         if self.answer.total.calls == 0 {
             return Ok(());
         }
+        if self.ctx.pages && self.answer.rows.len() > LONG {
+            super::page(self.ctx, printer, None)?;
+        }
         printer.rows(&self.table(printer.width()), Format::Table)?;
+        // The notes are below what was paged.
+        printer.flush()?;
         if self.left > 0 {
             let rows = plural(self.left as u64, "more row", "more rows");
             printer.note(format!("{rows}; the total includes them."));

@@ -14,13 +14,12 @@ pub(super) const NAME: &str = "settings.json";
 /// The settings that make Claude Code sync by itself.
 pub(super) const HOOK: &str = r#"{
   "hooks": {
-    "SessionEnd": [
-      {
-        "hooks": [
-          { "type": "command", "command": "backstory sync --quiet" }
-        ]
-      }
-    ]
+    "SessionEnd": [{
+      "hooks": [{
+        "type": "command",
+        "command": "backstory sync --quiet"
+      }]
+    }]
   }
 }"#;
 

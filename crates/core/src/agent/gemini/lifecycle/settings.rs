@@ -11,13 +11,13 @@ use crate::env::Env;
 /// The settings that make Gemini CLI sync by itself.
 pub(super) const HOOK: &str = r#"{
   "hooks": {
-    "SessionEnd": [
-      {
-        "hooks": [
-          { "name": "backstory", "type": "command", "command": "backstory sync --quiet" }
-        ]
-      }
-    ]
+    "SessionEnd": [{
+      "hooks": [{
+        "name": "backstory",
+        "type": "command",
+        "command": "backstory sync --quiet"
+      }]
+    }]
   }
 }"#;
 
