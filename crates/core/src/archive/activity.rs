@@ -32,11 +32,13 @@ impl Activities<'_> {
         let places: FxHashMap<i64, usize> = places.collect();
         let mut parts: Vec<T> = Vec::new();
         parts.resize_with(ids.len(), T::default);
-        let sql = "SELECT session, body FROM activity WHERE part = ?1";
+        let kind = activity_parts::numbers(T::KIND);
+        let sql = "SELECT number, body FROM activity WHERE number >= ?1 AND number < ?2";
         let mut find = self.archive.db.prepare_cached(sql)?;
-        let mut rows = find.query([T::NAME])?;
+        let mut rows = find.query([kind.start, kind.end])?;
         while let Some(row) = rows.next()? {
-            let Some(place) = places.get(&row.get(0)?) else { continue };
+            let session = row.get::<_, i64>(0)? - kind.start;
+            let Some(place) = places.get(&session) else { continue };
             let body = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
             parts[*place] = match activity_parts::decode(body, "") {
                 Ok(part) => part,
@@ -56,9 +58,10 @@ impl Activities<'_> {
         if let Some(activity) = self.unstored.get(id) {
             return Ok(T::of(activity));
         }
-        let sql = "SELECT body FROM activity WHERE part = ?1 AND session = ?2";
+        let Some(session) = self.numbers.get(id) else { return Ok(T::default()) };
+        let sql = "SELECT body FROM activity WHERE number = ?1";
         let mut find = self.archive.db.prepare_cached(sql)?;
-        let found = find.query_row(params![T::NAME, self.numbers.get(id)], |row| {
+        let found = find.query_row([activity_parts::number(T::KIND, *session)], |row| {
             Ok(activity_parts::decode(row.get_ref(0)?.as_blob()?, id))
         });
         match found.optional()? {
@@ -82,9 +85,9 @@ impl Activities<'_> {
 
 /// Removes the activity of a session.
 pub(super) fn remove(db: &Connection, session: i64) -> rusqlite::Result<()> {
-    let mut remove = db.prepare_cached("DELETE FROM activity WHERE part = ?1 AND session = ?2")?;
-    for part in activity_parts::NAMES {
-        remove.execute(params![part, session])?;
+    let mut remove = db.prepare_cached("DELETE FROM activity WHERE number = ?1")?;
+    for kind in activity_parts::KINDS {
+        remove.execute([activity_parts::number(*kind, session)])?;
     }
     Ok(())
 }
@@ -96,8 +99,10 @@ impl Archive {
         let mut find = self.db.prepare("SELECT id, number FROM sessions")?;
         let numbers = find.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let numbers = numbers.collect::<Result<FxHashMap<SessionId, i64>, _>>()?;
-        let mut find = self.db.prepare("SELECT session FROM activity WHERE part = ?1")?;
-        let stored = find.query_map([READ], |row| row.get(0))?;
+        let read = activity_parts::numbers(READ);
+        let sql = "SELECT number - ?1 FROM activity WHERE number >= ?1 AND number < ?2";
+        let mut find = self.db.prepare(sql)?;
+        let stored = find.query_map([read.start, read.end], |row| row.get(0))?;
         let stored = stored.collect::<Result<FxHashSet<i64>, _>>()?;
         let is_missing = |id: &&SessionId| numbers.get(*id).is_some_and(|n| !stored.contains(n));
         let missing: Vec<SessionId> = ids.iter().filter(is_missing).cloned().collect();
@@ -158,10 +163,11 @@ impl Archive {
         if self.data_version()? != before {
             return Ok(false);
         }
-        let mut insert = self.db.prepare("INSERT OR REPLACE INTO activity VALUES (?1, ?2, ?3)")?;
+        let mut insert = self.db.prepare("INSERT OR REPLACE INTO activity VALUES (?1, ?2)")?;
         for (id, activity) in read {
-            for (part, body) in activity_parts::encode(activity, id)? {
-                insert.execute(params![part, numbers.get(id), body])?;
+            let Some(session) = numbers.get(id) else { continue };
+            for (kind, body) in activity_parts::encode(activity, id)? {
+                insert.execute(params![activity_parts::number(kind, *session), body])?;
             }
         }
         transaction.commit()?;

@@ -1,6 +1,8 @@
 //! Splits the activity of a session into parts. Each is stored by itself, because a report needs only one or two of
 //! them, and long texts only of what it shows.
 
+use std::ops::Range;
+
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -13,16 +15,26 @@ use super::{ArchiveError, codec};
 use crate::activity::{Activity, CommandLine, FailedCall, FileAccess, Run, TypedText};
 use crate::model::{MessageId, ToolStatus};
 
-/// The maximum size of a stored part, in bytes.
-const MOST_BYTES: usize = 1 << 30;
+/// The kind of the empty part of sessions whose activity is stored.
+pub(super) const READ: i64 = 0;
 
-/// The name of the empty part of sessions whose activity is stored.
-pub(super) const READ: &str = "read";
+/// The number of bits for the session in the number of a part.
+const BITS: i64 = 48;
+
+/// Returns the number of the part of a kind that a session has.
+pub(super) fn number(kind: i64, session: i64) -> i64 {
+    (kind << BITS) + session
+}
+
+/// Returns the numbers of all parts of a kind.
+pub(super) fn numbers(kind: i64) -> Range<i64> {
+    number(kind, 0)..number(kind + 1, 0)
+}
 
 /// A part of the activity of a session.
 pub(crate) trait ActivityPart: Default + Serialize + DeserializeOwned {
-    /// The name in the archive.
-    const NAME: &str;
+    /// The number of the kind in the archive.
+    const KIND: i64;
     /// Whether it is stored compressed, because it consists of texts.
     const IS_PACKED: bool;
 
@@ -73,20 +85,20 @@ fn encode_part<T: ActivityPart>(part: &T, id: &str) -> Result<Option<Vec<u8>>, A
 /// Decodes a part; `id` names its session in the error.
 pub(super) fn decode<T: ActivityPart>(body: &[u8], id: &str) -> Result<T, ArchiveError> {
     if T::IS_PACKED {
-        codec::decode(&codec::decompress(body, MOST_BYTES, id)?, id)
+        codec::decode(&codec::decompress(body, codec::MOST_BYTES, id)?, id)
     } else {
         codec::decode(body, id)
     }
 }
 
-/// Defines the parts: their type, their name, and how they are taken from an activity.
+/// Defines the parts: their type, their kind, whether they are compressed, and how they are taken from an activity.
 macro_rules! parts {
-    ($($type:ty: $name:literal, $is_packed:literal, $of:expr;)*) => {
-        /// The names of all parts.
-        pub(super) const NAMES: &[&str] = &[READ, $($name),*];
+    ($($type:ty: $kind:literal, $is_packed:literal, $of:expr;)*) => {
+        /// All kinds of parts.
+        pub(super) const KINDS: &[i64] = &[READ, $($kind),*];
 
         $(impl ActivityPart for $type {
-            const NAME: &str = $name;
+            const KIND: i64 = $kind;
             const IS_PACKED: bool = $is_packed;
 
             fn of(activity: &Activity) -> Self {
@@ -99,10 +111,10 @@ macro_rules! parts {
         pub(super) fn encode(
             activity: &Activity,
             id: &str,
-        ) -> Result<Vec<(&'static str, Vec<u8>)>, ArchiveError> {
+        ) -> Result<Vec<(i64, Vec<u8>)>, ArchiveError> {
             let mut out = vec![(READ, Vec::new())];
             $(if let Some(body) = encode_part(&<$type>::of(activity), id)? {
-                out.push(($name, body));
+                out.push(($kind, body));
             })*
             Ok(out)
         }
@@ -110,7 +122,7 @@ macro_rules! parts {
 }
 
 parts! {
-    Vec<TypedHead>: "typed", false, |activity| {
+    Vec<TypedHead>: 1, false, |activity| {
         let head = |typed: &TypedText| TypedHead {
             message: typed.message.clone(),
             at: typed.at,
@@ -118,10 +130,10 @@ parts! {
         };
         activity.prompts.iter().map(head).collect()
     };
-    TypedTexts: "typed texts", true, |activity| {
+    TypedTexts: 2, true, |activity| {
         TypedTexts(activity.prompts.iter().map(|typed| typed.text.clone()).collect())
     };
-    Vec<LineHead>: "lines", false, |activity| {
+    Vec<LineHead>: 3, false, |activity| {
         let head = |line: &CommandLine| LineHead {
             at: line.at,
             status: line.status,
@@ -129,13 +141,13 @@ parts! {
         };
         activity.lines.iter().map(head).collect()
     };
-    LineTexts: "line texts", true, |activity| {
+    LineTexts: 4, true, |activity| {
         LineTexts(activity.lines.iter().map(|line| line.text.clone()).collect())
     };
-    Vec<Run>: "runs", true, |activity| activity.runs.clone();
-    Vec<ProgramSum>: "programs", false, |activity| program_sums(&activity.runs).0;
-    Examples: "examples", true, |activity| Examples(program_sums(&activity.runs).1);
-    Vec<FileAccess>: "uses", true, |activity| activity.files.clone();
-    Vec<FileSum>: "files", true, |activity| file_sums(&activity.files);
-    Vec<FailedCall>: "failures", true, |activity| activity.failures.clone();
+    Vec<Run>: 5, true, |activity| activity.runs.clone();
+    Vec<ProgramSum>: 6, false, |activity| program_sums(&activity.runs).0;
+    Examples: 7, true, |activity| Examples(program_sums(&activity.runs).1);
+    Vec<FileAccess>: 8, true, |activity| activity.files.clone();
+    Vec<FileSum>: 9, true, |activity| file_sums(&activity.files);
+    Vec<FailedCall>: 10, true, |activity| activity.failures.clone();
 }

@@ -1,5 +1,6 @@
 //! Reads calls for reports: sums of a quarter of an hour, or single calls.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -117,7 +118,7 @@ impl Archive {
         let mut rows = find.query(params![bound(period.since), bound(period.until)])?;
         while let Some(row) = rows.next()? {
             let body = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            each(row.get(0)?, body)?;
+            each(row.get(0)?, &calls(body)?)?;
         }
         Ok(())
     }
@@ -126,8 +127,16 @@ impl Archive {
     pub(crate) fn session_calls(&self, session: i64) -> Result<SessionCalls, ArchiveError> {
         let mut find = self.db.prepare_cached("SELECT body FROM details WHERE session = ?1")?;
         let body: Option<Vec<u8>> = find.query_row([session], |row| row.get(0)).optional()?;
-        body.map_or_else(|| Ok(SessionCalls::default()), |body| codec::decode(&body, "a session"))
+        body.map_or_else(
+            || Ok(SessionCalls::default()),
+            |body| codec::decode(&calls(&body)?, "a session"),
+        )
     }
+}
+
+/// Returns the encoded [`SessionCalls`] of a row.
+fn calls(body: &[u8]) -> Result<Cow<'_, [u8]>, ArchiveError> {
+    codec::expand(body, codec::MOST_BYTES, "a session")
 }
 
 fn bound(at: Option<Timestamp>) -> Option<i64> {

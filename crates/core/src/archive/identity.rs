@@ -142,7 +142,7 @@ impl Archive {
     /// calls do.
     pub fn session_stamps(&self) -> Result<Vec<(SessionId, i64)>, ArchiveError> {
         let mut find = self.db.prepare(
-            "SELECT id, sessions.body, rollup.body, summaries.tools, prompts.first, prompts.last FROM sessions
+            "SELECT id, sessions.body, rollup.body, summaries.tools, prompts.body FROM sessions
              LEFT JOIN prompts ON prompts.session = number
              LEFT JOIN rollup ON rollup.session = number LEFT JOIN summaries ON summaries.session = number
              WHERE sessions.machine = ?1 OR EXISTS (SELECT 1 FROM members JOIN sources ON sources.number = source
@@ -153,7 +153,7 @@ impl Archive {
         let mut out = Vec::new();
         while let Some(row) = rows.next()? {
             let mut stamp = Stamp::default();
-            for column in 1..6 {
+            for column in 1..5 {
                 let blob =
                     row.get_ref(column)?.as_bytes_or_null().map_err(rusqlite::Error::from)?;
                 stamp.maybe(blob, Stamp::bytes);

@@ -240,7 +240,7 @@ impl<'a> Ingest<'a> {
             about: &facts.summary(),
             problems: facts.problem_count(),
             kept,
-            scan: packed.as_ref(),
+            scan: packed.as_deref(),
         };
         let number = sources::put(db, &new, number)?;
         if kept && source.kind.is_text() {

@@ -254,7 +254,7 @@ impl Archive {
             ),
             (
                 "activity of no session",
-                "SELECT count(*) FROM activity WHERE session NOT IN (SELECT number FROM sessions)",
+                "SELECT count(*) FROM activity WHERE number & ((1 << 48) - 1) NOT IN (SELECT number FROM sessions)",
             ),
             (
                 "texts of no session",

@@ -42,16 +42,16 @@ pub(super) fn insert(db: &Connection, mut assembled: SessionFacts) -> Result<(),
     let id = &assembled.session.id;
     let body = codec::encode(&assembled.session, id)?;
     let number = insert_session(db, &assembled, &detail, &machine, &body)?;
-    db.prepare_cached("INSERT INTO prompts VALUES (?1, ?2, ?3)")?
-        .execute(params![number, first, last])?;
+    let prompts = codec::shrink(db, codec::encode(&(first, last), id)?, id)?;
+    db.prepare_cached("INSERT INTO prompts VALUES (?1, ?2)")?.execute(params![number, prompts])?;
     let tools = codec::encode(&tool_sums(&detail.tools), id)?;
     db.prepare_cached("INSERT INTO summaries VALUES (?1, ?2, ?3)")?.execute(params![
         number,
         tools,
         doubts.encode(id)?
     ])?;
-    db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?
-        .execute(params![number, codec::encode(&detail, id)?])?;
+    let calls = codec::shrink(db, codec::encode(&detail, id)?, id)?;
+    db.prepare_cached("INSERT INTO details VALUES (?1, ?2)")?.execute(params![number, calls])?;
     prompt_sums::put(db, number, &detail, id)?;
     sums::put(db, number, &detail, id)
 }

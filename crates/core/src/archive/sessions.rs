@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Params};
 
 use super::affected::Affected;
@@ -71,7 +72,7 @@ impl Archive {
     /// Returns all sessions, sorted by id.
     pub fn sessions(&self) -> Result<Vec<Session>, ArchiveError> {
         let sessions = self.read_sessions(
-            "SELECT id, group_key, machine, body, prompts.first, prompts.last FROM sessions
+            "SELECT id, group_key, machine, sessions.body, prompts.body FROM sessions
              LEFT JOIN prompts ON session = number ORDER BY number",
             [],
         )?;
@@ -110,11 +111,11 @@ impl Archive {
     /// Adds the first and the last prompt to a session of a list.
     pub fn add_prompts(&self, session: &mut Session) -> Result<(), ArchiveError> {
         let mut find = self.db.prepare_cached(
-            "SELECT prompts.first, prompts.last FROM prompts JOIN sessions ON session = number WHERE id = ?1",
+            "SELECT prompts.body FROM prompts JOIN sessions ON session = number WHERE id = ?1",
         )?;
-        let found = find.query_row([&session.id], |row| Ok((row.get(0)?, row.get(1)?)));
-        if let Some(prompts) = found.optional()? {
-            (session.first_prompt, session.last_prompt) = prompts;
+        let mut rows = find.query([&session.id])?;
+        if let Some(row) = rows.next()? {
+            (session.first_prompt, session.last_prompt) = prompts(row.get_ref(0)?, &session.id)?;
         }
         Ok(())
     }
@@ -141,7 +142,8 @@ impl Archive {
             label.clone_into(&mut session.machine);
             session.subagents = 0;
             if has_prompts {
-                (session.first_prompt, session.last_prompt) = (row.get(4)?, row.get(5)?);
+                (session.first_prompt, session.last_prompt) =
+                    prompts(row.get_ref(4)?, &session.id)?;
             }
             let group = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
             if !group.starts_with(LOG_GROUP) {
@@ -334,6 +336,13 @@ impl Archive {
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
+
+/// Decodes the first and the last prompt of a session, if they are stored.
+fn prompts(body: ValueRef<'_>, id: &str) -> Result<(Option<String>, Option<String>), ArchiveError> {
+    let body = body.as_blob_or_null().map_err(rusqlite::Error::from)?;
+    let Some(body) = body else { return Ok((None, None)) };
+    codec::decode(&codec::expand(body, codec::MOST_BYTES, id)?, id)
 }
 
 /// The prefix of groups without sources of their own, only lines of prompt logs.

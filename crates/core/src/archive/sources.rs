@@ -1,5 +1,6 @@
 //! Reads and writes the rows of sources.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -160,7 +161,7 @@ pub(super) fn scanned(
     agents: Agents,
     number: i64,
 ) -> Result<Option<ScannedSource>, ArchiveError> {
-    let Some(packed) = packed_facts(db, number)? else { return Ok(None) };
+    let Some(packed) = packed_scan(db, number)? else { return Ok(None) };
     let mut find = db.prepare_cached(&format!(
         "SELECT {COLUMNS}, captured = size AND lost = 0 FROM sources WHERE number = ?1"
     ))?;
@@ -182,21 +183,25 @@ pub(super) fn facts(
     source: &Source,
     number: i64,
 ) -> rusqlite::Result<Option<SourceFacts>> {
-    Ok(packed_facts(db, number)?.and_then(|packed| unpack(&packed, source).ok()))
+    Ok(packed_scan(db, number)?.and_then(|packed| unpack(&packed, source).ok()))
 }
 
-/// Returns the state needed to continue reading a source.
-pub(super) fn resume_state(
+/// Returns the stored facts of a source and the state needed to continue reading it, or `None` if there are none or
+/// they cannot be decoded.
+pub(super) fn earlier(
     db: &Connection,
     source: &Source,
     number: i64,
-) -> rusqlite::Result<Option<Vec<u8>>> {
-    let mut find = db.prepare_cached("SELECT state FROM scans WHERE source = ?1")?;
-    let packed: Option<Option<Vec<u8>>> = find.query_row([number], |row| row.get(0)).optional()?;
-    Ok(packed.flatten().and_then(|packed| unpack_bytes(&packed, source).ok()))
+) -> rusqlite::Result<Option<(SourceFacts, Vec<u8>)>> {
+    let Some(packed) = packed_scan(db, number)? else { return Ok(None) };
+    let unpacked = unpack_bytes(&packed, source).ok();
+    Ok(unpacked.and_then(|scan| {
+        let (facts, state) = postcard::take_from_bytes(&scan).ok()?;
+        Some((facts, state.to_vec()))
+    }))
 }
 
-fn packed_facts(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+fn packed_scan(db: &Connection, number: i64) -> rusqlite::Result<Option<Vec<u8>>> {
     let mut find = db.prepare_cached("SELECT facts FROM scans WHERE source = ?1")?;
     find.query_row([number], |row| row.get(0)).optional()
 }
@@ -205,30 +210,20 @@ fn shown(source: &Source) -> String {
     source.path.display().to_string()
 }
 
-/// The stored form of a reading.
-pub(super) struct PackedScan {
-    facts: Vec<u8>,
-    state: Option<Vec<u8>>,
-}
-
-/// Encodes a reading for storage.
+/// Encodes a reading for storage: the facts, and then the state. They name the same messages, so they take less
+/// space together.
 pub(super) fn pack(
     db: &Connection,
     facts: &SourceFacts,
     resume: Option<Resume>,
     source: &Source,
-) -> Result<PackedScan, ArchiveError> {
-    let facts = codec::encode(facts, &shown(source))?;
-    let state = resume.map(|resume| pack_bytes(db, resume.state, source)).transpose()?;
-    Ok(PackedScan { facts: pack_bytes(db, facts, source)?, state })
-}
-
-/// Compresses bytes, unless the archive is in memory. A trailing byte marks compressed blobs.
-fn pack_bytes(db: &Connection, bytes: Vec<u8>, source: &Source) -> Result<Vec<u8>, ArchiveError> {
-    let is_stored = db.path().is_some_and(|path| !path.is_empty());
-    let mut packed = if is_stored { codec::compress(&bytes, &shown(source))? } else { bytes };
-    packed.push(u8::from(is_stored));
-    Ok(packed)
+) -> Result<Vec<u8>, ArchiveError> {
+    let name = shown(source);
+    let mut scan = codec::encode(facts, &name)?;
+    if let Some(resume) = resume {
+        scan.extend_from_slice(&resume.state);
+    }
+    codec::shrink(db, scan, &name)
 }
 
 fn unpack(packed: &[u8], source: &Source) -> Result<SourceFacts, ArchiveError> {
@@ -237,15 +232,9 @@ fn unpack(packed: &[u8], source: &Source) -> Result<SourceFacts, ArchiveError> {
 
 /// Unpacks a stored reading. The size is limited because the archive may come from somebody else;
 /// facts are never much larger than their file.
-fn unpack_bytes(packed: &[u8], source: &Source) -> Result<Vec<u8>, ArchiveError> {
+fn unpack_bytes<'a>(packed: &'a [u8], source: &Source) -> Result<Cow<'a, [u8]>, ArchiveError> {
     let most = usize::try_from(source.size.saturating_mul(8)).unwrap_or(usize::MAX);
-    match packed.split_last() {
-        Some((1, packed)) => {
-            codec::decompress(packed, most.saturating_add(1 << 20), &shown(source))
-        }
-        Some((0, plain)) => Ok(plain.to_vec()),
-        _ => Err(ArchiveError::Stored(shown(source))),
-    }
+    codec::expand(packed, most.saturating_add(1 << 20), &shown(source))
 }
 
 /// The values of a source's row.
@@ -260,7 +249,7 @@ pub(super) struct New<'a> {
     pub(super) about: &'a SourceSummary,
     pub(super) problems: usize,
     pub(super) kept: bool,
-    pub(super) scan: Option<&'a PackedScan>,
+    pub(super) scan: Option<&'a [u8]>,
 }
 
 /// Writes a source into its row, or a new one if it has no number, and returns the number.
@@ -307,8 +296,8 @@ pub(super) fn put(
     let number = number.unwrap_or_else(|| db.last_insert_rowid());
     match new.scan {
         Some(scan) => db
-            .prepare_cached("INSERT OR REPLACE INTO scans VALUES (?1, ?2, ?3)")?
-            .execute(params![number, scan.facts, scan.state])?,
+            .prepare_cached("INSERT OR REPLACE INTO scans VALUES (?1, ?2)")?
+            .execute(params![number, scan])?,
         None => db.prepare_cached("DELETE FROM scans WHERE source = ?1")?.execute([number])?,
     };
     Ok(number)

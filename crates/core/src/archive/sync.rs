@@ -228,10 +228,7 @@ impl Archive {
                 digest.as_ref().is_some_and(|digest| digest.length <= source.size);
             let earlier = match before.filter(|known| known.offset.is_some() && is_at_least_as_long)
             {
-                Some(known) => {
-                    let facts = sources::facts(&self.db, source, known.number)?;
-                    facts.zip(sources::resume_state(&self.db, source, known.number)?)
-                }
+                Some(known) => sources::earlier(&self.db, source, known.number)?,
                 None => None,
             };
             out.push(Change { source: source.clone(), digest, earlier, extract });

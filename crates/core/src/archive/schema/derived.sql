@@ -48,12 +48,11 @@ CREATE INDEX sources_folder ON sources (folder);
 CREATE INDEX sources_unusual ON sources (machine) WHERE NOT (state = 'live' AND captured - lost >= size);
 CREATE INDEX sources_faulty ON sources (state, faults, problems) WHERE faults + problems > 0;
 
--- The facts of a source, and the state its agent needs to continue when it grows. Sources that are
+-- The facts of a source, and after them the state its agent needs to continue when it grows. Sources that are
 -- only captured or that were forgotten have no row.
 CREATE TABLE scans (
     source INTEGER PRIMARY KEY,
-    facts  BLOB NOT NULL,
-    state  BLOB
+    facts  BLOB NOT NULL
 );
 
 -- The groups of sessions that a source belongs to, and the project it names there: its path, or the
@@ -155,8 +154,7 @@ CREATE INDEX sessions_unindexed ON sessions (id) WHERE NOT indexed;
 -- The first and the last prompt of a session. They can be long, and lists do not need them.
 CREATE TABLE prompts (
     session INTEGER PRIMARY KEY,
-    first   TEXT,
-    last    TEXT
+    body    BLOB NOT NULL
 );
 
 -- Single calls and tool calls, for queries that sums cannot answer.
@@ -175,14 +173,12 @@ CREATE TABLE summaries (
 );
 
 -- What a person typed in a session, and the commands, files and failures of its tools (activity.rs). It is
--- read from the text when a report first needs it. Its parts (activity_parts.rs) are sorted by kind, so that a
--- report reads nothing but those it needs.
+-- read from the text when a report first needs it. A part (activity_parts.rs) has the number of its kind times 2^48,
+-- plus that of the session: a report reads nothing but the kinds it needs.
 CREATE TABLE activity (
-    part    TEXT NOT NULL,
-    session INTEGER NOT NULL,
-    body    BLOB NOT NULL,
-    PRIMARY KEY (part, session)
-) WITHOUT ROWID;
+    number INTEGER PRIMARY KEY,
+    body   BLOB NOT NULL
+);
 
 -- The calls of a session by quarter of an hour, model, service and prompt size (sums.rs), which is enough
 -- for most reports.
@@ -271,5 +267,6 @@ CREATE VIRTUAL TABLE words USING fts5 (
     prompt, reference, reply, thought, tool, output, summary, name,
     content = '', contentless_delete = 1, tokenize = 'ascii'
 );
--- Larger segments that are merged less often halve the work of a first sync.
-INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8);
+-- Larger segments that are merged less often halve the work of a first sync. With its checksum, a page has room for
+-- a block of 4049 bytes, and blocks can be a few bytes longer than their limit.
+INSERT INTO words (words, rank) VALUES ('hashsize', 16777216), ('automerge', 8), ('pgsz', 4040);

@@ -255,4 +255,20 @@ mod tests {
         assert_eq!(got, want);
         assert!(got.len() > 25, "{got:?}");
     }
+
+    /// A longer one would take a page more.
+    #[test]
+    fn a_block_of_the_index_fits_into_a_page() {
+        let archive = Archive::in_memory().unwrap();
+        for n in 0..100 {
+            let text: String = (0..400).map(|word| format!("w{} ", word * 977 + n)).collect();
+            let row = Row::of_session(None, None, &Fields::of_text(Where::Reply, &text));
+            insert(&archive.db, (1 << BITS) + n, &row).unwrap();
+        }
+        archive.db.execute_batch("INSERT INTO words (words) VALUES ('optimize')").unwrap();
+        let longest = "SELECT max(length(block)) FROM words_data";
+        let longest: i64 = archive.db.query_row(longest, [], |row| row.get(0)).unwrap();
+        // A page of 4096 bytes, less its checksum, SQLite's overhead per row, and the row's header.
+        assert!((4000..=4096 - 8 - 35 - 4).contains(&longest), "{longest}");
+    }
 }
