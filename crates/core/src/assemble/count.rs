@@ -9,6 +9,7 @@ impl SessionFacts {
     pub(super) fn count(&mut self) {
         let mut session = self.session.clone();
         let mut tools: HashSet<(&str, usize)> = HashSet::default();
+        let mut models: HashSet<&str> = HashSet::default();
         for entry in self.listed() {
             let facts = &entry.facts;
             session.messages_full += 1;
@@ -36,17 +37,13 @@ impl SessionFacts {
             if let Some(call) = &facts.call {
                 session.calls += usize::from(!call.is_extra);
                 session.usage += call.total_usage();
-                let others = call.lines().iter().filter_map(|line| line.model.as_deref());
-                for model in facts.model.as_deref().into_iter().chain(others) {
-                    if session.models.last().is_none_or(|last| last != model) {
-                        session.models.push(model.to_owned());
-                    }
-                }
+                models.extend(facts.model.as_deref());
+                models.extend(call.lines().iter().filter_map(|line| line.model.as_deref()));
             }
         }
         session.tool_calls = tools.len();
+        session.models = models.into_iter().map(str::to_owned).collect();
         session.models.sort();
-        session.models.dedup();
         // A session that contains only commands is titled after the first one.
         if session.first_prompt.is_none() {
             let slash = self.listed().find_map(|entry| entry.facts.typed.clone());

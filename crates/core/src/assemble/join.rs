@@ -26,7 +26,7 @@ pub(super) fn join(id: SessionId, group: String, mut parts: Vec<Part<'_>>) -> Se
     let is_history = parts.iter().all(Part::is_history);
     let missing = parts.iter().find_map(|part| part.missing.clone());
     let reported = newest(&parts, |facts| facts.reported.as_ref()).cloned();
-    let mut messages = Messages::new(&parts, session_parts, resumable_file);
+    let mut messages = Messages::new(&mut parts, session_parts, resumable_file);
     for (file, part) in parts.into_iter().enumerate() {
         messages.add(file, part);
     }
@@ -65,17 +65,17 @@ struct Messages {
 
 impl Messages {
     fn new(
-        parts: &[Part<'_>],
+        parts: &mut [Part<'_>],
         session_parts: Vec<SessionPart>,
         resumable_file: Option<usize>,
     ) -> Self {
-        let ids = resumable_file.map_or(&[][..], |at| &parts[at].facts.current);
+        let current = resumable_file.map(|at| std::mem::take(&mut parts[at].facts.current));
         let most = parts.iter().map(|part| part.facts.messages.len()).max().unwrap_or(0);
         let is_first = |part: &SessionPart| part.why == PartWhy::First;
         Self {
             entries: Vec::with_capacity(most),
             known: HashMap::default(),
-            current: ids.iter().enumerate().map(|(n, id)| (id.clone(), n)).collect(),
+            current: current.into_iter().flatten().enumerate().map(|(n, id)| (id, n)).collect(),
             compressed: before_compression(&session_parts),
             ages: parts.iter().map(|part| (part.updated(), !part.source.is_replaced())).collect(),
             all_stubs: session_parts.iter().all(|part| part.why == PartWhy::Stub),

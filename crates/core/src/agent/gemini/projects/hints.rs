@@ -14,6 +14,9 @@ use crate::read::{decode, json};
 /// The number of messages of a session that are searched.
 const MESSAGES: usize = 200;
 
+/// The longest record that is read at once, in bytes.
+const MOST_READ: usize = 1 << 16;
+
 /// Extracts hints from the text of a session; a file that cannot be read yields none.
 pub(crate) fn hints(source: &Source, part: &PartFacts, bytes: &dyn Bytes) -> SessionHints {
     let mut hints = SessionHints::default();
@@ -49,7 +52,7 @@ fn read(mut file: &mut dyn ReadSeek, span: &Span) -> Option<String> {
         Span::Inline(text) => Some(text.to_string()),
         Span::File { offset, length } => {
             file.seek(SeekFrom::Start(*offset)).ok()?;
-            let mut bytes = Vec::new();
+            let mut bytes = Vec::with_capacity(usize::try_from(*length).ok()?.min(MOST_READ));
             (&mut file).take(*length).read_to_end(&mut bytes).ok()?;
             Some(decode(&bytes).into_owned())
         }
