@@ -16,7 +16,7 @@ pub fn any_of<const N: usize>(block: &[u8; BLOCK], bytes: [u8; N]) -> u64 {
 fn find<S: Simd, const N: usize>(simd: S, block: &[u8; BLOCK], bytes: [u8; N]) -> u64 {
     let block = u8x64::simd_from(simd, *block);
     let found = bytes.map(|byte| block.simd_eq(byte));
-    found.into_iter().reduce(|any: mask8x64<S>, is| any | is).map_or(0, |found| found.to_bitmask())
+    found.into_iter().reduce(|any, is| any | is).map_or(0, mask8x64::to_bitmask)
 }
 
 #[cfg(test)]

@@ -80,8 +80,11 @@ mod tests {
             near: near.map(Into::into),
         };
         let cart = missing("cart", Some("card"));
-        assert_eq!(corrected("carts cart -x", &[cart.clone()]).unwrap(), "carts card -x");
-        assert_eq!(corrected("\"cart\"", &[cart.clone()]).unwrap(), "\"card\"");
+        assert_eq!(
+            corrected("carts cart -x", std::slice::from_ref(&cart)).unwrap(),
+            "carts card -x"
+        );
+        assert_eq!(corrected("\"cart\"", std::slice::from_ref(&cart)).unwrap(), "\"card\"");
         assert_eq!(corrected("cart zzzz", &[cart, missing("zzzz", None)]), None);
         assert_eq!(corrected("cart", &[]), None);
     }

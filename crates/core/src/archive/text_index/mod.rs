@@ -261,8 +261,8 @@ mod tests {
     fn a_block_of_the_index_fits_into_a_page() {
         let archive = Archive::in_memory().unwrap();
         for n in 0..100 {
-            let text: String = (0..400).map(|word| format!("w{} ", word * 977 + n)).collect();
-            let row = Row::of_session(None, None, &Fields::of_text(Where::Reply, &text));
+            let words: Vec<String> = (0..400).map(|word| format!("w{}", word * 977 + n)).collect();
+            let row = Row::of_session(None, None, &Fields::of_text(Where::Reply, &words.join(" ")));
             insert(&archive.db, (1 << BITS) + n, &row).unwrap();
         }
         archive.db.execute_batch("INSERT INTO words (words) VALUES ('optimize')").unwrap();
