@@ -25,7 +25,7 @@ pub struct Service {
 )]
 #[serde(rename_all = "lowercase")]
 pub enum ServiceClass {
-    /// What is served unless something else is requested.
+    /// The default.
     #[default]
     Standard,
     /// Slower and cheaper.

@@ -11,7 +11,7 @@ mod snippet;
 mod spelling;
 mod token;
 
-// What is hidden serves the archive and the program.
+// Hidden items serve the archive and the program.
 pub use field::Where;
 #[doc(hidden)]
 pub use field::{Extent, Fields, Piece};

@@ -17,7 +17,7 @@ impl App {
                 self.is_syncing = false;
                 self.rows = rows;
                 self.refilter();
-                // What is on screen may have grown.
+                // The session on screen may have grown.
                 self.asked = None;
                 if let Some(reading) = self.readings.last() {
                     let width = self.areas.page.max(20);

@@ -1,6 +1,6 @@
 //! The terminal browser.
 //!
-//! `state` holds what is on the screen: events change it and leave questions, which `worker` answers from
+//! `state` is the content of the screen: events change it and leave questions, which `worker` answers from
 //! the archive on a thread of its own. `draw` paints it, and `screen` writes what changed. `keys` is the
 //! table of all keys.
 

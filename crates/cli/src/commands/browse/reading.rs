@@ -1,4 +1,4 @@
-//! A session on the screen: which blocks are unfolded, where the cursor is, what was found.
+//! A session on the screen: which blocks are unfolded, the position of the cursor, and the matches.
 
 use std::collections::HashSet;
 

@@ -114,7 +114,7 @@ pub(super) struct Chip {
 #[derive(Debug, Clone)]
 pub(super) struct InText {
     pub(super) sessions: HashSet<SessionId>,
-    /// What was probably meant, if nothing was found.
+    /// Similar words that occur, if nothing was found.
     pub(super) meant: Option<String>,
 }
 

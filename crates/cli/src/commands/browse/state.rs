@@ -75,7 +75,7 @@ pub(super) struct Hits {
     pub(super) rows: Vec<HitRow>,
     pub(super) total: usize,
     pub(super) took_ms: u128,
-    /// What was probably meant, if there are none.
+    /// Similar words that occur, if there are none.
     pub(super) meant: Option<String>,
     pub(super) selected: usize,
     pub(super) scroll: usize,
@@ -422,7 +422,7 @@ impl App {
         }
     }
 
-    /// Replaces words that were not found by what was probably meant.
+    /// Replaces words that were not found by similar ones that occur.
     fn correct(&mut self) {
         let meant = match self.tab {
             Tab::Sessions => self.list.in_text.take().and_then(|found| found.meant),

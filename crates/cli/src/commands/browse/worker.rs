@@ -261,7 +261,7 @@ fn hits(ctx: &Context, library: &Library, words: String) -> Result<Answer> {
     Ok(Answer::Hits { words, hits, total, took_ms, meant })
 }
 
-/// Returns what was probably meant by words that were not found.
+/// Returns the words with similar ones that occur in place of those that were not found.
 fn meant(library: &Library, words: &str, is_empty: bool, query: &Query) -> Result<Option<String>> {
     if !is_empty {
         return Ok(None);

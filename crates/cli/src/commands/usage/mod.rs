@@ -271,7 +271,7 @@ impl Page<'_> {
             super::page(self.ctx, printer, None)?;
         }
         printer.rows(&self.table(printer.width()), Format::Table)?;
-        // The notes are below what was paged.
+        // The notes are below the pages.
         printer.flush()?;
         if self.left > 0 {
             let rows = plural(self.left as u64, "more row", "more rows");

@@ -1,4 +1,4 @@
-//! Tests the way back to what was on the screen before, and that nothing long is cut.
+//! Tests the way back to the screen before, and that nothing long is cut.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Tests the hits of a search, and what is found in a session.
+//! Tests the hits of a search, and the matches in a session.
 
 use crossterm::event::KeyCode;
 use ratatui_core::buffer::{Buffer, Cell};

@@ -60,7 +60,7 @@ fn the_words_of_the_list_are_searched_for() {
     assert!(screen(&mut app, 70, 9).contains("Nothing found. Enter searches `legend` instead."));
     press(&mut app, KeyCode::Enter);
     assert!(app.take_asks().contains(&Ask::Hits("legend".to_owned())));
-    // What was searched for is not replaced.
+    // The text of the search is not replaced.
     app.show(Tab::Sessions);
     app.show(Tab::Search);
     assert_eq!(app.hits.field.text(), "legend");
