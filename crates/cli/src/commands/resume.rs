@@ -80,8 +80,7 @@ fn resume(
     let session = chosen.unwrap_or_else(|| "latest".into());
     let (library, assembled) = super::open_session(ctx, printer, &session)?;
     let session = &assembled.session;
-    let own_id = session.own_id();
-    if session.kind != SessionKind::Main || !own_id.is_uuid() {
+    if session.kind != SessionKind::Main || !session.id.is_uuid() {
         let agent = library.archive.agents().get(&session.agent);
         let agent = agent.map_or("the agent", |agent| agent.name());
         return Err(Failure::new(format!("{agent} cannot resume `{}`", session.id))
@@ -95,7 +94,7 @@ fn resume(
     let id = prepared.assembled.session.id.clone();
     let folder = folder(ctx, &prepared)?;
     let agent = prepared.agent.name();
-    let resume = prepared.lifecycle.resume(&own_id, &prepared.plan, &ctx.env).map_err(|why| {
+    let resume = prepared.lifecycle.resume(&id, &prepared.plan, &ctx.env).map_err(|why| {
         let folder = ctx.show(&prepared.plan.folder);
         Failure::new(format!("{agent} would not find the session where it is"))
             .because(format!("`{folder}` {why}"))

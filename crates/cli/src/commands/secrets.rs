@@ -112,9 +112,18 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
             progress.tick();
             let mut redactor = Redactor::new(&rules);
             let read = library.archive.reader().transcript(&assembled, View::Full, &|_| None);
+            let mut messages = read?;
+            for message in &messages {
+                redactor.message(&mut message.clone());
+            }
+            if redactor.counts().is_empty() {
+                return Ok(());
+            }
+            // A secret may occur before the words that give it away.
+            redactor.learn();
             let mut places = Vec::new();
             let mut before = 0;
-            for message in &mut read? {
+            for message in &mut messages {
                 redactor.message(message);
                 let after = total(&redactor.counts());
                 if after > before {
@@ -125,11 +134,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
             }
             // Counted are messages; the title repeats one of them.
             let counts = redactor.counts();
-            redactor.learn();
             redactor.session(&mut assembled.session);
-            if !counts.is_empty() {
-                holders.push(Holder { session: assembled.session, counts, places });
-            }
+            holders.push(Holder { session: assembled.session, counts, places });
             Ok(())
         })
         .map_err(|error| Failure::new("cannot read the sessions").because(error))?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Stderr, Write};
 use std::path::{MAIN_SEPARATOR, Path, is_separator};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
@@ -50,6 +50,23 @@ impl Write for Captured {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The input of a pager, which takes everything even if the user leaves the pager early: what follows is still
+/// decided and said.
+struct PagerInput(ChildStdin);
+
+impl Write for PagerInput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+            written => written,
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -300,6 +317,7 @@ impl Printer {
             .stdin(Stdio::piped())
             .spawn()?;
         if let Some(input) = pager.stdin.take() {
+            let input = PagerInput(input);
             let plain = self.color == ColorChoice::Never;
             self.out = BufWriter::new(if plain {
                 Box::new(anstream::StripStream::new(Box::new(input) as Box<dyn Write>))
@@ -316,7 +334,10 @@ impl Printer {
         let flushed = self.out.flush();
         if let Some(mut pager) = self.pager.take() {
             self.out = BufWriter::new(Box::new(io::sink()));
-            pager.wait()?;
+            // The codes with which a shell says that it cannot run a command.
+            if matches!(pager.wait()?.code(), Some(126 | 127)) {
+                return Err(io::Error::other("the pager cannot be run; `PAGER` names another"));
+            }
         }
         flushed
     }

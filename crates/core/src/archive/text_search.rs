@@ -231,13 +231,17 @@ impl Archive {
         Ok(find.query_row([number], |row| text_row(row, 0)).optional()?)
     }
 
-    /// Returns the terms of a query that occur nowhere in the index, each with a spelling that does.
+    /// Returns the terms of a query that occur nowhere in the index, each with a spelling that does. After one without
+    /// such a spelling none is looked for, because the query as a whole has no correction.
     pub fn missing_terms(&self, query: &Query) -> Result<Vec<MissingTerm>, ArchiveError> {
-        let mut out = Vec::new();
+        let mut out: Vec<MissingTerm> = Vec::new();
         for term in query.terms() {
-            if !self.has_term(term)? {
-                out.push(MissingTerm { text: term.text.clone(), near: self.near(term)? });
+            if self.has_term(term)? {
+                continue;
             }
+            let is_correctable = out.iter().all(|missing| missing.near.is_some());
+            let near = if is_correctable { self.near(term)? } else { None };
+            out.push(MissingTerm { text: term.text.clone(), near });
         }
         Ok(out)
     }

@@ -169,6 +169,7 @@ fn session(
 ) -> Session {
     let first = &parts[0];
     let stated = first.facts.stated.as_deref();
+    let agent = stated.map_or(&first.source.agent, |stated| &stated.agent).clone();
     let in_use = parts.iter().find(|part| !part.facts.is_abandoned).unwrap_or(first);
     let ran_in = in_use.facts.project.as_ref().filter(|path| is_absolute(path));
     let is_elsewhere = |path: &&String| in_use.project.is_worktree(path);
@@ -189,7 +190,7 @@ fn session(
         state: stated.map_or(State::Live, |stated| stated.state),
         first_prompt: stated.and_then(|stated| stated.task.clone()),
         faults: count_faults(parts),
-        ..Session::new(id, first.agent().clone(), in_use.project.clone())
+        ..Session::new(id, agent, in_use.project.clone())
     }
 }
 

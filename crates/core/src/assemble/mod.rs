@@ -168,24 +168,16 @@ pub fn assemble(
     sessions
 }
 
-/// Splits a group into sessions by the rules of its agent. Several agents may use one id, because a session of one was
-/// brought to another: then only the first keeps it.
+/// Splits a group into sessions by the rules of its agent.
 fn refined<'a>(
     rules: &dyn Rules,
     group: &str,
-    parts: Vec<Part<'a>>,
+    mut parts: Vec<Part<'a>>,
 ) -> BTreeMap<SessionId, Vec<Part<'a>>> {
-    let mut agents: BTreeMap<AgentId, Vec<Part<'a>>> = BTreeMap::new();
-    for part in parts {
-        agents.entry(part.agent().clone()).or_default().push(part);
-    }
+    rules.refine(group, &mut parts);
     let mut out: BTreeMap<SessionId, Vec<Part<'a>>> = BTreeMap::new();
-    for (n, (agent, mut parts)) in agents.into_iter().enumerate() {
-        rules.refine(group, &mut parts);
-        for part in parts {
-            let id = if n == 0 { part.id.clone() } else { format!("{}/{agent}", part.id).into() };
-            out.entry(id).or_default().push(part);
-        }
+    for part in parts {
+        out.entry(part.id.clone()).or_default().push(part);
     }
     out
 }

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::discover::Source;
 use crate::facts::{Form, PartFacts};
 use crate::fault::{FaultKind, Faults};
-use crate::model::{AgentId, MessageKind, Part as SessionPart, PartWhy, SessionId, SessionKind};
+use crate::model::{MessageKind, Part as SessionPart, PartWhy, SessionId, SessionKind};
 use crate::project::Project;
 
 /// The part of a session that one source contains.
@@ -32,11 +32,6 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Returns the agent whose session it is.
-    pub(super) fn agent(&self) -> &AgentId {
-        self.facts.stated.as_deref().map_or(&self.source.agent, |stated| &stated.agent)
-    }
-
     pub(super) fn new(
         source: &'a Source,
         faults: &'a Faults,

@@ -86,12 +86,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the id by which the agent knows it: of sessions of several agents with one id, only the first has no other.
-    pub fn own_id(&self) -> SessionId {
-        let own = self.id.strip_suffix(self.agent.as_str()).and_then(|id| id.strip_suffix('/'));
-        own.map_or_else(|| self.id.clone(), SessionId::from)
-    }
-
     /// Returns a session with only these properties.
     pub fn new(id: SessionId, agent: AgentId, project: Arc<Project>) -> Self {
         Self {

@@ -46,11 +46,11 @@ pub fn corrected(query: &str, missing: &[MissingTerm]) -> Option<String> {
     let mut out = query.to_owned();
     for term in missing {
         let near = term.near.as_deref()?;
-        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let whole = |at: &usize| {
             let (before, rest) = out.split_at(*at);
-            !is_letter(before.chars().next_back())
-                && !is_letter(rest[term.text.len()..].chars().next())
+            // A word after a colon is the value of a condition.
+            !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == ':')
+                && !rest[term.text.len()..].chars().next().is_some_and(char::is_alphanumeric)
         };
         let at = out.match_indices(&term.text).map(|(at, _)| at).find(whole)?;
         out.replace_range(at..at + term.text.len(), near);
@@ -87,5 +87,7 @@ mod tests {
         assert_eq!(corrected("\"cart\"", std::slice::from_ref(&cart)).unwrap(), "\"card\"");
         assert_eq!(corrected("cart zzzz", &[cart, missing("zzzz", None)]), None);
         assert_eq!(corrected("cart", &[]), None);
+        let cart = missing("cart", Some("card"));
+        assert_eq!(corrected("tool:cart cart", &[cart]).unwrap(), "tool:cart card");
     }
 }

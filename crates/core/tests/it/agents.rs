@@ -7,40 +7,10 @@ use crate::support::Home;
 
 const PARENT: &str = "0000000a-0000-4000-8000-000000000000";
 
-fn log_of(id: &str, kind: &str, messages: &[Value]) -> String {
+fn log(id: &str, kind: &str, messages: &[Value]) -> String {
     let header = json!({ "sessionId": id, "projectHash": "h", "kind": kind, "startTime": "2026-03-01T10:00:00Z" });
     let lines = std::iter::once(&header).chain(messages).map(Value::to_string);
     lines.map(|line| line + "\n").collect()
-}
-
-#[test]
-fn sessions_of_two_agents_may_have_one_id() {
-    use crate::claude_lines::{A, reply as answer, user};
-    use crate::codex_log::{Log, tokens};
-
-    let folder = tempfile::tempdir().unwrap();
-    let write = |path: &str, text: String| {
-        let path = folder.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    };
-    let said = [user("u", "", 0, "hello"), answer("r", "u", 1, "m1", "hi")];
-    let lines = said.iter().map(|line| line.to_string() + "\n").collect();
-    write(&format!(".claude/projects/-work-app/{A}.jsonl"), lines);
-    let log =
-        Log::new("2026-03-01T11:00:00Z").header(A, &json!({})).model("gpt-5.5").typed("hello");
-    let log = log.answer("hi").counted(tokens(7, 2), tokens(7, 2));
-    log.write(&folder.path().join(".codex"), A);
-    let reply = json!({ "id": "m1", "type": "gemini", "content": "hi", "timestamp": "2026-03-01T12:00:00Z",
-        "tokens": { "input": 3, "output": 1, "total": 4 } });
-    write(&format!(".gemini/tmp/app/chats/session-{A}.jsonl"), log_of(A, "main", &[reply]));
-    let home = Home::at(folder.path());
-    let found = home.sessions.iter().map(|one| {
-        (one.session.id.to_string(), one.session.agent.to_string(), one.session.usage.total())
-    });
-    let of = |end: &str, agent: &str, tokens| (format!("{A}{end}"), agent.to_owned(), tokens);
-    let want = [of("", "claude", 3), of("/codex", "codex", 9), of("/gemini", "gemini", 4)];
-    assert_eq!(found.collect::<Vec<_>>(), want);
 }
 
 #[test]
@@ -56,7 +26,7 @@ fn agents_are_tied_to_the_call_that_ended_when_they_did() {
         "timestamp": "2026-03-01T10:00:01Z", "toolCalls": [
             call(1, "10:10:03", None), call(2, "10:20:00", None), call(3, "10:30:00", Some("named")),
             call(4, "10:40:09", None)] });
-    std::fs::write(chats.join("session-1.jsonl"), log_of(PARENT, "main", &[reply])).unwrap();
+    std::fs::write(chats.join("session-1.jsonl"), log(PARENT, "main", &[reply])).unwrap();
     // The second does not end near any call; the third is named by its call.
     for (name, ended) in
         [("near", "10:10:00"), ("nearer", "10:20:01"), ("named", "10:20:00"), ("far", "10:40:00")]
@@ -65,7 +35,7 @@ fn agents_are_tied_to_the_call_that_ended_when_they_did() {
             "timestamp": format!("2026-03-01T{ended}Z") });
         std::fs::write(
             chats.join(PARENT).join(format!("{name}.jsonl")),
-            log_of(name, "subagent", &[task]),
+            log(name, "subagent", &[task]),
         )
         .unwrap();
     }

@@ -113,10 +113,12 @@ fn the_list_may_be_in_another_folder() {
     assert_eq!(name(None), None);
     assert_eq!(name(Some(("CODEX_SQLITE_HOME", elsewhere.as_path()))).as_deref(), Some("renamed"));
     // The configuration takes precedence over the variable.
-    fs::write(root.join("config.toml"), "model = \"x\"\nsqlite_home = \"../../elsewhere\"\n")
-        .unwrap();
-    assert_eq!(name(None).as_deref(), Some("renamed"));
-    assert_eq!(name(Some(("CODEX_SQLITE_HOME", home.as_path()))).as_deref(), Some("renamed"));
+    for setting in ["../../elsewhere", "~/../elsewhere"] {
+        let text = format!("model = \"x\"\nsqlite_home = \"{setting}\"\n");
+        fs::write(root.join("config.toml"), text).unwrap();
+        assert_eq!(name(None).as_deref(), Some("renamed"), "{setting}");
+        assert_eq!(name(Some(("CODEX_SQLITE_HOME", home.as_path()))).as_deref(), Some("renamed"));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use anstyle::Style;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style as CellStyle};
+use unicode_width::UnicodeWidthStr;
 
 use crate::output::{Line, style};
 
@@ -58,14 +59,19 @@ impl Canvas<'_> {
         let mut text = String::new();
         // The column of each byte.
         let mut columns = Vec::new();
-        for x in area.left()..area.right() {
-            text.push_str(&self.buffer[(x, y)].symbol().to_lowercase());
+        let mut x = area.left();
+        while x < area.right() {
+            let symbol = self.buffer[(x, y)].symbol().to_lowercase();
+            text.push_str(&symbol);
             columns.resize(text.len(), x);
+            // A wide letter is in two cells.
+            x += u16::try_from(symbol.width()).unwrap_or(1).max(1);
         }
         let style = self.style(style::FOUND);
         for (at, found) in text.match_indices(words) {
-            for x in &columns[at..at + found.len()] {
-                self.buffer[(*x, y)].set_style(style);
+            let end = columns.get(at + found.len()).copied().unwrap_or(area.right());
+            for x in columns[at]..end {
+                self.buffer[(x, y)].set_style(style);
             }
         }
     }

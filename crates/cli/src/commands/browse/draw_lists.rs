@@ -91,6 +91,9 @@ fn no_sessions(app: &App) -> Vec<String> {
     if list.field.is_empty() {
         return vec!["No session meets the conditions above.".to_owned()];
     }
+    if list.is_here || list.only_gone || list.agent.is_some() || list.chip.is_some() {
+        return vec!["Nothing matches with the conditions above.".to_owned()];
+    }
     let mut out = vec!["No title or first prompt contains this.".to_owned()];
     out.push(match &list.in_text {
         Some(InText { meant: Some(meant), .. }) => {

@@ -307,6 +307,8 @@ impl App {
 
     fn search(&mut self) {
         let words = self.hits.field.text().trim().to_owned();
+        // It belongs to what was typed before.
+        self.hits.meant = None;
         if words.is_empty() {
             self.hits = Hits::default();
         } else {

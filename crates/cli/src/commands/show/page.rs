@@ -83,8 +83,8 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Prints the blocks that were not printed before, from the message at `from` on. A tool that still runs is
-    /// printed when it has finished.
+    /// Prints the blocks that were not printed before, from the message at `from` on. A tool is printed when it begins
+    /// and when it has finished.
     pub(super) fn news(
         &mut self,
         session: &Session,

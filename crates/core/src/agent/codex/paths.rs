@@ -71,7 +71,11 @@ fn databases(root: &Path, env: &Env) -> PathBuf {
         settings.get("sqlite_home")?.as_str().map(PathBuf::from)
     };
     let moved = setting().or_else(|| env.var("CODEX_SQLITE_HOME").map(PathBuf::from));
-    moved.map_or_else(|| root.to_owned(), |folder| root.join(folder))
+    let Some(folder) = moved else { return root.to_owned() };
+    match (folder.strip_prefix("~"), &env.home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => root.join(folder),
+    }
 }
 
 /// Searches a path that the user named: a file, or any folder at, above or below a `.codex` folder.

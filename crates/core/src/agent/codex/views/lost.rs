@@ -118,7 +118,7 @@ fn refine_versions(parts: &mut [Part<'_>], versions: &[usize]) {
     all.sort_by_key(|(at, n, lost)| (lost.usage().total(), *at, *n));
     let known = Totals::new(parts, versions);
     let mut left: HashMap<Lost, (usize, Usage)> = HashMap::default();
-    for (at, n, lost) in all.into_iter().take(MOST_LOST) {
+    for (at, n, lost) in all {
         let others = known.among(&lost).filter(|(total, _)| !known.has(at, total));
         let nested = left
             .iter()
@@ -126,7 +126,9 @@ fn refine_versions(parts: &mut [Part<'_>], versions: &[usize]) {
         let nested = nested.map(|(_, (_, usage))| usage);
         let found: Usage = others.map(|(_, usage)| usage).chain(nested).copied().sum();
         let usage = less(&lost.usage(), &found);
-        left.insert(lost, (at, usage));
+        if left.len() < MOST_LOST {
+            left.insert(lost, (at, usage));
+        }
         let facts = &mut parts[at].facts.messages[n];
         if let Some(call) = facts.call.as_mut().filter(|_| found != Usage::default()) {
             let (service, is_inherited, is_extra) =
