@@ -152,6 +152,25 @@ fn secrets_are_counted_and_never_printed() {
 }
 
 #[test]
+fn a_secret_before_the_words_that_give_it_away_is_listed() {
+    let env = TestEnv::new();
+    env.write(".gemini/tmp/shop/.project_root", "/code/shop");
+    let typed = |id: &str, text: &str| json!({"id": id, "timestamp": "2026-08-13T10:00:00.000Z", "type": "user", "content": [{"text": text}]});
+    let records = [
+        json!({"sessionId": ID, "projectHash": "h", "kind": "main",
+            "startTime": "2026-08-13T10:00:00.000Z", "lastUpdated": "2026-08-13T10:09:00.000Z"}),
+        typed("u1", "what is zq8PqLw03XnVt for?"),
+        typed("u2", "password=zq8PqLw03XnVt"),
+    ];
+    let log: Vec<String> = records.iter().map(|record| format!("{record}\n")).collect();
+    env.write(".gemini/tmp/shop/chats/session-2026-08-13T10-00-aaaaaaaa.jsonl", log.concat());
+    let got = env.json(&["secrets", "--json"]);
+    let messages = got["sessions"][0]["messages"].as_array().unwrap();
+    let ids: Vec<_> = messages.iter().map(|message| message["message"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["u1", "u2"]);
+}
+
+#[test]
 fn sessions_that_the_agent_deleted_are_marked() {
     let env = home();
     env.run(&["sync"]);
