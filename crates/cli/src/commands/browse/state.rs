@@ -306,13 +306,11 @@ impl App {
     }
 
     fn search(&mut self) {
-        let words = self.hits.field.text().trim().to_owned();
-        // It belongs to what was typed before.
+        // A correction belongs to the words before.
         self.hits.meant = None;
-        if words.is_empty() {
-            self.hits = Hits::default();
-        } else {
-            self.asks.push(Ask::Hits(words));
+        match self.hits.field.text().trim() {
+            "" => self.hits = Hits::default(),
+            words => self.asks.push(Ask::Hits(words.to_owned())),
         }
     }
 
