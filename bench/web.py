@@ -3,8 +3,8 @@
 
     bench/web.py PROGRAM HOME [--seconds 60]
 
-HOME is a home with sessions, such as `bench/many.py` makes. The archive is made below a temporary folder. CPU is that of the
-server process, from /proc, so this runs on Linux only."""
+HOME is a home with sessions, such as `bench/homes.py` makes. The archive is made below a temporary folder. CPU is that
+of the server process, from /proc, so this runs on Linux only."""
 
 import argparse
 import http.client

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a made-up home of Gemini CLI with very many small files: bench/many.py --files N --shape NAME OUT
+"""Writes a made-up home of Gemini CLI with very many small files: bench/homes.py --files N --shape NAME OUT
 
 Each shape is a corner in which some command could take quadratic time. OUT must not exist yet.
 """
@@ -57,7 +57,7 @@ def file_name(at, id):
 
 
 def plain(n, project, id=None, prompt_id=None, text=None):
-    """A session of one turn: the path of its file, and what is in it."""
+    """Returns the path and the content of a session of one turn."""
     id, at = id or session_id(n), started(n)
     records = [header(id, at, project), prompt(prompt_id or message_id(n, 1), at, text or f"question {n} about harbor"),
                reply(message_id(n, 2), at, f"answer {n}: the berth is free", n)]
@@ -109,9 +109,9 @@ def same_prompt(count):
 
 
 def same_call(count):
-    """Every session holds one and the same call, so all of them settle together who made it."""
+    """Every session contains the same call, so that its owner is decided among all of them."""
     at = started(count)
-    call = reply(message_id(0, 9), at, "the call that all of them hold")
+    call = reply(message_id(0, 9), at, "the call that all of them contain")
     for n in range(count):
         path, text = plain(n, "project")
         yield path, text + lines(call)
@@ -169,7 +169,7 @@ def unmarked(count):
 
 
 def headerless(count):
-    """Every other log has lost its first line, and only its name tells whose it is."""
+    """Every other log has lost its first line, and only its name identifies its session."""
     for n in range(count):
         path, text = plain(n, "project", id=session_id(n // 2))
         yield path, text if n % 2 else text.split("\n", 1)[1]
