@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Measures reports over the lake of many machines: `bench/lake.py BACKSTORY_LAKE [--machines N] [--calls N] [--engines LIST] [--tools FOLDER]`.
+"""Measures reports over the lake of many machines.
 
-DuckDB writes the Parquet files of a simulated company, three months in the layout of `backstory lake export`; one call in twenty is on two machines.
-Each engine then reports a month by project, with all calls counted once and priced."""
+    bench/lake.py BACKSTORY_LAKE --tools FOLDER --prices LAKE [--machines N] [--calls N] [--engines LIST]
+
+DuckDB writes the Parquet files of a simulated company, three months in the layout of `backstory lake export`; one call
+in twenty is on two machines. Each engine then reports a month by project, with all calls counted once and priced."""
 
 import argparse
 import subprocess

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the lake with the local reports: `lake.py BACKSTORY BACKSTORY_LAKE [--machines N] [--seed N] [--engines LIST] [--keep FOLDER]
-[--truth HOME…]`.
+"""Compares the lake with the local reports.
+
+    lake.py BACKSTORY BACKSTORY_LAKE [--machines N] [--seed N] [--engines LIST] [--keep FOLDER] [--truth HOME…]
 
 Makes homes of several machines from the recorded sessions in `testdata`: of three agents, shared, copied in older
-states, and forgotten. Exports are killed at random moments; then each machine exports to one lake, on a disk or on an S3 server that fails every tenth request. Totals by model, day, project and agent
-must then equal `backstory usage` of the merged archives in DuckDB, ClickHouse and Spark. With `--truth`, the files of
-generated homes are spread over the machines instead, nothing is forgotten, and the totals must also equal the
-`truth.json` of the homes. Engines are installed from PyPI into a scratch folder; one that cannot be installed is
-SKIPPED."""
+states, and forgotten. Exports are killed at random moments; then each machine exports to one lake, on a disk or on an
+S3 server that fails every tenth request. Totals by model, day, project and agent must then equal `backstory usage` of
+the merged archives in DuckDB, ClickHouse and Spark. With `--truth`, the files of generated homes are spread over the
+machines instead, nothing is forgotten, and the totals must also equal the `truth.json` of the homes. Engines are
+installed from PyPI into a scratch folder; one that cannot be installed is SKIPPED."""
 
 import argparse
 import hashlib
