@@ -184,17 +184,17 @@ mod tests {
         assert_eq!(price(&table, "m", all).usd.pico(), 8 * i128::from(n) * 10_i128.pow(12));
     }
 
-    /// The prices of `bench/gen_corpus.py`, in thousandths of a dollar per million tokens: input,
-    /// output, cache read, and the same above 200,000.
+    /// Prices in thousandths of a dollar per million tokens: input, output, cache read, and the same above 200,000.
     type Mills = [i128; 3];
-    const GENERATOR: [(&str, Mills, Option<Mills>); 5] = [
+    const MILLS: [(&str, Mills, Option<Mills>); 5] = [
         ("gemini-2.5-pro", [1250, 10_000, 125], Some([2500, 15_000, 250])),
         ("gemini-2.5-flash", [300, 2500, 30], None),
         ("gemini-2.5-flash-lite", [100, 400, 10], None),
         ("gemini-3-pro-preview", [2000, 12_000, 200], Some([4000, 18_000, 400])),
         ("gemini-3-flash-preview", [500, 3000, 50], None),
     ];
-    const GENERATOR_FILE: &str = r#"{"rows": [
+    /// The same prices as a file.
+    const PRICES: &str = r#"{"rows": [
         {"model": "gemini-2.5-pro", "input": 1.25, "output": 10.0, "cache_read": 0.125,
          "above": 200000, "tier_input": 2.5, "tier_output": 15.0, "tier_cache_read": 0.25},
         {"model": "gemini-2.5-flash", "input": 0.30, "output": 2.50, "cache_read": 0.03},
@@ -205,19 +205,19 @@ mod tests {
     ]}"#;
 
     proptest! {
-        /// The generator's formula as a fraction: a thousandth of a dollar per million tokens is a
-        /// thousand pico-dollars per token. Its `input` includes the cached tokens.
+        /// The same sums without fractions: a thousandth of a dollar per million tokens is a thousand
+        /// pico-dollars per token. Here, `input` includes the cached tokens.
         #[test]
-        fn the_generator_comes_to_the_same(
+        fn sums_are_those_of_a_second_implementation(
             calls in prop::collection::vec(
                 (0..5_usize, 0..400_000_u64, 0..=100_u64, 0..70_000_u64, 0..70_000_u64, 0..9000_u64),
                 1..40,
             ),
         ) {
-            let table = Table::embedded().with_file(GENERATOR_FILE, "generator.json").unwrap();
+            let table = Table::embedded().with_file(PRICES, "prices.json").unwrap();
             let (mut got, mut want) = (Usd::ZERO, 0_i128);
             for (model, input, share, output, thoughts, tool) in calls {
-                let (name, flat, long) = GENERATOR[model];
+                let (name, flat, long) = MILLS[model];
                 let cached = input * share / 100;
                 let prices = if input > 200_000 { long.unwrap_or(flat) } else { flat };
                 let tokens = [input - cached + tool, output + thoughts, cached].map(i128::from);

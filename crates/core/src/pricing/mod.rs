@@ -15,8 +15,6 @@ mod row;
 mod table;
 
 pub use bill::Bill;
-#[doc(hidden)]
-pub use bill::NotABill;
 pub use cost::Cost;
 #[doc(hidden)]
 pub use cost::{Calls, cost};

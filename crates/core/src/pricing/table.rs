@@ -18,7 +18,6 @@ pub struct Table {
     date: Date,
     sources: Vec<Source>,
     aliases: BTreeMap<String, String>,
-    routing: Vec<String>,
     models: IndexMap<String, Model>,
     overrides: Vec<Override>,
 }
@@ -66,7 +65,6 @@ fn read_embedded(text: &str) -> Result<Table, PricingError> {
         date: Date,
         sources: Vec<Source>,
         aliases: BTreeMap<String, String>,
-        routing: Vec<String>,
     }
     let name = "table.json";
     let head: Head = serde_json::from_str(text).map_err(|error| PricingError::NotJson {
@@ -77,7 +75,6 @@ fn read_embedded(text: &str) -> Result<Table, PricingError> {
         date: head.date,
         sources: head.sources,
         aliases: head.aliases,
-        routing: head.routing,
         models: IndexMap::new(),
         overrides: Vec::new(),
     };
@@ -110,12 +107,6 @@ impl Table {
     /// Iterates over other names of models: the name, and the model whose price applies.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
         self.aliases.iter().map(|(alias, model)| (alias.as_str(), model.as_str()))
-    }
-
-    /// Returns whether a name is a placeholder for a model chosen later, such as `auto`. Such names
-    /// have no price.
-    pub fn is_routing(&self, model: &str) -> bool {
-        self.routing.iter().any(|name| name == model)
     }
 
     /// Returns the files laid over it, in order.
