@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use backstory_core::money::Usd;
 use backstory_core::pricing::Bill;
-use backstory_core::query::spending::Pace;
+use backstory_core::query::spending::{CalendarPeriod, Spending};
 use backstory_core::time::Period;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::output::number::percent;
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     sum: Usd,
-    each: &'static str,
+    each: CalendarPeriod,
 }
 
 impl FromStr for Budget {
@@ -25,12 +25,10 @@ impl FromStr for Budget {
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (sum, each) = text.split_once('/').ok_or("expected a budget like 200/month")?;
-        let each = match each {
-            "day" => "day",
-            "week" => "week",
-            "month" => "month",
-            other => return Err(format!("`{other}` is not one of day, week, month")),
-        };
+        let each = CalendarPeriod::ALL
+            .into_iter()
+            .find(|period| period.name() == each)
+            .ok_or_else(|| format!("`{each}` is not one of day, week, month"))?;
         let sum: Usd = sum
             .trim_start_matches('$')
             .parse()
@@ -42,41 +40,47 @@ impl FromStr for Budget {
 /// The state of a budget.
 #[derive(Debug, Serialize)]
 pub(crate) struct BudgetState {
-    each: &'static str,
+    each: CalendarPeriod,
     limit_usd: Usd,
     pub(crate) is_over: bool,
     #[serde(flatten)]
-    pace: Pace,
+    spending: Spending,
 }
 
 impl Budget {
-    pub(crate) fn standing(
+    /// Compares the budget with the spending in its current period.
+    pub(crate) fn state(
         &self,
         ctx: &Context,
         spent: impl FnOnce(Period) -> Result<Bill>,
     ) -> Result<BudgetState> {
-        let pace = Pace::of(self.each, &ctx.zoned_now(), spent)?;
+        let spending = Spending::of(self.each, &ctx.zoned_now(), spent)?;
         Ok(BudgetState {
             each: self.each,
             limit_usd: self.sum,
-            is_over: pace.spent_usd > self.sum,
-            pace,
+            is_over: spending.spent_usd > self.sum,
+            spending,
         })
     }
 }
 
 impl BudgetState {
     /// Prints the budget. In a table it is part of the answer; for programs it is a note on stderr.
-    pub(crate) fn tell(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
+    pub(crate) fn print(&self, printer: &mut Printer, for_people: bool) -> Result<()> {
         let micro = |usd: Usd| u64::try_from(usd.pico() / 1_000_000).unwrap_or(u64::MAX);
+        let Spending { spent_usd, forecast_usd, bill, .. } = &self.spending;
+        let each = self.each.name();
         let text = format!(
-            "Budget: {} of {} {} ({}); at this pace, {} by the end of the {}.",
-            self.pace.bill.marked(self.pace.spent_usd),
+            "Budget: {} of {} {} ({}); at this pace, {} by the end of the {each}.",
+            bill.marked(*spent_usd),
             self.limit_usd.short(),
-            if self.each == "day" { "today".to_owned() } else { format!("this {}", self.each) },
-            percent(micro(self.pace.spent_usd), micro(self.limit_usd)),
-            self.pace.bill.marked(self.pace.forecast_usd),
-            self.each
+            match self.each {
+                CalendarPeriod::Day => "today",
+                CalendarPeriod::Week => "this week",
+                CalendarPeriod::Month => "this month",
+            },
+            percent(micro(*spent_usd), micro(self.limit_usd)),
+            bill.marked(*forecast_usd),
         );
         if for_people {
             printer.line(text)?;
@@ -85,7 +89,7 @@ impl BudgetState {
         }
         if self.is_over {
             let limit = self.limit_usd.short();
-            printer.warn(format!("the budget of {limit} per {} is exceeded", self.each));
+            printer.warn(format!("the budget of {limit} per {each} is exceeded"));
         }
         Ok(())
     }

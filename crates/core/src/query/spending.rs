@@ -7,9 +7,47 @@ use crate::money::Usd;
 use crate::pricing::Bill;
 use crate::time::{self, Period};
 
+/// A day, in seconds.
+const DAY: i64 = 24 * 60 * 60;
+
+/// A period of the calendar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CalendarPeriod {
+    /// From midnight to midnight.
+    Day,
+    /// From Monday to Sunday.
+    Week,
+    /// From the first to the last day.
+    Month,
+}
+
+impl CalendarPeriod {
+    /// All periods.
+    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
+
+    /// Returns the name for the command line and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
+
+    /// Returns the words for the one in progress that [`time::parse_period`] knows.
+    fn current(self) -> &'static str {
+        match self {
+            Self::Day => "today",
+            Self::Week => "this-week",
+            Self::Month => "this-month",
+        }
+    }
+}
+
 /// The cost of the current day, week or month, and what it will be.
 #[derive(Debug, Serialize)]
-pub struct Pace {
+pub struct Spending {
     /// The cost so far.
     pub spent_usd: Usd,
     /// The cost at the end of the period at the current pace.
@@ -24,21 +62,16 @@ pub struct Pace {
     passed: i64,
 }
 
-impl Pace {
-    /// Returns the pace in the current `day`, `week` or `month`; `spent` returns the cost in a period. A clock at the
-    /// end of the calendar has no such period, and nothing is spent in it.
+impl Spending {
+    /// Returns the spending in the current period; `spent` returns the cost in a period. A clock at the end of the
+    /// calendar has no such period, and nothing is spent in it.
     pub fn of<E>(
-        each: &str,
+        period: CalendarPeriod,
         now: &Zoned,
         spent: impl FnOnce(Period) -> Result<Bill, E>,
     ) -> Result<Self, E> {
-        let word = match each {
-            "day" => "today",
-            "week" => "this-week",
-            _ => "this-month",
-        };
         let at = now.timestamp();
-        let (start, end) = time::parse_period(word, now).unwrap_or((at, at));
+        let (start, end) = time::parse_period(period.current(), now).unwrap_or((at, at));
         let bill = spent(Period { since: Some(start), until: Some(end) })?;
         let spent = bill.usd.unwrap_or_default();
         let length = end.duration_since(start).as_secs().max(1);
@@ -56,15 +89,12 @@ impl Pace {
         })
     }
 
-    /// Returns the pace in the current month; none on its first day, which says too little about the rest.
+    /// Returns the spending in the current month; none on its first day, which is too short for a forecast.
     pub fn of_month<E>(
         now: &Zoned,
         spent: impl FnOnce(Period) -> Result<Bill, E>,
     ) -> Result<Option<Self>, E> {
-        let pace = Self::of("month", now, spent)?;
-        Ok(Some(pace).filter(|pace| pace.passed >= DAY && pace.spent_usd > Usd::ZERO))
+        let month = Self::of(CalendarPeriod::Month, now, spent)?;
+        Ok(Some(month).filter(|month| month.passed >= DAY && month.spent_usd > Usd::ZERO))
     }
 }
-
-/// A day, in seconds.
-const DAY: i64 = 24 * 60 * 60;

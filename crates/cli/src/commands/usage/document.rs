@@ -1,7 +1,7 @@
 //! The answer for programs: `backstory.usage/1`, and its rows alone.
 
 use backstory_core::export::usage::{Basis, Document, RowOut};
-use backstory_core::query::spending::Pace;
+use backstory_core::query::spending::Spending;
 use serde::Serialize;
 
 use super::Page;
@@ -17,7 +17,7 @@ pub(super) struct More<'a> {
     budget: Option<&'a BudgetState>,
     /// The cost of the current month with the same filters, and its forecast.
     #[serde(skip_serializing_if = "Option::is_none")]
-    month: Option<&'a Pace>,
+    month: Option<&'a Spending>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompts: Option<Prompts>,
 }

@@ -3,7 +3,7 @@
 use backstory_core::agent::Agents;
 use backstory_core::export::usage::Faults;
 use backstory_core::money::Usd;
-use backstory_core::query::spending::Pace;
+use backstory_core::query::spending::Spending;
 use backstory_core::query::usage::Answer;
 use serde::Serialize;
 
@@ -54,12 +54,12 @@ fn median(sorted: &[Usd]) -> Option<Usd> {
     Some(Usd::from_pico(i128::midpoint(below.pico(), above.pico())))
 }
 
-/// Describes the pace of the current month.
-fn month_line(pace: &Pace) -> String {
+/// Describes the spending in the current month.
+fn month_line(month: &Spending) -> String {
     format!(
         "This month: {}; at this pace, {} by its end.",
-        pace.bill.marked(pace.spent_usd),
-        pace.bill.marked(pace.forecast_usd)
+        month.bill.marked(month.spent_usd),
+        month.bill.marked(month.forecast_usd)
     )
 }
 

@@ -7,7 +7,7 @@ mod table;
 use backstory_core::collection::Collection;
 use backstory_core::export::usage::plain;
 use backstory_core::model::SessionKind;
-use backstory_core::query::spending::Pace;
+use backstory_core::query::spending::Spending;
 use backstory_core::query::usage::{Answer, Group, Question, Row};
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -145,11 +145,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         let total = Question { period, ..question.clone() };
         reports.cost(&total).map_err(super::cannot_count)
     };
-    let budget = args.budget.as_ref().map(|budget| budget.standing(ctx, spent));
+    let budget = args.budget.as_ref().map(|budget| budget.state(ctx, spent));
     let budget = budget.transpose()?;
     let is_open = question.period.until.is_none_or(|until| until > ctx.now);
     let has_forecast = budget.is_none() && is_open && group != Group::Blocks;
-    let month = if has_forecast { Pace::of_month(&ctx.zoned_now(), spent)? } else { None };
+    let month = if has_forecast { Spending::of_month(&ctx.zoned_now(), spent)? } else { None };
     let prompts = match group {
         Group::Session | Group::Project | Group::Branch => {
             let by_prompt = reports.prompts(&question).map_err(super::cannot_count)?;
@@ -178,7 +178,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     }
     if let Some(budget) = budget {
         // With a budget, the exit code reports whether it is exceeded, even if there are no calls.
-        budget.tell(printer, format == Format::Table)?;
+        budget.print(printer, format == Format::Table)?;
         return Ok(if budget.is_over { Exit::NoMatch } else { Exit::Success });
     }
     if answer.total.calls == 0 && format == Format::Table {
@@ -258,7 +258,7 @@ struct Page<'a> {
     /// The number of rows that are not shown.
     left: usize,
     budget: Option<&'a BudgetState>,
-    month: Option<&'a Pace>,
+    month: Option<&'a Spending>,
     prompts: Option<footer::Prompts>,
 }
 

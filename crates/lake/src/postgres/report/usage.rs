@@ -8,7 +8,7 @@ use backstory_core::export::usage::{Basis, Document, Faults, RowOut, plain};
 use backstory_core::model::{AgentId, Bucket, Usage};
 use backstory_core::number::count;
 use backstory_core::pricing::Bill;
-use backstory_core::query::spending::Pace;
+use backstory_core::query::spending::Spending;
 use backstory_core::query::usage::{Answer, Group, Row, Sum};
 use clap::{Args, ValueEnum};
 use jiff::Zoned;
@@ -125,7 +125,7 @@ const ROOTS: &str = "known AS (SELECT org, session, parent FROM backstory.sessio
 #[derive(Serialize)]
 struct More {
     #[serde(skip_serializing_if = "Option::is_none")]
-    month: Option<Pace>,
+    month: Option<Spending>,
 }
 
 /// Prints the report.
@@ -152,7 +152,7 @@ pub(crate) fn run(args: &UsageReport, out: &mut dyn Write) -> Result<()> {
         let chosen = chosen.during(period);
         Ok(ask(&mut client, args, Grouping::Agent, &chosen, &now)?.total.bill)
     };
-    let month = if is_open { Pace::of_month(&now, spent)? } else { None };
+    let month = if is_open { Spending::of_month(&now, spent)? } else { None };
     let group = args.group.name();
     let (faults, table_date) = circumstances(&mut client)?;
     let basis = Basis { group: &group, tz: zone_name(&now), current: false, faults, table_date };
