@@ -4,13 +4,13 @@
 //! read. Nothing is fatal: places that cannot be opened are listed, and skipped files have a
 //! reason.
 
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use crate::model::AgentId;
 use crate::path_text;

@@ -1,10 +1,11 @@
 //! Defines faults: records that could not be used, or only after a repair, with their place and the
 //! reason.
 
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::read::json::Malformed;
 

@@ -1,12 +1,12 @@
 //! Queries the text index.
 
-use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::text_index::BITS;
 use super::{Archive, ArchiveError};

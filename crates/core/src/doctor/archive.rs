@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use crate::agent::{Agent, Agents};
-use crate::archive::ArchiveCounts;
-use crate::env::Env;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::report::{Check, Report};
+use crate::agent::{Agent, Agents};
+use crate::archive::ArchiveCounts;
+use crate::env::Env;
 
 /// The state of the archive in the report.
 #[derive(Debug, Serialize)]

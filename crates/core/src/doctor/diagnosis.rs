@@ -3,9 +3,6 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::agent::Agent;
-use crate::agent::lifecycle::{DeletionReason, Policy};
-use crate::env::Env;
 use jiff::Timestamp;
 
 use super::deletions::{Folders, PlannedDeletion};
@@ -15,6 +12,9 @@ use super::report::{
     SearchedPlace, Skipped,
 };
 use super::{ProjectFiles, Survey};
+use crate::agent::Agent;
+use crate::agent::lifecycle::{DeletionReason, Policy};
+use crate::env::Env;
 
 impl Report {
     /// Builds the report of a survey.

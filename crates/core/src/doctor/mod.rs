@@ -11,13 +11,14 @@ mod report;
 use std::ffi::OsStr;
 use std::path::Path;
 
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
 use crate::agent::Agents;
 use crate::archive::{Archive, ArchiveError, FileRow};
 use crate::collection::Collection;
 use crate::discover::Discovery;
 use crate::model::Session;
 use crate::projects::ProjectHints;
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 pub use archive::{Advice, ArchiveReport};
 pub use deletions::soonest_deletions;

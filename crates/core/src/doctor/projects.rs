@@ -5,15 +5,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
+use super::Owners;
+use super::file::FileRead;
 use crate::agent::Agents;
 use crate::discover::Skipped;
 use crate::model::{AgentId, Session};
 use crate::project::{Project, Proof};
 use crate::projects::Projects;
-use jiff::Timestamp;
-
-use super::Owners;
-use super::file::FileRead;
 
 /// One project, however many folders the agents have for it.
 pub(super) struct ProjectFiles {

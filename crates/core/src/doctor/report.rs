@@ -1,10 +1,11 @@
 //! Defines the doctor's report: a plain document, for people and for `--json` alike
 //! (`backstory.doctor/1`).
 
-use jiff::Timestamp;
-use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
 
 use super::archive::ArchiveReport;
 use crate::discover::SourceKind;

@@ -1,10 +1,10 @@
 //! Defines a session: one conversation, however many files contain it.
 
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::agent::AgentId;
 use super::usage::Usage;
@@ -182,10 +182,10 @@ fn cut(text: &str) -> String {
     format!("{}…", text[..gap.unwrap_or(end)].trim_end())
 }
 
+/// The kind of a session.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
 )]
-/// The kind of a session.
 pub enum SessionKind {
     /// A conversation with a person.
     #[default]

@@ -1,9 +1,10 @@
 //! Defines a tool call.
 
-use crate::id::{SessionId, ToolCallId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::id::{SessionId, ToolCallId};
 
 /// A tool call with its outcome.
 #[derive(Debug, Clone)]

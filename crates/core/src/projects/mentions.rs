@@ -4,11 +4,11 @@
 //! The text is that of raw files: JSON, in which a backslash is written twice, and four times in
 //! JSON within a string.
 
+use std::hash::Hasher;
 use std::io::{self, Read};
 
 use rustc_hash::{FxHashSet, FxHasher};
 use sha2::{Digest, Sha256};
-use std::hash::Hasher;
 
 use super::path::{is_hash, other_drive_case};
 

@@ -1,7 +1,6 @@
 //! Tests the laws of the archive: in any order, in any steps and on any machines, the same files
 //! give the same sessions; and captured content stays when the files are gone.
 
-use crate::support::discover_at;
 use std::fs;
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use proptest::sample::Index;
 use serde_json::Value;
 
 use crate::expected::differences;
+use crate::support::discover_at;
 use crate::support::{Home, files_below, seen, testdata, trees_below};
 use crate::trees::{Tree, tree};
 

@@ -1,6 +1,5 @@
 //! Tests merging archives: the result is the union, whatever the others are like.
 
-use crate::support::discover_at;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,8 @@ use backstory_core::read::bytes::Bytes;
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
+
+use crate::support::discover_at;
 
 const ID: &str = "11111111-0000-4000-8000-000000000000";
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;

@@ -1,7 +1,6 @@
 //! Tests everything that may be below an agent's folder: odd names, links, special files.
 #![cfg(unix)]
 
-use crate::support::discover_at;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,6 +15,7 @@ use backstory_core::discover::Discovery;
 use backstory_core::env::Env;
 
 use crate::archive::{copy_of, merge, sync};
+use crate::support::discover_at;
 use crate::support::{Home, seen};
 
 const SESSION: &str = concat!(

@@ -1,6 +1,5 @@
 //! Tests how the project of a session is determined from the files of a home.
 
-use crate::support::discover_at;
 use std::fs;
 use std::path::Path;
 
@@ -16,6 +15,7 @@ use serde_json::json;
 
 use crate::archive::sync;
 use crate::support::Home;
+use crate::support::discover_at;
 
 const PATH: &str = "/home/me/old/thing";
 

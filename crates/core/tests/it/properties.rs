@@ -1,6 +1,5 @@
 //! Tests properties of any file, however odd or damaged.
 
-use crate::support::discover_at;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -16,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::counting::a_count_is_a_sync;
 use crate::expected::differences;
+use crate::support::discover_at;
 use crate::support::{Home, seen, testdata, trees_below};
 
 const TEXTS: [&str; 8] = [

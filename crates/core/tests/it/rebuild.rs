@@ -1,6 +1,5 @@
 //! Tests damaged archives: everything that can be read is saved, and everything else is named.
 
-use crate::support::discover_at;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +12,8 @@ use backstory_core::query::prompts::prompts;
 use backstory_core::read::bytes::Bytes;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
+
+use crate::support::discover_at;
 
 const MIB: usize = 1 << 20;
 

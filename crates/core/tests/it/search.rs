@@ -1,6 +1,5 @@
 //! Compares the text index with the text itself.
 
-use crate::support::discover_at;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,6 +15,7 @@ use backstory_core::projects::ProjectHints;
 use backstory_core::search::{Extent, Fields, Finder, Form, Query, Where, each_token};
 use jiff::{Timestamp, Zoned};
 
+use crate::support::discover_at;
 use crate::support::{Home, testdata, trees_below};
 
 fn now() -> Zoned {

@@ -1,7 +1,6 @@
 //! Tests counting on made-up homes: in every group and zone, the rows add up to the tokens that
 //! were written.
 
-use crate::support::discover_at;
 use backstory_core::archive::{Archive, rollup_answers};
 use backstory_core::pricing::Table;
 use backstory_core::query::Reports;
@@ -11,6 +10,7 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
+use crate::support::discover_at;
 use crate::trees::tree;
 
 pub(crate) fn question(group: Group) -> Question {

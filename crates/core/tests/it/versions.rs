@@ -1,7 +1,6 @@
 //! Tests that captured bytes are the bytes that were read, and that older versions stay while they
 //! contain something that newer ones lack.
 
-use crate::support::discover_at;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{Read, Write as _};
@@ -18,6 +17,7 @@ use backstory_core::read::bytes::Bytes;
 use tempfile::TempDir;
 
 use crate::support::Home;
+use crate::support::discover_at;
 
 const ID: &str = "11111111-0000-4000-8000-000000000000";
 

@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
+use backstory_core::export::plain::csv_field;
 use backstory_core::model::{Bucket, Message, Session, ToolCall};
 use backstory_core::pricing::Bill;
 use backstory_core::query::calls::CallRow;
 use jiff::Timestamp;
 
 use crate::output::number::json_time;
-use backstory_core::export::plain::csv_field;
 
 pub(super) const CALLS: &[&str] = &[
     "dedup_key",

@@ -1,7 +1,8 @@
 //! Identifies messages, most of which have no id.
 
-use crate::model::MessageId;
 use rustc_hash::FxHashMap;
+
+use crate::model::MessageId;
 
 /// The number of hexadecimal digits of a mark.
 const DIGITS: usize = 16;

@@ -1,10 +1,10 @@
 //! Loads a session file as Gemini CLI does, and more leniently if it would load nothing.
 
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::log::{self, Tail};

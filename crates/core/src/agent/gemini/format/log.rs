@@ -1,9 +1,10 @@
 //! Reads a session log record by record, and repairs lines that are not valid JSON.
 
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Read};
+
+use serde::{Deserialize, Serialize};
 
 use super::content::is_js_space;
 use super::quick_reply::Reply;

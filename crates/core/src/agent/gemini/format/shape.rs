@@ -1,8 +1,9 @@
 //! Determines the type of a file from its content, because names are unreliable: a session's file
 //! may contain `[]`, session logs may be called `.json`, and shared histories anything.
 
-use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom};
+
+use serde::{Deserialize, Serialize};
 
 use super::record::{Depth, Record};
 use crate::read::bytes::read_whole;
