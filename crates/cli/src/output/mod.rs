@@ -2,6 +2,9 @@
 //!
 //! Text becomes a [`Line`] first, which sanitizes it. Nothing else can be printed, so no file can send
 //! control characters to a terminal.
+//!
+//! `printer` owns stdout and stderr, `table` and `grid` fit rows to the terminal, `rows` prints them in other formats
+//! too, and `text` measures, cuts and wraps. `escape` makes JSON safe for a terminal.
 
 pub(crate) mod chart;
 pub(crate) mod diff;

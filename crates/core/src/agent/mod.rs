@@ -5,6 +5,10 @@
 //! agent through [`Agents`]: no other module uses the code of a particular one. Two lists outside have
 //! names from all agents: their tools in `tools`, and the files that they leave in
 //! projects in `projects::locate`.
+//!
+//! Besides the agents, `backstory` reads our own documents. `registry` is the list of agents, `lifecycle` and
+//! `native` are what an agent may offer beyond reading, and `finder`, `settings`, `attached` and `versions` are
+//! shared by several.
 
 mod attached;
 #[doc(hidden)]

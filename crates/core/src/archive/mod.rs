@@ -12,9 +12,9 @@
 //!   needs all sources. `slot` and `versions` keep older content, `capture` the bytes, `listed` an
 //!   extract of an agent's own list. `count_only` does the same for a run that stores nothing.
 //! - Rows of sources and sessions: `sources`, `session_rows` and `calls` write them, `sessions` reads
-//!   them, `codec` and `ids` encode values.
-//! - Rows of reports: `sums`, `prompt_sums`, `call_rows`, `windows`, `limits`, `tool_sums`, `doubts`,
-//!   `unrecorded`, and `activity` with `program_sums` and `file_sums`.
+//!   them, `codec`, `ids` and `stamp` encode values.
+//! - Rows of reports: `sums` (`extent` decides when they are enough), `prompt_sums`, `call_rows`, `windows`, `limits`,
+//!   `tool_sums`, `doubts`, `unrecorded`, and `activity` with its parts, texts, `program_sums` and `file_sums`.
 //! - Search: `text_index` and `text_search`.
 //! - The user's own data: `annotations` and `forget`.
 //! - Other archives: `import`, `salvage`, `rebuild`, `parcel`; `identity` is for programs that bring

@@ -4,10 +4,10 @@
 //! joined. Nothing here depends on an agent's format or on the archive.
 //!
 //! `partition` divides sources into lots that are independent of each other, `branches` adds the history
-//! that a fork continues, and `join` joins the parts of a session. `ownership` decides which session
-//! counts a call that several contain, `repeats` drops totals that repeat those of another file, and
-//! `nameless` identifies messages without an id. `prompts` makes sessions of which only prompt logs are
-//! left.
+//! that a fork continues, and `join` joins the `part`s of a session. `ownership` decides which session
+//! counts a call that several contain, `repeats` drops totals that repeat those of another file,
+//! `nameless` identifies messages without an id, and `count` adds up the result. `prompts` makes
+//! sessions of which only prompt logs are left.
 
 mod branches;
 mod count;

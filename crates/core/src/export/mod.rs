@@ -1,4 +1,8 @@
 //! Writes sessions for others, with one file per format.
+//!
+//! For people: `markdown` and `html` write a [`Document`]; `tool` formats its tool calls, `front` is the front matter,
+//! `index` lists many documents, and `escape` and `link` keep text by others harmless. For programs: `json` and
+//! `events` write sessions, and `sessions`, `tools` and `usage` the answers of reports, as documents and as `plain` rows.
 
 // Modules that are hidden serve the program.
 mod document;

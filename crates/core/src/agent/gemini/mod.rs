@@ -29,10 +29,10 @@ use crate::model::{AgentId, Message, MessageKind};
 use crate::projects::{Projects, SessionHints};
 use crate::read::bytes::{Bytes, open_regular};
 
-/// Changes when stored facts must be read again.
+/// The version of this reader. Increases when stored facts must be read again.
 const REVISION: u32 = 5;
 
-/// Gemini CLI.
+/// The reader of Gemini CLI's sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct Gemini;
 
