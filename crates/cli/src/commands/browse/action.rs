@@ -5,6 +5,7 @@ use backstory_core::query::usage::Group;
 use super::ask::Ask;
 use super::keys::Action;
 use super::overlay::Overlay;
+use super::reading::Match;
 use super::state::{App, Mode, Outcome, Tab};
 
 /// The periods of a chart, in days.
@@ -85,8 +86,8 @@ impl App {
             Action::Tools => reading.toggle_tools(),
             Action::Thoughts => reading.toggle_thoughts(),
             Action::Only => reading.next_only(),
-            Action::NextMatch if !reading.find(true, false) => self.not_found(),
-            Action::PreviousMatch if !reading.find(false, false) => self.not_found(),
+            Action::NextMatch if !reading.find(Match::Next) => self.not_found(),
+            Action::PreviousMatch if !reading.find(Match::Previous) => self.not_found(),
             _ => {}
         }
     }

@@ -1,8 +1,8 @@
 //! The terminal browser.
 //!
-//! `state` is the content of the screen: events change it and leave questions, which `worker` answers from
-//! the archive on a thread of its own. `draw` paints it, and `screen` writes what changed. `keys` is the
-//! table of all keys.
+//! `state` is the content of the screen. Events change it (`typing`, `navigate`, `action`, `answer`) and leave questions,
+//! which `worker` answers from the archive on a thread of its own. `draw` paints it, and `screen` writes what changed.
+//! `keys` is the table of all keys.
 
 mod action;
 mod answer;
@@ -13,6 +13,7 @@ mod draw_lists;
 mod field;
 mod input;
 mod keys;
+mod navigate;
 mod overlay;
 mod page;
 mod reading;
@@ -21,6 +22,7 @@ mod screen;
 mod state;
 #[cfg(test)]
 mod tests;
+mod typing;
 mod worker;
 
 use std::ffi::OsString;

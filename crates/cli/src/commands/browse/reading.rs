@@ -34,6 +34,15 @@ impl Only {
     }
 }
 
+/// A line that contains the words of the field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Match {
+    /// The one under the cursor, or the next one.
+    FromHere,
+    Next,
+    Previous,
+}
+
 /// One session being read.
 #[derive(Debug)]
 pub(super) struct Reading {
@@ -259,16 +268,16 @@ impl Reading {
         }
     }
 
-    /// Moves to the next or the previous line that contains the words of the field, unfolding its block.
-    /// Returns whether there is one.
-    pub(super) fn find(&mut self, forward: bool, from_here: bool) -> bool {
+    /// Moves to a line that contains the words of the field, unfolding its block. Returns whether there is one.
+    pub(super) fn find(&mut self, wanted: Match) -> bool {
         let matches = self.matches();
         let here = self.lines.get(self.cursor).copied().unwrap_or_default();
-        let is_next = |at: &(usize, usize)| if from_here { *at >= here } else { *at > here };
-        let next = if forward {
-            matches.iter().position(is_next).unwrap_or(0)
-        } else {
-            matches.iter().rposition(|at| *at < here).unwrap_or(matches.len().max(1) - 1)
+        let last = matches.len().saturating_sub(1);
+        // The search continues at the other end.
+        let next = match wanted {
+            Match::FromHere => matches.iter().position(|at| *at >= here).unwrap_or(0),
+            Match::Next => matches.iter().position(|at| *at > here).unwrap_or(0),
+            Match::Previous => matches.iter().rposition(|at| *at < here).unwrap_or(last),
         };
         self.found = None;
         if matches.is_empty() {
