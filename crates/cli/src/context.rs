@@ -6,7 +6,6 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use anstream::ColorChoice;
 use backstory_core::agent::Agents;
@@ -14,11 +13,9 @@ use backstory_core::archive::Archive;
 use backstory_core::discover::Discovery;
 use backstory_core::env::Env;
 use backstory_core::pricing::PriceRow;
-use backstory_core::project::Project;
 use backstory_core::redact::Choice;
 use backstory_core::time;
 use etcetera::BaseStrategy;
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -26,8 +23,9 @@ use tempfile::TempDir;
 
 pub(crate) use crate::config::Billing;
 use crate::config::{Config, Projects};
-use crate::demo;
+use crate::demo::Demo;
 use crate::error::{Failure, Result};
+use crate::exclude::Exclude;
 use crate::follow_up::FollowUp;
 use crate::options::{Color, Global};
 use crate::output::path::tilde;
@@ -294,36 +292,6 @@ fn archive(global: &Global, configured: Option<PathBuf>) -> Option<PathBuf> {
     global.archive.clone().or(configured).or_else(usual)
 }
 
-/// The projects that must stay out of the archive.
-#[derive(Clone)]
-pub(crate) struct Exclude {
-    patterns: GlobSet,
-    /// The patterns as written in the config file.
-    pub(crate) text: String,
-}
-
-impl Exclude {
-    fn new(patterns: &[String]) -> Result<Self> {
-        let bad = |error: globset::Error| {
-            Failure::new("`exclude` in the config file")
-                .because(error)
-                .hint("write patterns for paths or names: `/home/me/private/**`, `secret-*`")
-        };
-        let mut set = GlobSetBuilder::new();
-        for pattern in patterns {
-            set.add(Glob::new(pattern).map_err(bad)?);
-        }
-        Ok(Self { patterns: set.build().map_err(bad)?, text: patterns.join("\n") })
-    }
-}
-
-impl backstory_core::archive::Exclude for Exclude {
-    fn takes(&self, project: &Project) -> bool {
-        self.patterns.is_match(&project.name)
-            || project.path.as_deref().is_some_and(|path| self.patterns.is_match(path))
-    }
-}
-
 fn usual_config() -> Option<PathBuf> {
     let strategy = etcetera::choose_base_strategy().ok()?;
     Some(strategy.config_dir().join("backstory").join("config.toml"))
@@ -389,31 +357,4 @@ fn color(flag: Option<Color>, config: &Config, env: &Env) -> ColorChoice {
         return ColorChoice::Always;
     }
     config.color.map_or(ColorChoice::Auto, ColorChoice::from)
-}
-
-/// The sample home, and the time that the clock is pinned to.
-struct Demo {
-    folder: TempDir,
-    now: Timestamp,
-}
-
-impl Demo {
-    fn new() -> Result<Self> {
-        let cannot = "cannot unpack the demo";
-        let now: Timestamp =
-            demo::NOW.parse().map_err(|error: jiff::Error| Failure::new(cannot).because(error))?;
-        let folder = demo::unpack(SystemTime::from(now)).map_err(|error| {
-            Failure::new(cannot)
-                .because(error)
-                .hint("the folder for temporary files must be writable; `TMPDIR` names another one")
-        })?;
-        Ok(Self { folder, now })
-    }
-
-    /// Returns an environment with its own home and none of this machine's settings.
-    fn env(&self) -> Env {
-        let nowhere = self.folder.path().join("system/settings.json");
-        let vars = [("GEMINI_CLI_SYSTEM_SETTINGS_PATH".to_owned(), nowhere.into())];
-        Env { home: Some(self.folder.path().to_owned()), vars: vars.into() }
-    }
 }

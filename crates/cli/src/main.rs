@@ -4,7 +4,8 @@
 //! `args` is the command line, with the flags of all commands in `options`; `context` reads the environment and the
 //! clock; `commands` has one file per command, and `output` does all printing. `library` is the archive of a run.
 //! `filters` and `here` decide what a command is about, `mistake` and `follow_up` what messages suggest, `complete`
-//! what a shell may complete. `program`, `extension` and `watcher` deal with other programs, `save` with files.
+//! what a shell may complete. `program`, `extension` and `watcher` deal with other programs, `save` with files, and
+//! `last_search` remembers the hits that other commands may name.
 
 mod args;
 mod commands;
@@ -13,6 +14,7 @@ mod config;
 mod context;
 mod demo;
 mod error;
+mod exclude;
 mod extension;
 mod filters;
 mod follow_up;
@@ -74,9 +76,9 @@ fn run(args: &Args, printer: &mut Printer) -> Result<Exit> {
     let printed = printer.flush();
     // Capture even if nothing was found, or if the reader of our output has gone away.
     if args.command.as_ref().is_none_or(commands::Command::reads) {
-        let kept = library::keep(&ctx, printer);
+        let captured = library::capture(&ctx, printer);
         if exit.is_ok() {
-            kept?;
+            captured?;
         }
     }
     printed?;

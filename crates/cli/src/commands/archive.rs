@@ -236,14 +236,14 @@ fn merge(ctx: &Context, printer: &mut Printer, archive: &mut Archive, file: &Pat
         };
         failure.because(error).hint(hint)
     })?;
-    let candidates = library::candidates(ctx);
-    let setup = library::sync_options(ctx, Machine::This(&ctx.machine), &candidates);
+    let hints = library::project_hints(ctx);
+    let options = library::sync_options(ctx, Machine::This(&ctx.machine), &hints);
     if let Some(path) = archive.path() {
         library::wait_note(printer, path);
     }
     let progress = printer.progress(other.count());
     let merged =
-        archive.merge(&other, &setup, ctx.now, &|_| progress.tick()).map_err(cannot_open)?;
+        archive.merge(&other, &options, ctx.now, &|_| progress.tick()).map_err(cannot_open)?;
     drop(progress);
     for lost in &merged.lost {
         printer.warn(format!("damaged in `{shown}`: {lost}"));

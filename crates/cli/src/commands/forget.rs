@@ -110,9 +110,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Forget) -> Result
         return Err(Failure::nothing("nothing was forgotten").hint("`--yes` skips the question"));
     }
     let Library { mut archive, all: collection, .. } = library;
-    let candidates = library::candidates(ctx);
-    let setup = library::sync_options(ctx, Machine::This(&ctx.machine), &candidates);
-    let done = archive.forget(&ids, &setup, ctx.now).map_err(cannot_open)?;
+    let hints = library::project_hints(ctx);
+    let options = library::sync_options(ctx, Machine::This(&ctx.machine), &hints);
+    let done = archive.forget(&ids, &options, ctx.now).map_err(cannot_open)?;
     // The words of a search may be those of the session.
     last_search::forget(ctx);
     report(ctx, printer, &done);

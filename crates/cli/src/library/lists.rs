@@ -20,7 +20,7 @@ impl Library {
         }
         let archive = Lease::new(ctx, open_archive(ctx, printer)?);
         let newest = Collection::newest(&archive, count).map_err(cannot_open)?;
-        let library = Self::around(ctx, archive, newest)?;
+        let library = Self::with_sessions(ctx, archive, newest)?;
         if library.all.sessions.is_empty() {
             return Self::open(ctx, printer, &[]);
         }

@@ -144,7 +144,7 @@ impl Prepared {
         let rows = library.archive.files().map_err(cannot_open)?;
         let files: Vec<(&Source, &SourceSummary)> =
             rows.iter().map(|row| (&row.source, &row.about)).collect();
-        let projects = library.archive.projects(&library::candidates(ctx)).map_err(cannot_open)?;
+        let projects = library.archive.projects(&library::project_hints(ctx)).map_err(cannot_open)?;
         let target = RestoreTarget {
             machine: library.archive.machine().unwrap_or_default(),
             root: lifecycle.usual_root(&ctx.env),

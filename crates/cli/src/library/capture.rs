@@ -13,11 +13,11 @@ use crate::output::Printer;
 use crate::output::number::{bytes, plural};
 
 /// The time limit for capturing after a command has answered.
-const MOMENT: Duration = Duration::from_millis(1500);
+const TIME_LIMIT: Duration = Duration::from_millis(1500);
 
 /// Captures changed files after the answer, within a time limit, in the order in which the agent will delete
 /// them.
-pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
+pub(crate) fn capture(ctx: &Context, printer: &mut Printer) -> Result<()> {
     let Some(path) = ctx.archive.as_ref().filter(|_| ctx.auto_capture && !ctx.no_sync) else {
         return Ok(());
     };
@@ -25,7 +25,7 @@ pub(crate) fn keep(ctx: &Context, printer: &mut Printer) -> Result<()> {
     if archive.is_read_only() || !archive.has_uncaptured().map_err(cannot_open)? {
         return Ok(());
     }
-    let end = Instant::now() + MOMENT;
+    let end = Instant::now() + TIME_LIMIT;
     let first = soonest_deletions(&archive, &ctx.env, ctx.now).map_err(cannot_open)?;
     let done = archive.capture(&first, Some(end), &|_| {}).map_err(cannot_open)?;
     if done.left_files > 0 {
