@@ -8,7 +8,7 @@ use backstory_core::agent::lifecycle::ResumeCommand;
 use backstory_core::model::SessionKind;
 use serde::Serialize;
 
-use super::restore::Prepared;
+use super::restore::{Prepared, WriteOptions};
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
 use crate::output::Printer;
@@ -110,7 +110,7 @@ fn resume(
         if !is_installed(ctx, resume.program) {
             return Err(not_installed("it is not in any folder of `PATH`".into()));
         }
-        prepared.write(ctx, printer, false, false)?;
+        prepared.write(ctx, printer, WriteOptions::default())?;
         printer.note("Its files were restored first.");
     }
     let mut command = Command::new(resume.program);

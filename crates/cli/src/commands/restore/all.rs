@@ -9,8 +9,8 @@ use backstory_core::agent::lifecycle::{Content, FileRole, PlannedFile, RestorePl
 use backstory_core::archive::{Archive, FileRow};
 use backstory_core::discover::Source;
 
+use super::report::{Document, print};
 use super::write::{Done, FileOutcome, Writer, captured_bytes};
-use super::{Document, print};
 use crate::commands;
 use crate::context::Context;
 use crate::error::{Exit, Failure, Result};
@@ -77,7 +77,7 @@ pub(super) fn run(
     } else {
         print(ctx, printer, &done)?;
     }
-    tell(printer, &done);
+    summarize(printer, &done);
     let is_bad = |done: &Done| {
         matches!(done.how, FileOutcome::InPart | FileOutcome::Differs | FileOutcome::Failed)
     };
@@ -134,7 +134,8 @@ fn machine(source: &Source) -> Option<&str> {
     source.archived.as_ref().map(|archived| &*archived.machine)
 }
 
-fn tell(printer: &mut Printer, done: &[Done]) {
+/// Warns of files that were not written or only in part, and counts those that were written.
+fn summarize(printer: &mut Printer, done: &[Done]) {
     let count = |how: FileOutcome| done.iter().filter(|done| done.how == how).count() as u64;
     for failed in done {
         if let Some(why) = &failed.why {

@@ -14,7 +14,7 @@ use backstory_core::read::bytes::Bytes;
 use backstory_core::time::Time;
 use jiff::Timestamp;
 
-use super::FileDocument;
+use super::report::FileDocument;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::library::cannot_write;
