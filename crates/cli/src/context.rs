@@ -24,7 +24,7 @@ use tempfile::TempDir;
 pub(crate) use crate::config::Billing;
 use crate::config::{Config, Projects};
 use crate::demo::Demo;
-use crate::error::{Failure, Result};
+use crate::error::{Exit, Failure, Result};
 use crate::exclude::Exclude;
 use crate::follow_up::FollowUp;
 use crate::options::{Color, Global};
@@ -176,6 +176,11 @@ impl Context {
     /// Returns whether this run shows the sample sessions.
     pub(crate) fn is_demo(&self) -> bool {
         self.demo.is_some()
+    }
+
+    /// Returns the exit code of an answer: with `--strict`, faults count as a failure.
+    pub(crate) fn exit_code(&self, is_faulty: bool) -> Exit {
+        if self.strict && is_faulty { Exit::NoMatch } else { Exit::Success }
     }
 
     /// Returns the current time, for commands that keep running.

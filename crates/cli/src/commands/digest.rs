@@ -115,8 +115,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Digest) -> Result
         }
         Format::Text => print(ctx, printer, &document)?,
     }
-    super::tell_faults(printer, &library);
-    Ok(if is_empty { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    super::note_faults(printer, &library);
+    Ok(if is_empty { Exit::NoMatch } else { super::exit_code(ctx, &library) })
 }
 
 fn digest(ctx: &Context, library: &Library, filters: &Filters) -> Result<Document> {

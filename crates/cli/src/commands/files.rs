@@ -125,8 +125,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Files) -> Result<
             }
         }
     }
-    super::tell_faults(printer, &library);
-    Ok(if rows.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    super::note_faults(printer, &library);
+    Ok(if rows.is_empty() { Exit::NoMatch } else { super::exit_code(ctx, &library) })
 }
 
 fn nothing(ctx: &Context, library: &Library, args: &Files) -> Failure {

@@ -86,8 +86,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Log) -> Result<Ex
         let earlier = plural(more as u64, "earlier command", "earlier commands");
         printer.note(format!("{earlier}; `--limit {count}` lists them all."));
     }
-    super::tell_faults(printer, &library);
-    Ok(if count == 0 { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    super::note_faults(printer, &library);
+    Ok(if count == 0 { Exit::NoMatch } else { super::exit_code(ctx, &library) })
 }
 
 fn table(ctx: &Context, library: &Library, runs: &[Run], for_people: bool) -> Rows {

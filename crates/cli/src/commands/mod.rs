@@ -36,7 +36,7 @@ mod verify;
 mod watch;
 
 use outcome::{
-    ELSEWHERE, cannot_count, cannot_read, empty, nothing, page, state, strictly, tell_faults,
+    ELSEWHERE, cannot_count, cannot_read, empty, exit_code, note_faults, nothing, page, state,
 };
 use selection::{
     ambiguous, counted, given_or_chosen, open_listing, open_session, require_given, wanted_sessions,

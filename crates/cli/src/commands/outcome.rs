@@ -69,14 +69,14 @@ pub(super) fn page(ctx: &Context, printer: &mut Printer, jump: Option<&str>) -> 
 }
 
 /// Warns about faults that may make the answer incomplete.
-pub(super) fn tell_faults(printer: &mut Printer, library: &Library) {
+pub(super) fn note_faults(printer: &mut Printer, library: &Library) {
     if library.faults.records > 0 {
         let faults = plural(library.faults.records, "fault", "faults");
         printer.note(format!("{faults} while reading; see `backstory doctor`."));
     }
 }
 
-/// Returns the exit code of an answer: with `--strict`, faults count as a failure.
-pub(super) fn strictly(ctx: &Context, library: &Library) -> Exit {
-    if ctx.strict && library.faults.records > 0 { Exit::NoMatch } else { Exit::Success }
+/// Returns the exit code of an answer from a library, in which there may have been faults.
+pub(super) fn exit_code(ctx: &Context, library: &Library) -> Exit {
+    ctx.exit_code(library.faults.records > 0)
 }

@@ -133,7 +133,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer) -> Result<Exit> {
         page.warnings(&at_risk, &faults, &report.problems)?;
         page.next(recent.is_empty())?;
     }
-    Ok(if ctx.strict && is_faulty { Exit::NoMatch } else { Exit::Success })
+    Ok(ctx.exit_code(is_faulty))
 }
 
 fn rows<'a>(sums: impl Iterator<Item = (String, &'a Sum)>) -> Vec<SumRow> {

@@ -104,7 +104,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Projects) -> Resu
             plural(unknown, "project is", "projects are")
         ));
     }
-    Ok(super::strictly(ctx, &library))
+    Ok(super::exit_code(ctx, &library))
 }
 
 fn print(
@@ -231,7 +231,6 @@ fn plain(rows: &[ProjectAnswer]) -> Rows {
     out
 }
 
-/// Writes the link to the config file, and leaves its other lines unchanged.
 /// `backstory.project-link/1`
 #[derive(Serialize)]
 struct LinkOut<'a> {
@@ -242,6 +241,7 @@ struct LinkOut<'a> {
     config: String,
 }
 
+/// Writes the link to the config file, and leaves its other lines unchanged.
 fn link(ctx: &Context, printer: &mut Printer, hash: &str, path: &Path) -> Result<Exit> {
     let hash = hash.to_lowercase();
     if hash.len() < 4 || hash.len() > 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {

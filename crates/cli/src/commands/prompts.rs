@@ -102,8 +102,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
             printer.title(Line::new().text(one_line(&prompt.text)))?;
         }
     }
-    tell(printer, found);
-    Ok(super::strictly(ctx, &library))
+    note_log_only(printer, found);
+    Ok(super::exit_code(ctx, &library))
 }
 
 fn holds(query: &Query, text: &str) -> bool {
@@ -152,7 +152,7 @@ fn one_line(text: &str) -> String {
 const NAMED: usize = 3;
 
 /// Names the sessions of which only prompts are left.
-fn tell(printer: &mut Printer, prompts: &[Prompt]) {
+fn note_log_only(printer: &mut Printer, prompts: &[Prompt]) {
     let left: BTreeSet<&str> = prompts
         .iter()
         .filter(|prompt| prompt.log_only)

@@ -95,7 +95,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
             .map_err(|error| cannot_read(ctx, args, error))?;
         out.flush()?;
         drop(out);
-        tell(printer, &redactor.counts(), "removed");
+        note_counts(printer, &redactor.counts(), "removed");
         return Ok(Exit::Success);
     }
     redact(&mut redactor, &mut input, &mut io::sink())
@@ -115,7 +115,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Redact) -> Result
                 .collect(),
         })?;
     }
-    tell(printer, &counts, "found");
+    note_counts(printer, &counts, "found");
     Ok(if counts.is_empty() { Exit::Success } else { Exit::NoMatch })
 }
 
@@ -214,15 +214,15 @@ impl<'a> Censor<'a> {
     }
 
     /// Prints the number of removed secrets.
-    pub(super) fn tell(self, printer: &mut Printer) {
+    pub(super) fn note_removed(self, printer: &mut Printer) {
         if let Some(redactor) = self.redactor {
-            tell(printer, &redactor.into_inner().counts(), "removed");
+            note_counts(printer, &redactor.into_inner().counts(), "removed");
         }
     }
 }
 
 /// Prints the number of secrets, by kind.
-fn tell(printer: &mut Printer, counts: &[Count], what: &str) {
+fn note_counts(printer: &mut Printer, counts: &[Count], what: &str) {
     if counts.is_empty() {
         return;
     }

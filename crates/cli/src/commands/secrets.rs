@@ -158,8 +158,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Secrets) -> Resul
         }
         _ => printer.rows(&table(ctx, &library, &holders, format == Format::Table), format)?,
     }
-    super::tell_faults(printer, &library);
-    Ok(if holders.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    super::note_faults(printer, &library);
+    Ok(if holders.is_empty() { Exit::NoMatch } else { super::exit_code(ctx, &library) })
 }
 
 fn row(holder: &Holder) -> RowOut<'_> {

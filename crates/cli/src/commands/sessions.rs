@@ -137,8 +137,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sessions) -> Resu
             "† deleted by the agent, kept in the archive: `backstory restore` brings it back.",
         );
     }
-    super::tell_faults(printer, &library);
-    Ok(super::strictly(ctx, &library))
+    super::note_faults(printer, &library);
+    Ok(super::exit_code(ctx, &library))
 }
 
 /// The sessions that were asked for.

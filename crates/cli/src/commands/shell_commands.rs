@@ -76,7 +76,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Commands) -> Resu
         }
         _ => printer.rows(&table(ctx, &rows, args.full, format == Format::Table), format)?,
     }
-    Ok(if rows.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    Ok(if rows.is_empty() { Exit::NoMatch } else { super::exit_code(ctx, &library) })
 }
 
 fn table(ctx: &Context, rows: &[Row], full: bool, for_people: bool) -> Rows {

@@ -83,9 +83,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Sync) -> Result<E
             indexed_messages: texted.messages,
         })?;
     } else {
-        tell(printer, &synced, &captured, Some(&texted));
+        note_stats(printer, &synced, &captured, Some(&texted));
     }
-    Ok(if ctx.strict && synced.faulty > 0 { Exit::NoMatch } else { Exit::Success })
+    Ok(ctx.exit_code(synced.faulty > 0))
 }
 
 /// Fills a new archive, for commands that only read it.
@@ -129,7 +129,7 @@ pub(super) fn not_writable(ctx: &Context, path: &Path) -> Failure {
         .hint("check the permissions of the file and its folder, or name another with `--archive`")
 }
 
-pub(super) fn tell(
+pub(super) fn note_stats(
     printer: &mut Printer,
     synced: &SyncStats,
     captured: &Captured,

@@ -127,8 +127,8 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Tools) -> Result<
         _ => printer.plain(&plain(&rows, question.group), format)?,
     }
     library.warn_unread(printer);
-    super::tell_faults(printer, &library);
-    Ok(if rows.is_empty() { Exit::NoMatch } else { super::strictly(ctx, &library) })
+    super::note_faults(printer, &library);
+    Ok(if rows.is_empty() { Exit::NoMatch } else { super::exit_code(ctx, &library) })
 }
 
 /// Builds the table of the most frequent errors, each with a session to look at.

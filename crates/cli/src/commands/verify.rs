@@ -83,7 +83,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Verify) -> Result<Ex
     } else {
         print(ctx, printer, &checks, &faults)?;
     }
-    Ok(if ctx.strict && !is_fine { Exit::NoMatch } else { Exit::Success })
+    Ok(ctx.exit_code(!is_fine))
 }
 
 fn print(

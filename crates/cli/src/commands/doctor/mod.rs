@@ -64,8 +64,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, _: &Doctor) -> Result<Ex
         page.at_risk()?;
         page.archive()?;
     }
-    let is_faulty = report.fault_count > 0;
-    Ok(if ctx.strict && is_faulty { Exit::NoMatch } else { Exit::Success })
+    Ok(ctx.exit_code(report.fault_count > 0))
 }
 
 /// The report for people, with one method per section.

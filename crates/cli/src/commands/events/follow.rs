@@ -46,7 +46,7 @@ pub(super) fn run(
     let mut watcher = Watcher::new(look, &stream.library.all.found, None);
     let mut cursors: HashMap<SessionId, EventCursor> = HashMap::new();
     if choice.period.since.is_some() {
-        tell(printer, &stream, &stream.chosen(), &choice, censor, &mut cursors)?;
+        print_new(printer, &stream, &stream.chosen(), &choice, censor, &mut cursors)?;
     } else {
         let everything = Choice { period: Period::default(), ..choice.clone() };
         let ids = stream.chosen();
@@ -76,14 +76,14 @@ pub(super) fn run(
             session.is_some_and(|s| s.parts.iter().any(|part| changed.contains(&part.file)))
         };
         let ids: Vec<SessionId> = stream.chosen().into_iter().filter(has_changed).collect();
-        tell(printer, &stream, &ids, &choice, censor, &mut cursors)?;
+        print_new(printer, &stream, &ids, &choice, censor, &mut cursors)?;
     }
     Ok(())
 }
 
 /// Prints the new events of sessions. A session that cannot be read, for example because it is being
 /// deleted, is only a warning.
-fn tell(
+fn print_new(
     printer: &mut Printer,
     stream: &Stream,
     ids: &[SessionId],

@@ -102,7 +102,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
     let events = Stream::open(ctx, printer, args.session.as_deref(), &args.filters, &args.kind)?;
     if args.follow {
         follow::run(ctx, printer, args.session.as_deref(), choice, events, &censor)?;
-        censor.tell(printer);
+        censor.note_removed(printer);
         return Ok(Exit::Success);
     }
     events.require_some(ctx)?;
@@ -112,7 +112,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Events) -> Result
         .and_then(|written| out.flush().map(|()| written))
         .map_err(|error| Failure::new("cannot read the events").because(error))?;
     drop(out);
-    censor.tell(printer);
+    censor.note_removed(printer);
     let exit = events.finish(ctx, printer);
     Ok(if written == 0 { Exit::NoMatch } else { exit })
 }
@@ -205,7 +205,7 @@ impl Stream {
     }
 
     pub(super) fn finish(&self, ctx: &Context, printer: &mut Printer) -> Exit {
-        super::tell_faults(printer, &self.library);
-        super::strictly(ctx, &self.library)
+        super::note_faults(printer, &self.library);
+        super::exit_code(ctx, &self.library)
     }
 }

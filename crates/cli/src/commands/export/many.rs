@@ -87,9 +87,9 @@ pub(super) fn run(
     let finished = output.finish(index);
     let (done, failures) = finished.map_err(|error| cannot_write(ctx, folder, error))?;
     let failures = failures.into_iter().map(|(file, error)| cannot_write(ctx, &file, error));
-    tell(ctx, printer, folder, &done, failures.collect())?;
-    commands::tell_faults(printer, &library);
-    Ok(commands::strictly(ctx, &library))
+    report(ctx, printer, folder, &done, failures.collect())?;
+    commands::note_faults(printer, &library);
+    Ok(commands::exit_code(ctx, &library))
 }
 
 /// The folder that is written, and the record of its files.
@@ -263,7 +263,7 @@ fn entries<'a>(
     out
 }
 
-fn tell(
+fn report(
     ctx: &Context,
     printer: &mut Printer,
     folder: &Path,

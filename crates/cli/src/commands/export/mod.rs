@@ -154,7 +154,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Export) -> Result
         (Format::Gemini, Some(session)) => native::one(ctx, printer, args, session, &censor),
         (_, Some(session)) => one(ctx, printer, args, format, session, &censor),
     }?;
-    censor.tell(printer);
+    censor.note_removed(printer);
     Ok(exit)
 }
 
@@ -171,8 +171,8 @@ fn one(
     let names = Names::new();
     let writer = Writer::new(ctx, args, format, &library, &names, censor)?;
     target::put(ctx, printer, args, censor, |out| writer.session(&assembled, out))?;
-    super::tell_faults(printer, &library);
-    Ok(super::strictly(ctx, &library))
+    super::note_faults(printer, &library);
+    Ok(super::exit_code(ctx, &library))
 }
 
 /// Exports a session to a new file, redacted, in the format of its name, or as Markdown.

@@ -71,8 +71,7 @@ fn put_file(
     let mut session = load(ctx, path, file)?;
     put(ctx, printer, args, censor, |out| censor.with(|redactor| session.write(redactor, out)))?;
     warn_of_faults(ctx, printer, path, session.as_ref());
-    let is_faulty = !session.faults().is_clean();
-    Ok(if ctx.strict && is_faulty { Exit::NoMatch } else { Exit::Success })
+    Ok(ctx.exit_code(!session.faults().is_clean()))
 }
 
 /// Exports one of many sessions.

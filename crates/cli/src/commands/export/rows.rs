@@ -14,7 +14,7 @@ use backstory_core::transcript::key_argument;
 use super::target::put;
 use super::{Export, Format, Rows, csv};
 use crate::commands::redact::Censor;
-use crate::commands::{counted, open_session, strictly, tell_faults, wanted_sessions};
+use crate::commands::{counted, exit_code, note_faults, open_session, wanted_sessions};
 use crate::context::Context;
 use crate::error::{Exit, Result};
 use crate::library::Library;
@@ -55,8 +55,8 @@ pub(super) fn run(
         sheet.head(out)?;
         library.each(&ids, |assembled| sheet.session(&assembled, out))
     })?;
-    tell_faults(printer, &library);
-    Ok(strictly(ctx, &library))
+    note_faults(printer, &library);
+    Ok(exit_code(ctx, &library))
 }
 
 struct Sheet<'a, 'r> {

@@ -195,7 +195,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Search) -> Result
     }
     let is_numbered = last(&text, args, &hits).remember(ctx);
     page::print(ctx, printer, &library.all, &hits, &by_session, is_numbered)?;
-    page::tell(printer, &hits, total, args.offset, pattern.is_some());
+    page::note_total(printer, &hits, total, args.offset, pattern.is_some());
     page::next_step(printer, is_numbered);
     Ok(Exit::Success)
 }

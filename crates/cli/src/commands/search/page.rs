@@ -140,7 +140,7 @@ pub(super) fn next_step(printer: &mut Printer, is_numbered: bool) {
 }
 
 /// Prints the number of hits, and the text that was not searched.
-pub(super) fn tell(
+pub(super) fn note_total(
     printer: &mut Printer,
     hits: &[Hit<'_>],
     total: usize,

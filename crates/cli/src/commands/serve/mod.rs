@@ -96,7 +96,7 @@ pub(super) fn run(
     let mut library = Library::of_archive(ctx, archive, Discovery::default())?;
     let feed = Feed::new(&library.archive, &library.prices).map_err(cannot_open)?;
     let server = start(ctx, args, &path, &feed, program)?;
-    tell(printer, server.url())?;
+    print_address(printer, server.url())?;
     if args.until_closed {
         thread::spawn(|| {
             let _ = io::copy(&mut io::stdin(), &mut io::sink());
@@ -164,7 +164,7 @@ fn start(
 }
 
 /// Prints the address, before anything that may take a while.
-fn tell(printer: &mut Printer, url: &str) -> Result<()> {
+fn print_address(printer: &mut Printer, url: &str) -> Result<()> {
     printer.verbatim(url)?;
     printer.flush()?;
     printer.note("Press Ctrl-C to stop.");

@@ -34,10 +34,10 @@ pub(super) fn run(
     let mut watcher = Watcher::new(look, &library.all.found, None);
     let mut is_first = true;
     loop {
-        match tell(ctx, page, library, id, options, is_first) {
+        match print_news(ctx, page, library, id, options, is_first) {
             // A session that is being rewritten can be read again in a moment.
             Err(failure) if !is_first => page.printer.warn(failure.what),
-            told => told?,
+            printed => printed?,
         }
         if is_first {
             page.printer.note("Following; press Ctrl-C to stop.");
@@ -54,7 +54,7 @@ pub(super) fn run(
     }
 }
 
-fn tell(
+fn print_news(
     ctx: &Context,
     page: &mut Page<'_>,
     library: &Library,

@@ -191,8 +191,8 @@ fn show(
         let mut page = Page::new(ctx, printer, args, marks);
         page.session(&assembled.session, &messages, &options, &extras)?;
     }
-    super::tell_faults(printer, &library);
-    Ok(super::strictly(ctx, &library))
+    super::note_faults(printer, &library);
+    Ok(super::exit_code(ctx, &library))
 }
 
 fn keep_part(messages: &mut Vec<Message>, assembled: &SessionFacts, part: usize) -> Result<()> {

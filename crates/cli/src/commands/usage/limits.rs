@@ -81,7 +81,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         Format::Table => printer.rows(&table(ctx, rows), format)?,
         Format::Csv | Format::Md => printer.rows(&plain(rows), format)?,
     }
-    Ok(if answer.newest.is_empty() { Exit::NoMatch } else { super::super::strictly(ctx, &library) })
+    Ok(if answer.newest.is_empty() {
+        Exit::NoMatch
+    } else {
+        super::super::exit_code(ctx, &library)
+    })
 }
 
 fn out<'a>(rows: &'a [Limit], ctx: &Context) -> Vec<RowOut<'a>> {

@@ -187,7 +187,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     if answer.total.calls == 0 {
         return Ok(Exit::NoMatch);
     }
-    Ok(if ctx.strict && page.faults().records > 0 { Exit::NoMatch } else { Exit::Success })
+    Ok(ctx.exit_code(page.faults().records > 0))
 }
 
 /// Opens only as much of the library as the question needs.

@@ -1,3 +1,5 @@
+mod news;
+
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::io;
@@ -19,8 +21,6 @@ use crate::library::{self, Library, cannot_open};
 use crate::output::number::{json_time, plural};
 use crate::output::{Line, Printer, style};
 use crate::watcher::Watcher;
-
-mod news;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -114,7 +114,9 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Watch) -> Result<
         match refresh(ctx, printer, &mut library, found) {
             Ok((marks, synced, captured)) => {
                 match &before {
-                    Some(before) => tell(ctx, printer, &library, before, &marks, &mut news)?,
+                    Some(before) => {
+                        print_changes(ctx, printer, &library, before, &marks, &mut news)?;
+                    }
                     None => welcome(ctx, printer, &library, &synced, &captured),
                 }
                 before = Some(marks);
@@ -187,7 +189,7 @@ fn welcome(
     synced: &SyncStats,
     captured: &Captured,
 ) {
-    sync::tell(printer, synced, captured, None);
+    sync::note_stats(printer, synced, captured, None);
     let places: Vec<String> = library
         .all
         .found
@@ -199,7 +201,7 @@ fn welcome(
 }
 
 /// Prints a line for each session that has changed, and what was said and done in it.
-fn tell(
+fn print_changes(
     ctx: &Context,
     printer: &mut Printer,
     library: &Library,
