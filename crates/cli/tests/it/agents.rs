@@ -1,4 +1,4 @@
-//! One home with the sessions of several agents: reports add up, and every list can be limited to one agent.
+//! Tests a home with the sessions of several agents: reports add up, and every list can be limited to one agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! The archive at work: what it keeps, what survives a kill, a rebuild, a deletion.
+//! Tests the archive at work: kills, rebuilds, deletions, several machines.
 
 use std::fs;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::{RESUMED, SHOP, TestEnv, session, small_home};
 
-/// A home with many sessions, so that a sync has something to do.
+/// Returns a home with many sessions, so that a sync takes a while.
 fn large_home(sessions: usize) -> TestEnv {
     let env = TestEnv::new();
     env.write(".gemini/tmp/shop/.project_root", "/code/shop");
@@ -24,7 +24,7 @@ fn large_home(sessions: usize) -> TestEnv {
     env
 }
 
-/// What an archive tells of all sessions, and of itself.
+/// Returns the answers about all sessions, and the state of the archive.
 fn told(env: &TestEnv, archive: &str) -> [Value; 3] {
     let info = env.json(&["archive", "info", "--json", "--archive", archive]);
     let keys = ["sources", "sessions", "source_bytes", "captured_bytes"];
@@ -38,14 +38,14 @@ fn told(env: &TestEnv, archive: &str) -> [Value; 3] {
 fn a_sync_that_is_killed_again_and_again_ends_like_a_clean_one() {
     let env = large_home(40);
     let archive = env.home().join("killed.db");
-    // A number of its own for each moment; where it ends up is left to the machine.
+    // Each run is killed at another time; where that is depends on the machine.
     let mut moment: u64 = 88_172_645_463_325_252;
     let mut killed = 0;
     for round in 0..400 {
         if killed == 50 {
             break;
         }
-        // There always is something to do: sessions grow, and now and then all starts over.
+        // There is always work: sessions grow, and now and then the archive is deleted.
         for n in 0..10 {
             let name = format!("session-2026-07-20T10-00-{:08x}.jsonl", (round * 7 + n) % 40);
             let path = env.home().join(".gemini/tmp/shop/chats").join(name);
@@ -73,7 +73,7 @@ fn a_sync_that_is_killed_again_and_again_ends_like_a_clean_one() {
         killed += u32::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
-        // What is in it is whole at any time.
+        // It is consistent at any time.
         if archive.exists() {
             let run = env.run(&["archive", "check", "--archive", "killed.db"]);
             assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
@@ -241,7 +241,7 @@ fn excluded_projects_stay_out() {
         !archive.windows(8).any(|window| window == b"my diary"),
         "what was typed there is kept"
     );
-    // The patterns are changed, and what they kept out comes in.
+    // The patterns change, and the projects that they excluded are read.
     env.write(".config/backstory/config.toml", "");
     assert_eq!(env.run(&["show", SHOP]).code, Some(0));
     assert_eq!(env.run(&["show", "77777777"]).code, Some(0));
@@ -330,7 +330,7 @@ fn a_file_that_is_read_alone_leaves_the_archive_alone() {
     let archive = env.home().join(".local/share/backstory/archive.db");
     assert_eq!(env.run(&["show", file]).code, Some(0));
     assert!(!archive.exists());
-    // Also one that nobody can use.
+    // An option that is invalid is reported too.
     fs::create_dir_all(archive.parent().unwrap()).unwrap();
     fs::write(&archive, "garbage").unwrap();
     assert_eq!(env.run(&["show", file]).code, Some(0));

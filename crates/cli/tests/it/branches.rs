@@ -1,4 +1,4 @@
-//! `usage` by git branch, cost per prompt, and what the month will cost.
+//! Tests `usage` by git branch, the cost per prompt, and the forecast of the month.
 
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
-//! What a shell is offered when it asks for completions.
+//! Tests the completions that a shell is offered.
 
 use std::fs;
 
 use crate::support::{Run, TestEnv, session, small_home};
 
-/// Asks as the script of a shell does: the words up to the cursor, the last one unfinished.
+/// Asks as the script of a shell does, with the words up to the cursor, of which the last is unfinished.
 fn asked(env: &TestEnv, shell: &str, words: &[&str]) -> Run {
     let args: Vec<&str> = ["--", "backstory"].iter().chain(words).copied().collect();
     let run = env.finish(env.command(&args).env("BACKSTORY_COMPLETE", shell));
@@ -16,7 +16,7 @@ fn offered(env: &TestEnv, words: &[&str]) -> String {
     asked(env, "fish", words).stdout
 }
 
-/// A synced home whose values all differ.
+/// Returns a synced home in which all values differ.
 fn home() -> TestEnv {
     let env = small_home();
     assert_eq!(env.run(&["tag", "11111111", "urgent"]).code, Some(0));

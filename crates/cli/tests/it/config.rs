@@ -1,3 +1,5 @@
+//! Tests the config file.
+
 use crate::support::{TestEnv, session, small_home};
 
 const USUAL: &str = ".config/backstory/config.toml";
@@ -71,7 +73,7 @@ fn more_roots() {
 
 const NOW: &str = "2026-08-14T10:00:00.000Z";
 
-/// Flags win over the environment, the environment over the file.
+/// Flags override the environment, and the environment overrides the file.
 #[test]
 fn zones() {
     let env = small_home();

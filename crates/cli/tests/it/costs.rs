@@ -1,4 +1,4 @@
-//! A cost that is only a lower bound is marked wherever a cost is printed or exported.
+//! Tests that a cost that is only a lower bound is marked wherever it is printed or exported.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::support::TestEnv;
 
 const MIXED: &str = "77777777-0000-4000-8000-000000000007";
 
-/// A session with one call that has a price (0.0125 USD) and one of a model nobody knows.
+/// Writes a session with a call that has a price (0.0125 USD), and one of an unknown model.
 fn mixed() -> TestEnv {
     let env = TestEnv::new();
     let at = "2026-08-14T10:00:00.000Z";

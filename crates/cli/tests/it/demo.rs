@@ -1,3 +1,5 @@
+//! Tests `--demo`.
+
 use crate::support::TestEnv;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests `doctor`.
+
 use std::fs;
 
 use serde_json::Value;
@@ -133,7 +135,7 @@ fn strict_makes_faults_an_exit_code() {
     assert_eq!(small_home().run(&["--strict"]).code, Some(1));
     let env = TestEnv::new();
     let log = session("66666666-0000-4000-8000-000000000006", NOW, NOW, &["hi"]);
-    // A session that is being written is no fault.
+    // An unfinished line of a session that is being written is not a fault.
     env.write("s.jsonl", format!("{log}{{\"id\":\"half"));
     assert_eq!(env.run(&["doctor", "--strict", "--from", "s.jsonl"]).code, Some(0));
     env.write("s.jsonl", format!("{log}{{\"id\":\"half\n"));
@@ -221,7 +223,7 @@ fn hash_folders_are_left_alone() {
     assert_eq!(env.json(&["doctor", "--json"])["deletions"][0]["why"], "age");
 }
 
-/// The sessions beside a prompt log may prove which project its hash is.
+/// Sessions next to a prompt log may prove the project of its hash.
 #[test]
 fn a_prompt_log_belongs_to_the_project_of_its_folder() {
     let env = TestEnv::new();
@@ -234,7 +236,7 @@ fn a_prompt_log_belongs_to_the_project_of_its_folder() {
     assert_eq!((&projects[0]["path"], &projects[0]["files"]), (&"/code/shop".into(), &2.into()));
 }
 
-/// The id in the name of a file without a session leads nowhere.
+/// The id in the name of a file without a session is not that of a session.
 #[test]
 fn files_without_a_session_have_no_id() {
     let env = TestEnv::new();
@@ -277,7 +279,7 @@ fn extra_files_by_their_content() {
     assert_eq!(got["faults"][0]["what"], "the agent refuses this file: it is not JSON");
 }
 
-/// What keeps the archive fresh: nothing, a hook, a watch.
+/// Nothing, a hook, or a watch keeps the archive up to date.
 #[test]
 fn advice_to_keep() {
     let env = small_home();
@@ -291,7 +293,7 @@ fn advice_to_keep() {
         (&hook["type"], &hook["command"]),
         (&"command".into(), &"backstory sync --quiet".into())
     );
-    // What it says works.
+    // Its advice works.
     let file = first["advice"]["settings_file"].as_str().unwrap();
     assert!(file.ends_with("home/.gemini/settings.json"), "{file}");
     let file = ".gemini/settings.json";
@@ -301,11 +303,11 @@ fn advice_to_keep() {
     let second = archive(&env);
     assert_eq!(second["captured_files"], second["files"]);
     assert_eq!((&second["hook"], &second["advice"]), (&true.into(), &Value::Null));
-    // Files that are not captured yet are worth a word all the same.
+    // Files that are not captured yet are reported all the same.
     let log = session("55555555-0000-4000-8000-000000000005", NOW, NOW, &["hi"]);
     env.write(".gemini/tmp/shop/chats/session-2026-08-14T10-00-55555555.jsonl", log);
     assert_ne!(archive(&env)["advice"], Value::Null);
-    // Without an archive that stays there is nothing to say.
+    // Without a persistent archive there is no advice.
     let home = env.home();
     let elsewhere = env.json(&["doctor", "--json", "--from", home.to_str().unwrap()]);
     assert_eq!(elsewhere["archive"], Value::Null);
@@ -319,7 +321,7 @@ fn the_verdict_comes_first() {
     assert_eq!(first(&small_home()), "3 things to do");
     let env = small_home();
     assert_eq!(env.run(&["sync", "-q"]).code, Some(0));
-    // What is archived is safe, but nothing keeps the archive up to date.
+    // All files are captured, but nothing keeps the archive up to date.
     insta::assert_snapshot!(env.run(&["doctor"]).stdout.split("\n\n").next().unwrap(), @"
     2 things to do
       ! Gemini CLI deletes sessions, and nothing keeps the archive up to date: run `backstory watch`

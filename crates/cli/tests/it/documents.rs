@@ -1,8 +1,8 @@
-//! `--json`: every command that answers something prints one document that names its schema.
+//! Tests `--json`: every command that answers prints one document that names its schema.
 
 use crate::support::{TestEnv, small_home};
 
-/// Returns the schema of the document that a command prints, and nothing but the document.
+/// Returns the schema of the document that a command prints, which must be its whole output.
 fn schema(env: &TestEnv, args: &[&str]) -> String {
     let run = env.run(&[args, &["--json"]].concat());
     assert!(matches!(run.code, Some(0 | 1)), "{args:?}: {}", run.stderr);

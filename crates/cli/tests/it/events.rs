@@ -1,4 +1,4 @@
-//! `events` and `export --format events`, on the demo's tree.
+//! Tests `events` and `export --format events` on the sample sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +36,7 @@ fn of_one_session() {
     assert_eq!(env.run(&["events", file, "--types", "dance"]).code, Some(2));
 }
 
-/// Each session's in one piece, the oldest first; the counts are those of the other commands.
+/// The events of a session are contiguous, the oldest session first, and the counts are those of other commands.
 #[test]
 fn of_all_sessions() {
     let all = events(&["--types", "all"]);

@@ -1,3 +1,5 @@
+//! Tests `export` of one session.
+
 use std::fs;
 use std::path::Path;
 
@@ -14,8 +16,7 @@ fn export<'a>(what: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     args
 }
 
-/// Every corner case as Gemini CLI's own loader answers it; where it refuses, an answer and a
-/// warning.
+/// Corner cases are exported as Gemini CLI's own loader would; if it rejects one, there is a warning.
 #[test]
 fn corner_cases() {
     let env = TestEnv::new();
@@ -31,13 +32,13 @@ fn corner_cases() {
     assert!(seen >= 24, "{seen}");
 }
 
-/// The first session of each tree that the real program wrote.
+/// Exports the first session of each tree that the real program wrote.
 #[test]
 fn real_trees() {
     let env = TestEnv::new();
     let mut seen = 0;
     for version in fs::read_dir(testdata("gemini")).unwrap() {
-        // Beside the versions stand files that say where they come from.
+        // The folder also has files that describe where the trees come from.
         let Ok(trees) = fs::read_dir(version.unwrap().path()) else { continue };
         for tree in trees {
             let tree = tree.unwrap().path();
@@ -103,7 +104,7 @@ fn a_refused_file_is_answered() {
     "#);
 }
 
-/// The project's hash is known from the folder when the file does not say it.
+/// If a file does not contain the project's hash, its folder does.
 #[test]
 fn the_folder_fills_in() {
     let env = TestEnv::new();
@@ -146,7 +147,7 @@ fn by_id_prefix_name_and_stem() {
     }
 }
 
-/// Of a resumed session the file with the conversation is taken, not the newer stub.
+/// Of a resumed session, the file with the conversation is exported, not the newer stub.
 #[test]
 fn the_file_that_gemini_cli_would_load() {
     let env = small_home();

@@ -1,4 +1,4 @@
-//! Programs named `backstory-NAME` are commands of this one.
+//! Tests extensions: programs named `backstory-NAME` are commands of this one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

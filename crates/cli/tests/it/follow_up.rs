@@ -1,4 +1,4 @@
-//! The commands that messages suggest.
+//! Tests the commands that messages suggest.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,5 @@
-//! Every format of some sessions, as it was looked at once and found good. `BLESS=1 cargo test golden`
-//! writes the files anew; then look at what changed.
+//! Compares every format of some sessions with files that were reviewed. `BLESS=1 cargo test golden` rewrites the
+//! files; then review the changes.
 
 use std::fs;
 
@@ -56,7 +56,7 @@ fn golden_files() {
     assert!(wrong.is_empty(), "not as they were (BLESS=1 renews them): {wrong:#?}");
 }
 
-/// A page without its style and script, which are files of their own, and their hashes.
+/// Returns a page without its style and script, which are separate files, and without their hashes.
 fn stable(text: &str) -> String {
     let mut out = text.to_owned();
     for (from, to) in [("<style>", "</style>"), ("<script>\n'use", "</script>"), ("sha256-", "'")] {
@@ -70,7 +70,7 @@ fn stable(text: &str) -> String {
     out
 }
 
-/// Whatever a session says, the page has one script and no way out of its elements.
+/// Whatever a session contains, the page has one script, and no text escapes its element.
 #[test]
 fn hostile_content_is_text() {
     let env = TestEnv::new();

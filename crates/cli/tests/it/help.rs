@@ -1,3 +1,5 @@
+//! Snapshots of every help text.
+
 use crate::support::TestEnv;
 
 fn help(args: &[&str]) -> String {

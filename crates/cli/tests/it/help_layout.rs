@@ -1,4 +1,4 @@
-//! Help fits the terminal.
+//! Tests that help fits the terminal.
 
 use crate::support::TestEnv;
 

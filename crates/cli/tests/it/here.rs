@@ -1,4 +1,4 @@
-//! Commands know the folder that they run in.
+//! Tests that commands consider the folder that they run in.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ const SHOP: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const WEB: &str = "bbbbbbbb-0000-4000-8000-000000000002";
 const OLD: &str = "cccccccc-0000-4000-8000-000000000003";
 
-/// A home with the projects `shop`, `shop/web` and `shop-old`; the last is the newest.
+/// Returns a home with the projects `shop`, `shop/web` and `shop-old`; the last is the newest.
 fn home() -> TestEnv {
     let env = TestEnv::new();
     for (n, (id, path)) in

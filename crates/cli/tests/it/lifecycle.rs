@@ -1,4 +1,4 @@
-//! Sessions of Claude Code and Codex CLI that are deleted and come back. `conformance/restore-claude` and
+//! Tests restoring deleted sessions of Claude Code and Codex CLI. `conformance/restore-claude` and
 //! `conformance/restore-codex` do the same with the real programs.
 
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ pub(crate) fn codex_home() -> TestEnv {
     env
 }
 
-/// A home that was synced, and lost all that its agent had.
+/// Returns a home that was synced, and then lost all files of its agent.
 fn lost(env: TestEnv) -> TestEnv {
     assert_eq!(env.run(&["sync"]).code, Some(0));
     for root in [".claude", ".codex"] {

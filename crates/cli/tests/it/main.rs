@@ -1,4 +1,4 @@
-//! The real program, run as people run it, one binary for all.
+//! Tests the real program from outside, in one binary.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod agents;

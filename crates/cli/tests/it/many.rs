@@ -1,3 +1,5 @@
+//! Tests `export` of many sessions.
+
 use std::fs;
 
 use crate::support::{SHOP, TestEnv, small_home, testdata};
@@ -6,7 +8,7 @@ fn listing(env: &TestEnv, folder: &str) -> Vec<String> {
     let entries = fs::read_dir(env.home().join(folder)).unwrap();
     let mut names: Vec<String> =
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    // What the next export needs to know is there too.
+    // The record for the next export is there too.
     names.retain(|name| name != ".backstory-export");
     names.sort();
     names
@@ -73,7 +75,7 @@ fn every_form_of_many() {
     }
 }
 
-/// What was written reads as what it was written from.
+/// Exports are read back as the sessions that they were written from.
 #[test]
 fn many_are_read_back() {
     let env = TestEnv::new();
@@ -141,7 +143,7 @@ fn what_is_missing_is_told() {
     ");
 }
 
-/// One session has its agents inside; of many, each has a file of its own, and they are linked.
+/// An export of one session contains its agents; in an export of many, each has a separate file with a link to it.
 #[test]
 fn agents_inline_and_linked() {
     let env = TestEnv::new();
@@ -162,7 +164,7 @@ fn agents_inline_and_linked() {
     }
 }
 
-/// Our own documents are told from the agent's, and cannot become those again.
+/// Our own documents are distinguished from the agent's, and cannot be converted back to those.
 #[test]
 fn an_export_is_read_back() {
     let env = small_home();

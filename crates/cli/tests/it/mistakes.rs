@@ -1,4 +1,4 @@
-//! Command lines that the parser rejects, and what it suggests instead.
+//! Tests command lines that the parser rejects, and its suggestions.
 
 use crate::support::TestEnv;
 

@@ -1,4 +1,4 @@
-//! Colours, control characters, pipes.
+//! Tests colours, control characters and pipes.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -37,7 +37,7 @@ fn errors_are_coloured_too() {
     assert!(run.stderr.starts_with("\u{1b}[1m\u{1b}[31merror: \u{1b}[0m"), "{:?}", run.stderr);
 }
 
-/// What files say must not move a cursor, retitle a window or turn a name around.
+/// Text in files must not move the cursor, retitle the window or reverse a name.
 #[test]
 fn control_characters_stay_out() {
     let env = TestEnv::new();
@@ -70,7 +70,7 @@ fn control_characters_stay_out() {
 
 const NOW: &str = "2026-08-14T10:00:00.000Z";
 
-/// `backstory … | head` is no reason to complain.
+/// `backstory … | head` is not an error.
 #[test]
 fn a_closed_pipe_is_fine() {
     let env = small_home();

@@ -1,3 +1,5 @@
+//! Tests the overview, which is printed without a command.
+
 use crate::support::{TestEnv, session, small_home};
 
 #[test]

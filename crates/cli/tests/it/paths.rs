@@ -1,4 +1,4 @@
-//! Whatever lies below an agent's folder, and how the program tells of it.
+//! Tests odd entries below an agent's folder, and how the program reports them.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{TestEnv, session, small_home};
 
-/// Runs a command that must not wait for anybody; gives its exit code.
+/// Runs a command that must not wait, and returns its exit code.
 fn ends(env: &TestEnv, args: &[&str]) -> Option<i32> {
     let mut child = env.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
@@ -52,7 +52,7 @@ fn the_doctor_names_links_that_lead_out() {
         run.stdout
     );
     assert!(run.stdout.contains("~/.gemini/tmp/shop/plans"), "{}", run.stdout);
-    // What was not read is not kept.
+    // Files that were not read are not captured.
     env.run(&["sync", "--quiet"]);
     let archive = fs::read(env.home().join(".local/share/backstory/archive.db")).unwrap();
     assert!(!archive.windows(9).any(|bytes| bytes == b"secret.md"));

@@ -1,4 +1,4 @@
-//! `projects`: paths, proofs, and the search for those that only a hash names.
+//! Tests `projects`: paths, proofs, and the search for projects known only by hash.
 
 use crate::support::{TestEnv, session};
 
@@ -19,7 +19,7 @@ fn for_people() {
 const ID: &str = "88888888-0000-4000-8000-000000000008";
 const NOW: &str = "2026-08-14T10:00:00.000Z";
 
-/// A session of which only the hash of its project is known.
+/// Writes a session whose project is known only by hash.
 fn hidden(env: &TestEnv, path: &str) -> String {
     use sha2::{Digest, Sha256};
     let hash =
@@ -42,7 +42,7 @@ fn a_hash_is_looked_for() {
     let after = env.json(&["projects", "--scan", "--json"]);
     assert!(after["rows"][0]["path"].as_str().unwrap().ends_with("code/deep/inside/hidden"));
     assert_eq!(after["rows"][0]["proof"], "hash");
-    // A name that nothing fits makes it look, too.
+    // A name that matches nothing starts the search, too.
     let found = env.json(&["sessions", "-p", "hidden", "--json"]);
     assert_eq!(found["sessions"].as_array().unwrap().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! Files, commands, digests, secrets: what people ask about their sessions.
+//! Tests `files`, `log`, `digest` and `secrets`.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const ID: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 /// A made-up token that has the form of a real one.
 const TOKEN: &str = "ghp_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R";
 
-/// A home with one session that edits a file, runs two commands and mentions a secret.
+/// Returns a home with one session that edits a file, runs two commands and mentions a secret.
 fn home() -> TestEnv {
     let env = TestEnv::new();
     env.write(".gemini/tmp/shop/.project_root", "/code/shop");

@@ -1,4 +1,4 @@
-//! The output in the README is what the program prints for the sample sessions.
+//! Tests that the output in the README is that of the program for the sample sessions.
 
 use crate::support::TestEnv;
 

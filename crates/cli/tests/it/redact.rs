@@ -1,3 +1,5 @@
+//! Tests `redact`, and redaction in exports.
+
 use std::io::Write;
 use std::process::Stdio;
 
@@ -6,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Run, SHOP, TestEnv, session, testdata};
 
-/// Put together here, so that no file holds what looks like a token.
+/// Assembled here, so that no file contains anything that looks like a token.
 fn token(n: u32) -> String {
     format!("ghp_{}{n:04}", "a1B2".repeat(8))
 }
@@ -133,7 +135,7 @@ fn the_config_file() {
     ");
 }
 
-/// A session with secrets in its prompt, its tools and its summary.
+/// Writes a session with secrets in its prompt, its tools and its summary.
 fn home() -> TestEnv {
     let env = TestEnv::new();
     let start = "2026-07-20T10:00:00.000Z";
@@ -183,7 +185,7 @@ fn every_export_is_redacted() {
     );
 }
 
-/// Two sessions: a key with its name in the first, bare in the title of the second.
+/// Writes two sessions: a key behind its name in the first, and by itself in the title of the second.
 fn two_sessions() -> (TestEnv, String) {
     let env = home();
     let key = "3f9c1a7be2d04586a1b2c3d4e5f60718".to_owned();

@@ -1,4 +1,4 @@
-//! Sessions that are lost and come back. `conformance/restore` does the same with the real Gemini CLI.
+//! Tests restoring deleted sessions of Gemini CLI. `conformance/restore` does the same with the real program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::support::{HASH, RESUMED, SHOP, TestEnv, session, small_home, testdata
 pub(crate) const CHATS: &str = ".gemini/tmp/shop/chats";
 pub(crate) const FILE: &str = "session-2026-08-10T09-00-22222222.jsonl";
 
-/// Every file below a folder, by its path from there.
+/// Returns every file below a folder, by its relative path.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -35,20 +35,20 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A path that a run named.
+/// Returns a path that a run named.
 pub(crate) fn real(env: &TestEnv, path: &Value) -> PathBuf {
     let temporary = env.home().parent().unwrap().to_str().unwrap().to_owned();
     path.as_str().unwrap().replace("[TEMP]", &temporary).into()
 }
 
-/// A home that was synced, and lost all that Gemini CLI had.
+/// Returns a home that was synced, and then lost all files of Gemini CLI.
 pub(crate) fn lost(env: TestEnv) -> TestEnv {
     assert_eq!(env.run(&["sync"]).code, Some(0));
     fs::remove_dir_all(env.home().join(".gemini")).unwrap();
     env
 }
 
-/// Trees of all versions and shapes, each as what a `.gemini` holds.
+/// Returns trees of all versions and shapes, each with the content of a `.gemini` folder.
 fn trees() -> Vec<TestEnv> {
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut open = vec![testdata("gemini")];
@@ -226,7 +226,7 @@ fn too_old_to_stay_without_a_new_line() {
     assert_eq!(fresh["files"][0]["done"], "freshened");
     let line = "{\"$set\":{\"lastUpdated\":\"2026-08-14T16:30:00.000Z\"}}\n";
     assert_eq!(fs::read_to_string(&path).unwrap(), format!("{log}{line}"));
-    // Written anew it is the same.
+    // After it is written again, it is the same.
     env.run(&["sync"]);
     fs::remove_file(&path).unwrap();
     assert_eq!(env.run(&["restore", "1111"]).code, Some(0));
@@ -254,7 +254,7 @@ fn a_moved_project() {
     --- stdout
     cd '[TEMP]/home/New Shop' && gemini --resume 22222222-0000-4000-8000-000000000002
     ");
-    // And when it is lost again after more was said there, that is where it comes back.
+    // If it is lost again after it was continued there, it is restored there.
     let path = folder.join("chats").join(FILE);
     let line = "{\"$set\":{\"lastUpdated\":\"2026-08-13T10:00:00.000Z\"}}\n";
     let log = fs::read_to_string(&path).unwrap() + line;
@@ -322,11 +322,11 @@ fn a_hash_folder_is_copied_by_gemini_cli_only_while_the_new_one_is_empty() {
     env.write(".gemini/projects.json", r#"{"projects":{"/code/shop":"shop"}}"#);
     assert_eq!(env.run(&["sync"]).code, Some(0));
     let there = |path: &str| env.home().join(path).exists();
-    // The old folder is there: what is written to it comes along.
+    // If the old folder exists, Gemini CLI copies all of it.
     fs::remove_file(env.home().join(format!("{old}/chats/{name}"))).unwrap();
     assert_eq!(env.run(&["restore", "2222"]).code, Some(0));
     assert!(there(&format!("{old}/chats/{name}")) && !there(".gemini/tmp/shop"));
-    // It is not: then it goes where Gemini CLI looks.
+    // If it does not, the session goes where Gemini CLI looks.
     fs::remove_dir_all(env.home().join(&old)).unwrap();
     assert_eq!(env.run(&["restore", "2222"]).code, Some(0));
     assert_eq!(fs::read_to_string(env.home().join(format!("{CHATS}/{name}"))).unwrap(), document);

@@ -1,4 +1,4 @@
-//! Archives and folders that would make a restored session land elsewhere.
+//! Tests archives and folders that would make a restored session land elsewhere.
 
 use std::fs;
 use std::path::Path;

@@ -224,7 +224,7 @@ fn characters_and_patterns() {
     assert_eq!(env.json(&["search", "--regex", "(?i)A CART", "--json"])["total"], 1);
 }
 
-/// The archive has it: what is gone is found like the rest.
+/// Deleted sessions are found like all others, because the archive has their text.
 #[test]
 fn gone_sessions_are_found() {
     let env = small_home();

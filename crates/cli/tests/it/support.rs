@@ -1,4 +1,4 @@
-//! A home, a clock and a zone of their own for every test.
+//! Runs the program with a home, a clock and a time zone of its own for every test.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +14,7 @@ pub(crate) struct TestEnv {
     folder: TempDir,
 }
 
-/// How a run ended and what it said.
+/// The exit code and the output of a run.
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -22,7 +22,7 @@ pub(crate) struct Run {
 }
 
 impl TestEnv {
-    /// An empty home.
+    /// Creates an empty home.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
@@ -41,7 +41,7 @@ impl TestEnv {
         path
     }
 
-    /// The program with nothing of the surroundings of the test.
+    /// Returns the program with arguments, isolated from the environment of the test.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_backstory"));
         command
@@ -63,11 +63,11 @@ impl TestEnv {
         self.finish(&mut self.command(args))
     }
 
-    /// Runs a command to its end; the name of the temporary folder is taken out of what it says.
+    /// Runs a command to its end, and replaces the path of the temporary folder in its output.
     pub(crate) fn finish(&self, command: &mut Command) -> Run {
         let output = loop {
             match command.output() {
-                // A program that was just copied is open for writing in what other tests start meanwhile.
+                // A program that was just copied may still be open for writing in a process that another test started.
                 Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -79,7 +79,7 @@ impl TestEnv {
         Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// A run that must end well, its answer parsed.
+    /// Runs the program, which must succeed, and returns its answer.
     pub(crate) fn json(&self, args: &[&str]) -> Value {
         let run = self.run(args);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -88,7 +88,7 @@ impl TestEnv {
 }
 
 impl Run {
-    /// All of it, for a snapshot.
+    /// Formats the run for a snapshot.
     pub(crate) fn show(&self) -> String {
         let mut out = format!("exit code {}\n", self.code.unwrap_or(-1));
         for (name, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
@@ -100,13 +100,13 @@ impl Run {
     }
 }
 
-/// What a program needs on Windows to start at all.
+/// Returns the variable without which no program starts on Windows.
 #[expect(clippy::disallowed_methods, reason = "the test passes it on")]
 fn inherited() -> Option<(&'static str, std::ffi::OsString)> {
     Some(("SystemRoot", std::env::var_os("SystemRoot")?))
 }
 
-/// A log as Gemini CLI writes it: header, one prompt and one reply an entry of `prompts`.
+/// Returns a log as Gemini CLI writes it: a header, and a prompt and a reply for each entry of `prompts`.
 pub(crate) fn session(id: &str, started: &str, updated: &str, prompts: &[&str]) -> String {
     let hash =
         if [SHOP, RESUMED].contains(&id) { HASH.to_owned() } else { id.replace('-', "").repeat(2) };
@@ -135,7 +135,7 @@ pub(crate) const HASH: &str = "89eba2db88c4c3a71c059c56f34a3cae8e10667a5a0cda61f
 pub(crate) const SHOP: &str = "11111111-0000-4000-8000-000000000001";
 pub(crate) const RESUMED: &str = "22222222-0000-4000-8000-000000000002";
 
-/// A home with two projects, a resumed session and damage.
+/// Returns a home with two projects, a resumed session and damage.
 pub(crate) fn small_home() -> TestEnv {
     let env = TestEnv::new();
     let chats = ".gemini/tmp/shop/chats";
@@ -146,7 +146,7 @@ pub(crate) fn small_home() -> TestEnv {
     let august = ("2026-08-10T09:00:00.000Z", "2026-08-12T09:30:00.000Z");
     let log = session(RESUMED, august.0, august.1, &["sort the list"]);
     env.write(&format!("{chats}/session-2026-08-10T09-00-22222222.jsonl"), log);
-    // What a resume leaves behind: the same id, and nothing in it.
+    // The stub that a resume leaves: the same id, and no messages.
     let stub = session(RESUMED, august.1, august.1, &[]);
     env.write(&format!("{chats}/session-2026-08-12T09-30-22222222.jsonl"), stub);
     env.write(".gemini/tmp/shop/logs.json", "[]");

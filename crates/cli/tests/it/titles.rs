@@ -1,8 +1,8 @@
-//! A title is one short line wherever it is shown.
+//! Tests that a title is one short line wherever it is shown.
 
 use crate::support::{TestEnv, session};
 
-/// Two sessions whose ids begin alike and whose first prompts are pasted files.
+/// Writes two sessions whose ids begin alike and whose first prompts are pasted files.
 fn pasted() -> (TestEnv, String) {
     let env = TestEnv::new();
     let prompt = format!("please read this: {}", "lorem ipsum dolor ".repeat(400));

@@ -1,4 +1,4 @@
-//! `tools` and `commands`.
+//! Tests `tools` and `commands`.
 
 use crate::support::TestEnv;
 
@@ -24,7 +24,7 @@ fn tools_and_commands() {
     assert!(full["rows"].as_array().unwrap().len() > got["rows"].as_array().unwrap().len());
 }
 
-/// Errors that differ only in a path are one, with the session that had it last.
+/// Errors that differ only in a path are one row, with the session that had it last.
 #[test]
 fn failed_tools() {
     let env = TestEnv::new();
@@ -74,7 +74,7 @@ fn failed_tools() {
     assert_eq!(failed, told);
 }
 
-/// The demo's shell runs that ended with another code than 0 have failed, whoever counts them.
+/// Commands that exit with a code other than 0 have failed, in every count.
 #[test]
 fn an_exit_code_is_a_failure() {
     let env = TestEnv::new();

@@ -1,4 +1,4 @@
-//! `usage`, `verify` and `pricing`, on the demo's tree and on bad numbers.
+//! Tests `usage`, `verify` and `pricing` on the sample sessions and on bad numbers.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn for_people() {
     ");
 }
 
-/// The demo's generator knows these figures (`make.py --truth`).
+/// The figures are those of the generator (`make.py --truth`).
 #[test]
 fn by_model() {
     let got = usage(&["model"]);
@@ -118,7 +118,7 @@ fn a_budget() {
     let budget = &document["budget"];
     assert_eq!((spent.code, &budget["limit_usd"]), (Some(1), &"0.500000".into()), "{budget}");
     assert_eq!((&budget["each"], &budget["is_over"]), (&"month".into(), &true.into()));
-    // A month without a call is no alarm.
+    // A month without a call is not over budget.
     let quiet = ["--demo", "usage", "--since", "2030-01-01", "--budget", "200/month"];
     assert_eq!(env.run(&quiet).code, Some(0));
     assert_eq!(env.run(&["--demo", "usage", "--budget", "much"]).code, Some(2));
@@ -142,7 +142,7 @@ fn own_prices() {
     assert!(bad.stderr.contains("bad.json") && bad.stderr.contains("input"), "{}", bad.stderr);
 }
 
-/// Each is seen in the report, none is fatal, none is silently zero.
+/// Each bad number is reported; none is fatal, and none silently counts as zero.
 #[test]
 fn one_absurd_number_does_not_spoil_the_rest() {
     let env = TestEnv::new();
@@ -162,7 +162,7 @@ fn one_absurd_number_does_not_spoil_the_rest() {
     }
 }
 
-/// One line or many, it is the same document.
+/// A document on one line is the same as one on many.
 #[test]
 fn messages_without_an_id_count_however_they_are_written() {
     let document = serde_json::json!({
@@ -323,7 +323,7 @@ fn options_that_would_do_nothing_are_refused() {
     }
 }
 
-/// What was typed last comes last; what has no time does not pretend to be new.
+/// The last prompt comes last; prompts without a time come first.
 #[test]
 fn the_last_prompts_are_the_newest() {
     let env = TestEnv::new();
@@ -335,7 +335,7 @@ fn the_last_prompts_are_the_newest() {
     assert!(!all.contains("checkpoi "), "{all}");
 }
 
-/// A session of one prompt that is only an image, and damage.
+/// Writes a session of one prompt that is only an image, and damage.
 fn image() -> TestEnv {
     let env = TestEnv::new();
     let at = "2026-08-13T08:00:00.000Z";

@@ -1,4 +1,4 @@
-//! `watch` and `events --follow`: runs that last, in a home that changes.
+//! Tests commands that keep running, `watch` and `events --follow`, while files change.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::support::{RESUMED, SHOP, TestEnv, session};
 
-/// Far more than it takes, for machines that have much to do.
+/// Far more than a test takes, for busy machines.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 const DAY: (&str, &str) = ("2026-08-14T10:00:00.000Z", "2026-08-14T10:05:00.000Z");
 
-/// A run, and the lines it prints.
+/// A running command, and the lines that it prints.
 struct Live {
     child: Child,
     lines: Receiver<String>,
@@ -32,7 +32,7 @@ impl Live {
         Self { child, lines, talk }
     }
 
-    /// The first line of those to come that fits.
+    /// Waits for the next line that matches.
     fn line(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
@@ -48,7 +48,7 @@ impl Live {
         panic!("{what}: no such line; there were {seen:#?}, and it said {talk:#?}");
     }
 
-    /// Waits until it says something that holds `word`.
+    /// Waits for a line that contains `word`.
     fn said(&self, word: &str) -> String {
         let end = Instant::now() + PATIENCE;
         let mut seen = Vec::new();
@@ -61,7 +61,7 @@ impl Live {
         panic!("`{word}` was not said; there was {seen:#?}");
     }
 
-    /// Sends a signal, and gives the exit code and the lines that were left.
+    /// Sends a signal, and returns the exit code and the remaining lines.
     fn end(mut self, signal: &str) -> (Option<i32>, Vec<String>) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
@@ -76,7 +76,7 @@ impl Live {
     }
 }
 
-/// Whatever a test ends with, nothing is left running.
+/// Kills the command, however the test ends.
 impl Drop for Live {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -103,7 +103,7 @@ fn add(env: &TestEnv, path: &str, text: &str) {
     writeln!(file, "{text}").unwrap();
 }
 
-/// A prompt and a reply that was paid for.
+/// Returns a prompt, and a reply with tokens.
 fn turn(number: u32) -> String {
     format!(
         r#"{{"id":"p{number}","timestamp":"2026-08-14T10:1{number}:00.000Z","type":"user","content":[{{"text":"turn {number}"}}]}}
@@ -151,18 +151,18 @@ fn changes(extra: &[&str], signal: &str) {
     let (code, rest) = live.end(signal);
     assert_eq!(code, Some(0));
     assert_eq!(rest, Vec::<String>::new());
-    // What is gone was captured in time.
+    // The file was captured before it was deleted.
     let shown = env.run(&["show", SHOP]);
     assert!(shown.stdout.contains("turn 2"), "{}", shown.stdout);
 }
 
 #[test]
-fn changes_are_told_by_the_system() {
+fn changes_are_reported_by_the_system() {
     changes(&[], "TERM");
 }
 
 #[test]
-fn changes_are_found_by_looking() {
+fn changes_are_found_by_polling() {
     changes(&["--poll", "1"], "INT");
 }
 
@@ -173,7 +173,7 @@ fn a_home_that_is_empty_at_first() {
     live.said("Watching");
     env.write(&chat("shop", SHOP), session(SHOP, DAY.0, DAY.1, &["add a cart"]));
     live.line("first session", is(SHOP, "started"));
-    // The doctor knows that somebody watches.
+    // The doctor reports that a watch is running.
     let is_watched = || env.json(&["doctor", "--json"])["archive"]["watched"].take();
     assert_eq!(is_watched(), true);
     assert_eq!(live.end("INT").0, Some(0));
@@ -244,7 +244,7 @@ fn events_as_they_happen() {
     let env = TestEnv::new();
     let file = chat("shop", SHOP);
     env.write(&file, session(SHOP, DAY.0, DAY.1, &["add a cart"]));
-    // What was before is told only when asked for.
+    // Earlier events are printed only on request.
     let live = Live::start(&env, &["events", "--follow", "--types", "all"]);
     let all = Live::start(
         &env,
@@ -268,7 +268,7 @@ fn events_as_they_happen() {
     let prompt = all.line("turn", |e| e["session"] == SHOP);
     assert_eq!(prompt["seq"], 2);
 
-    // A tool call is added to a message that was told already.
+    // A tool call is added to a message that was printed already.
     let grown = r#"{"id":"r1","timestamp":"2026-08-14T10:11:30.000Z","type":"gemini","content":"done","model":"gemini-2.5-pro","toolCalls":[{"id":"t1","name":"read_file","args":{"file_path":"a"},"status":"success","timestamp":"2026-08-14T10:11:31.000Z","result":[]}]}"#;
     add(&env, &file, grown);
     let seen: Vec<Value> = (0..2).map(|_| live.line("tool", |_| true)).collect();

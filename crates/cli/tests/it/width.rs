@@ -1,4 +1,4 @@
-//! No line is wider than the terminal, whatever the sessions contain.
+//! Tests that no line is wider than the terminal, whatever the sessions contain.
 
 use std::fmt::Write;
 
@@ -66,7 +66,7 @@ const COMMANDS: &[&[&str]] = &[
     &["sessions", "--nosuch-option-that-is-quite-long-and-needs-a-second-line"],
 ];
 
-/// A home with titles of 4 kB, wide letters, emoji and control characters in every field.
+/// Returns a home with titles of 4 kB, wide letters, emoji and control characters in every field.
 fn hostile() -> TestEnv {
     let env = TestEnv::new();
     let long = "a long prompt that goes on and on, ".repeat(120);

@@ -1,5 +1,5 @@
-//! Files that the program writes outside its archive: whole or not at all, private, and never in the
-//! place of anything but a regular file.
+//! Tests files that are written outside the archive: they are complete or absent, private, and replace only regular
+//! files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::{Run, SHOP, TestEnv, session, small_home};
 
-/// Every file below a folder, with its content.
+/// Returns every file below a folder, with its content.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut out = BTreeMap::new();
     let mut open = vec![folder.to_owned()];
@@ -32,7 +32,7 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     out
 }
 
-/// A home with sessions that take a while to write, all of them captured.
+/// Returns a home with sessions that take a while to write, all of them captured.
 fn large_home() -> TestEnv {
     let env = TestEnv::new();
     let text = "many words ".repeat(4_000);
@@ -46,8 +46,8 @@ fn large_home() -> TestEnv {
     env
 }
 
-/// Kills the program at 30 random moments of its run. `folder` is emptied and prepared before each, and
-/// what is in it checked after.
+/// Kills the program at 30 random moments of its run. `folder` is emptied and prepared before each, and its content
+/// is checked after it.
 fn kill_often(
     env: &TestEnv,
     args: &[&str],
@@ -92,7 +92,7 @@ fn a_killed_export_leaves_only_whole_files_and_goes_on() {
     };
     assert_eq!(env.run(&to("clean")).code, Some(0));
     let clean = tree(&env.home().join("clean"));
-    // 100 sessions, and what the next export must know of them.
+    // 100 sessions, and the record for the next export.
     assert_eq!(clean.len(), 101);
     let out = env.home().join("out");
     let count = std::cell::Cell::new(0);
@@ -306,14 +306,14 @@ fn no_detour_leads_into_the_agents_folder() {
     own(&env.run(&["export", SHOP, "--format", "json", "-o", "settings", "--force"]));
     assert!(tree(&home.join(".gemini")) == before);
     assert!(!home.join("a").exists());
-    // Nor is the folder made again where it is missing.
+    // A missing folder is not created either.
     assert_eq!(env.run(&["sync"]).code, Some(0));
     fs::remove_dir_all(home.join(".gemini")).unwrap();
     own(&env.run(&["restore", "--all-files", "--to", ".gemini/x"]));
     let env = small_home();
     let mut command = env.command(&["restore", "--all-files", "--to", ".gemini/tmp/x"]);
     own(&env.finish(command.env("GEMINI_SESSIONS_DIR", env.home().join(".gemini/tmp"))));
-    // A place that only sounds like it is fine.
+    // A folder whose name only resembles it is fine.
     assert_eq!(
         env.run(&["restore", "--all-files", "--to", ".gemini/../.gemini-old"]).code,
         Some(0)

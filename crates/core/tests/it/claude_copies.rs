@@ -65,7 +65,7 @@ fn a_copy_with_new_ids_does_not_repeat_a_prompt_that_was_never_answered() {
     let tree = with_copy(&original, &[&copied[..], &own[..]].concat());
     assert_eq!(prompts(&tree, B), ["question 1", "again"]);
     assert_eq!(prompts(&tree, A), ["again"]);
-    // The same question asked anew in a fork is answered in both.
+    // The same question, asked again in a fork, is answered in both.
     let own = [user("u9", "r1", 600, "question 2"), reply("r9", "u9", 601, "m9", "answer")];
     let tree = with_copy(&turns(2), &[&turns(1)[..], &own[..]].concat());
     for id in [A, B] {

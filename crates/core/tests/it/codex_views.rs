@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::codex_log::{FORK, Log, OTHER, THREAD, message, turn};
 use crate::support::Home;
 
-/// Returns what was typed.
+/// Returns the typed texts.
 fn prompts(home: &Home, id: &str) -> Vec<String> {
     let session = home.sessions.iter().find(|one| one.session.id == id).unwrap();
     let typed = session.listed().filter(|entry| entry.facts.kind == MessageKind::Prompt);
