@@ -1,6 +1,7 @@
 //! Parses and formats times.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
@@ -91,31 +92,49 @@ pub(crate) fn iso_bytes(text: &[u8]) -> Option<Timestamp> {
     javascript(text).or_else(|| str::from_utf8(text).ok()?.parse().ok())
 }
 
-/// Parses exactly `2026-03-01T10:04:00.123Z`.
+/// The form of `2026-03-01T10:04:00.123Z`.
+const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+
+/// What can be added to the distance of each byte from the form, if it is allowed, without setting its highest bit.
+const ROOM: [u8; FORM.len()] = {
+    let mut room = [0x7F; FORM.len()];
+    let mut at = 0;
+    while at < room.len() {
+        room[at] -= if FORM[at] == b'0' { 9 } else { 0 };
+        at += 1;
+    }
+    room
+};
+
+/// Parses exactly `2026-03-01T10:04:00.123Z`. Eight bytes are checked at once, without branches.
 fn javascript(text: &[u8]) -> Option<Timestamp> {
-    let (date, time) = text.split_at_checked(10)?;
-    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = date else { return None };
-    let &[b'T', h1, h2, b':', min1, min2, b':', s1, s2, b'.', ms1, ms2, ms3, b'Z'] = time else {
-        return None;
+    let text: &[u8; FORM.len()] = text.try_into().ok()?;
+    let word = |bytes: &[u8; FORM.len()], at: usize| {
+        bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
     };
-    let year = digits([y1, y2, y3, y4])?;
-    let (month, day) = (digits([m1, m2])?, digits([d1, d2])?);
-    let (hour, minute) = (digits([h1, h2])?, digits([min1, min2])?);
-    let (second, millisecond) = (digits([s1, s2])?, digits([ms1, ms2, ms3])?);
+    let mut distances = [0; FORM.len()];
+    let mut odd = 0;
+    for at in [0, 8, 16] {
+        // The distance of a digit is its value.
+        let distance = word(text, at) ^ word(FORM, at);
+        odd |= distance | distance.wrapping_add(word(&ROOM, at));
+        distances[at..at + 8].copy_from_slice(&distance.to_le_bytes());
+    }
+    if odd & 0x8080_8080_8080_8080 != 0 {
+        return None;
+    }
+    let number = |place: Range<usize>| {
+        distances[place].iter().fold(0, |number, digit| number * 10 + i64::from(*digit))
+    };
+    let (year, month, day) = (number(0..4), number(5..7), number(8..10));
+    let (hour, minute) = (number(11..13), number(14..16));
+    let (second, millisecond) = (number(17..19), number(20..23));
     let is_time = hour < 24 && minute < 60 && second < 60;
     if !is_time || day == 0 || day > days_in_month(year, month)? {
         return None;
     }
     let seconds = ((days_since_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
     Timestamp::from_millisecond(seconds * 1000 + millisecond).ok()
-}
-
-/// Returns the number that some digits are.
-#[inline]
-fn digits<const N: usize>(text: [u8; N]) -> Option<i64> {
-    text.iter().try_fold(0, |number, byte| {
-        byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0'))
-    })
 }
 
 #[inline]
