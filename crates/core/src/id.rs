@@ -110,6 +110,11 @@ pub fn is_uuid(id: impl AsRef<[u8]>) -> bool {
         })
 }
 
+/// Returns the hexadecimal digit of the lower half of a byte. Formatting takes several times as long.
+pub(crate) fn hex_digit(byte: u8) -> u8 {
+    b"0123456789abcdef"[usize::from(byte & 15)]
+}
+
 /// Returns whether an id identifies one message wherever copies of it are: a UUID, or an id that
 /// the API of a vendor made. Ids that count within a session are shorter.
 pub fn is_unique(id: &str) -> bool {

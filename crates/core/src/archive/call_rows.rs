@@ -49,7 +49,7 @@ pub(crate) type SessionKeys = FxHashMap<i64, SessionKey>;
 impl Archive {
     /// Returns the sessions that calls refer to. They are read again only after a change.
     pub(crate) fn session_keys(&self) -> Result<Arc<SessionKeys>, ArchiveError> {
-        let state = (self.data_version()?, self.db.total_changes());
+        let state = self.state()?;
         if let Some((read_at, keys)) = &*self.keys.borrow()
             && *read_at == state
         {

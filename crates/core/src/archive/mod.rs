@@ -144,10 +144,17 @@ pub struct Archive {
     unread: Cell<u64>,
     /// The sessions that calls refer to, and the state of the archive in which they were read.
     keys: RefCell<Option<(State, Arc<SessionKeys>)>>,
+    /// The state of the archive in which all text was found to be indexed.
+    indexed: Cell<Option<State>>,
     pub(crate) agents: Agents,
 }
 
 impl Archive {
+    /// Returns its state.
+    fn state(&self) -> Result<State, ArchiveError> {
+        Ok((self.data_version()?, self.db.total_changes()))
+    }
+
     /// Returns the number of texts left out of results so far because they could not be read.
     pub fn unread(&self) -> u64 {
         self.unread.get()

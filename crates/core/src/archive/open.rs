@@ -157,6 +157,7 @@ impl Archive {
             copy: None,
             unread: Cell::new(0),
             keys: RefCell::new(None),
+            indexed: Cell::new(None),
             agents: Agents::default(),
         }
     }

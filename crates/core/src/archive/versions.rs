@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::affected;
-use super::capture::{CaptureReader, CapturedBytes};
+use super::capture::{CaptureReader, CapturedBytes, UNUSUAL};
 use super::forget::remove_source;
 use super::ingest::Ingest;
 use super::reading;
@@ -77,10 +77,10 @@ impl Archive {
 
     /// Returns the files with versions that have not been compared yet.
     fn undecided(&self) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
-        let mut find = self.db.prepare_cached(
-            "SELECT DISTINCT machine, path FROM sources
-             WHERE state = 'replaced' AND NOT compared AND captured > 0",
-        )?;
+        let mut find = self.db.prepare_cached(&format!(
+            "SELECT DISTINCT machine, path FROM sources INDEXED BY sources_unusual
+             WHERE state = 'replaced' AND NOT compared AND captured > 0 AND {UNUSUAL}",
+        ))?;
         let rows =
             find.query_map([], |row| Ok((row.get(0)?, from_text(&row.get::<_, String>(1)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)

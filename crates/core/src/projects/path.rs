@@ -1,10 +1,10 @@
 //! Handles paths of POSIX and Windows systems, and the hashes of project folders.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::id::hex_digit;
 use crate::project::Project;
 
 /// Returns whether a path is a Windows path.
@@ -55,12 +55,9 @@ pub(super) fn common_folder(paths: &[String]) -> Option<String> {
 /// Returns the SHA-256 of a path in hexadecimal digits, which identifies a project without a known
 /// path.
 pub fn hash_of(path: &str) -> String {
-    let mut out = String::with_capacity(64);
-    for byte in Sha256::digest(path) {
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
+    let hash = Sha256::digest(path);
+    let digits = hash.iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(*byte)]);
+    digits.map(char::from).collect()
 }
 
 /// Returns whether a text is such a hash.

@@ -1,9 +1,11 @@
 //! Resolves the project of a session from the agent's folder and from the paths in the session.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::path::{ancestors, base_name, common_folder, drive_key, hash_of, is_absolute, is_hash};
@@ -42,7 +44,9 @@ pub struct Projects {
     learned: Learned,
     /// The places whose own records of projects were read.
     visited: HashSet<PathBuf>,
-    known: BTreeMap<(Option<PathBuf>, Option<String>), Arc<Project>>,
+    /// The projects that were resolved, by folder and name. Folders are text, because comparing paths part by part
+    /// takes longer than resolving them.
+    known: FxHashMap<(Option<OsString>, Option<String>), Arc<Project>>,
     /// The spelling to show for paths with a drive, whose case does not matter.
     spellings: HashMap<String, String>,
 }
@@ -191,7 +195,7 @@ impl Projects {
 
     /// Returns the project of sessions in `folder` that name a path, or the agent's hash of one.
     pub fn resolve(&mut self, folder: Option<&Path>, named: Option<&str>) -> Arc<Project> {
-        let key = (folder.map(Path::to_owned), named.map(str::to_owned));
+        let key = (folder.map(|folder| folder.as_os_str().to_owned()), named.map(str::to_owned));
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }

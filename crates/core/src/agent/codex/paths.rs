@@ -4,7 +4,7 @@ use std::fs::{self, DirEntry};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::format::{RolloutName, is_prompt_log, is_session};
+use super::format::{is_prompt_log, is_rollout, is_session};
 use super::{Codex, state};
 use crate::agent::Agent as _;
 use crate::agent::finder::{Entry, Finder};
@@ -153,7 +153,7 @@ fn sessions(finder: &mut Finder<'_>, folder: &Path, depth: usize, linked: bool) 
             sessions(finder, &entry.path, depth - 1, entry.linked);
         } else if entry.is_dir {
             finder.skip(entry.path, "a folder too deep to look into");
-        } else if RolloutName::of(&entry.path).is_none() {
+        } else if !is_rollout(&entry.path) {
             finder.skip(entry.path, "not named like a session");
         } else if is_unpacked_too(&entry.path) {
             finder.skip(entry.path, "compressed; the file itself is there too");
@@ -175,7 +175,7 @@ fn anything(found: &mut Discovery, path: &Path, depth: usize) {
     let mut finder = Finder::new(Codex.id(), found, &[path]);
     let mut folders = Vec::new();
     for Entry { path, is_dir, linked, .. } in finder.entries(path, false) {
-        let is_session = !is_dir && RolloutName::of(&path).is_some();
+        let is_session = !is_dir && is_rollout(&path);
         if is_dir && depth > 0 && !linked {
             folders.push(path);
         } else if is_session && !is_unpacked_too(&path) {
@@ -190,8 +190,7 @@ fn anything(found: &mut Discovery, path: &Path, depth: usize) {
 /// Adds a single file if its content is that of a session or a prompt log.
 fn file(finder: &mut Finder<'_>, path: &Path, linked: bool) {
     let Some(head) = head(path) else { return };
-    let is_rollout = RolloutName::of(path).is_some();
-    if is_session(&head) || (is_rollout && head.trim_ascii().is_empty()) {
+    if is_session(&head) || (is_rollout(path) && head.trim_ascii().is_empty()) {
         finder.push(path, SourceKind::Conversation, None, linked);
     } else if is_prompt_log(&head) {
         finder.push(path, SourceKind::PromptLog, None, linked);
@@ -213,9 +212,8 @@ fn is_root(path: &Path) -> bool {
 fn has_session(folder: &Path, depth: usize) -> bool {
     let mut ignored = Discovery::default();
     let entries = Finder::new(Codex.id(), &mut ignored, &[folder]).entries(folder, false);
-    let is_ours = |path: &Path| {
-        RolloutName::of(path).is_some() && head(path).is_some_and(|head| is_session(&head))
-    };
+    let is_ours =
+        |path: &Path| is_rollout(path) && head(path).is_some_and(|head| is_session(&head));
     entries.iter().any(|entry| !entry.is_dir && is_ours(&entry.path))
         || entries.iter().any(|entry| {
             entry.is_dir && !entry.linked && depth > 0 && has_session(&entry.path, depth - 1)
@@ -224,7 +222,8 @@ fn has_session(folder: &Path, depth: usize) -> bool {
 
 /// Returns whether the original of a compressed file still exists.
 fn is_unpacked_too(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "zst") && path.with_extension("").is_file()
+    // As text, because splitting a path takes long, and there are many.
+    path.as_os_str().as_encoded_bytes().ends_with(b".zst") && path.with_extension("").is_file()
 }
 
 /// Returns the beginning of a file.

@@ -186,13 +186,19 @@ impl Archive {
     /// Returns whether every session is certainly indexed as it is now, without looking at each one. An indexed
     /// session has a row in the index, so there are no others if there are as many.
     fn is_indexed(&self) -> Result<bool, ArchiveError> {
+        let state = self.state()?;
+        if self.indexed.get() == Some(state) {
+            return Ok(true);
+        }
         let sql = "SELECT NOT EXISTS (SELECT 1 FROM sessions WHERE NOT indexed)
              AND (SELECT count(*) FROM (SELECT DISTINCT id FROM sessions)) = (SELECT count(*) FROM indexed_sessions)
              AND NOT EXISTS (SELECT 1 FROM indexed_sessions WHERE label != ?1)
              AND NOT EXISTS (SELECT 1 FROM names WHERE name != '')
              AND NOT EXISTS (SELECT 1 FROM tags WHERE removed IS NULL)";
         // A label is compared one by one, but most people have none.
-        Ok(self.db.query_row(sql, [label(None, None)], |row| row.get(0))?)
+        let is_indexed = self.db.query_row(sql, [label(None, None)], |row| row.get(0))?;
+        self.indexed.set(Some(state).filter(|_| is_indexed));
+        Ok(is_indexed)
     }
 
     /// Removes sessions from the index.

@@ -17,7 +17,7 @@ pub(crate) use injected::{TextOrigin, classify, typed};
 pub(crate) use limits::limits;
 pub(crate) use list::{line as list_line, read as read_list};
 pub(crate) use meta::{Meta, is_elsewhere};
-pub(crate) use name::RolloutName;
+pub(crate) use name::{RolloutName, is_rollout};
 pub(crate) use object::{Object, parts};
 pub(crate) use quick::is_output;
 pub(crate) use record::{Kind, Record};

@@ -25,17 +25,27 @@ pub(crate) struct RolloutName {
 impl RolloutName {
     /// Parses a file name. Returns `None` if it is not the name of a session file.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?.strip_prefix("rollout-")?;
-        let endings = [".jsonl.zst", ".jsonl", ".json"];
-        let stem = endings.iter().find_map(|ending| name.strip_suffix(ending))?;
-        let (rest, last) = split_id(stem)?;
-        let (rest, thread) = match rest.strip_suffix('_').and_then(split_id) {
-            Some((rest, thread)) => (rest, thread),
-            None => (rest, last),
-        };
-        let at = rest.strip_suffix('-')?;
-        Some(Self { thread: thread.to_owned(), rollout: last.to_owned(), at: time(at) })
+        let [at, thread, rollout] = split(path)?;
+        Some(Self { thread: thread.to_owned(), rollout: rollout.to_owned(), at: time(at) })
     }
+}
+
+/// Returns whether a file is named like a session. Looking for changes asks this of every file, so nothing is copied.
+pub(crate) fn is_rollout(path: &Path) -> bool {
+    split(path).is_some()
+}
+
+/// Splits a file name into its time and the ids of the thread and of the rollout.
+fn split(path: &Path) -> Option<[&str; 3]> {
+    let name = path.file_name()?.to_str()?.strip_prefix("rollout-")?;
+    let endings = [".jsonl.zst", ".jsonl", ".json"];
+    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending))?;
+    let (rest, last) = split_id(stem)?;
+    let (rest, thread) = match rest.strip_suffix('_').and_then(split_id) {
+        Some((rest, thread)) => (rest, thread),
+        None => (rest, last),
+    };
+    Some([rest.strip_suffix('-')?, thread, last])
 }
 
 /// Splits off the id at the end.
@@ -63,7 +73,9 @@ mod tests {
     #[test]
     fn names_contain_the_thread_and_the_rollout() {
         let name = |name: &str| {
-            let name = RolloutName::of(Path::new(name))?;
+            let path = Path::new(name);
+            assert_eq!(is_rollout(path), RolloutName::of(path).is_some(), "{name}");
+            let name = RolloutName::of(path)?;
             Some((name.thread, name.rollout, name.at.map(|at| at.to_string())))
         };
         let found = |thread: &str, rollout: &str, at: &str| {
