@@ -53,7 +53,8 @@ impl<'a> Scanner<'a> {
     /// Consumes the next byte that is not white space, if it is `byte`.
     #[inline]
     pub fn take(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
+        // White space is rare.
+        let found = self.bytes.get(self.at) == Some(&byte) || self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
@@ -71,11 +72,12 @@ impl<'a> Scanner<'a> {
         if self.peek().is_none() { Ok(()) } else { Err(Invalid) }
     }
 
-    /// Consumes the next bytes, if they are exactly these.
+    /// Consumes the next bytes, if they are exactly these. Their number is known to the compiler, which then compares
+    /// them as words.
     #[inline]
-    pub fn literal(&mut self, bytes: &[u8]) -> bool {
-        let found = self.bytes[self.at..].starts_with(bytes);
-        self.at += if found { bytes.len() } else { 0 };
+    pub fn literal<const N: usize>(&mut self, bytes: &[u8; N]) -> bool {
+        let found = self.bytes[self.at..].first_chunk() == Some(bytes);
+        self.at += if found { N } else { 0 };
         found
     }
 

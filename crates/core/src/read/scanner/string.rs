@@ -1,29 +1,22 @@
 //! Finds where a string ends, many bytes at a time. The vectors are as wide as the processor's.
 
-use fearless_simd::{Level, Simd, dispatch, mask8x64, prelude::*, u8x16, u8x64};
+use fearless_simd::{Level, Simd, dispatch, mask8x64, prelude::*, u8x32, u8x64};
 
 use super::Invalid;
 use crate::read::block::BLOCK;
 
-/// As many bytes as the vectors of any processor have.
-const CHUNK: usize = 16;
-
-/// The length of most strings: keys, ids and times.
-const SHORT: usize = 2 * CHUNK;
+/// More than the length of most strings: keys, ids and times.
+const SHORT: usize = 32;
 
 /// Returns the position after the closing quote of a string whose content begins at `first`, and
 /// whether it has no escape.
 #[inline]
 pub(super) fn end(bytes: &[u8], first: usize) -> Result<(usize, bool), Invalid> {
-    for at in (first..first + SHORT).step_by(CHUNK) {
-        let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk) else { break };
-        let found = dispatch!(Level::baseline(), simd => specials(simd, chunk));
-        if found != 0 {
-            let here = found.trailing_zeros() as usize;
-            if chunk[here] != b'"' {
-                break;
-            }
-            return Ok((at + here + 1, true));
+    if let Some(beginning) = bytes.get(first..).and_then(<[u8]>::first_chunk) {
+        let found = dispatch!(Level::baseline(), simd => specials(simd, beginning));
+        let here = found.trailing_zeros() as usize;
+        if beginning.get(here) == Some(&b'"') {
+            return Ok((first + here + 1, true));
         }
     }
     end_of_long(bytes, first)
@@ -39,8 +32,8 @@ fn end_of_long(bytes: &[u8], first: usize) -> Result<(usize, bool), Invalid> {
 /// string or need special treatment.
 #[expect(clippy::inline_always, reason = "it is compiled for the processor of its caller")]
 #[inline(always)]
-fn specials<S: Simd>(simd: S, chunk: &[u8; CHUNK]) -> u64 {
-    let bytes = u8x16::simd_from(simd, *chunk);
+fn specials<S: Simd>(simd: S, bytes: &[u8; SHORT]) -> u64 {
+    let bytes = u8x32::simd_from(simd, *bytes);
     let found = bytes.simd_eq(b'"') | bytes.simd_eq(b'\\') | bytes.simd_lt(b' ');
     found.to_bitmask()
 }

@@ -27,6 +27,7 @@ pub(crate) struct QuickLine<'a> {
 impl<'a> QuickLine<'a> {
     /// Parses a line. Returns `None` if it may matter or is unusual in any way; the whole record must then be
     /// parsed.
+    #[inline]
     pub(crate) fn new(line: &'a [u8]) -> Option<Self> {
         let mut scanner = Scanner::of_bytes(line);
         let mut quick = Self::default();
@@ -144,8 +145,8 @@ impl<'a> QuickLine<'a> {
 
     /// Returns whether it is an output of the model.
     pub(crate) fn is_output(&self) -> bool {
-        let [inner, role] = [self.inner, self.role].map(Option::unwrap_or_default);
-        self.kind == Some(Kind::Item) && is_output(inner, role)
+        let text = Option::unwrap_or_default;
+        self.kind == Some(Kind::Item) && is_output(text(self.inner), text(self.role))
     }
 }
 

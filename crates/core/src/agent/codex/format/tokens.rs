@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::Usage;
-use crate::read::json::Raw;
+use crate::read::json::{JsStr, Raw};
 use crate::read::scanner::{Invalid, Scanner};
 
 /// The recorded numbers. Input includes tokens read from or written to the cache; output includes reasoning.
@@ -32,17 +32,11 @@ impl Tokens {
             return Ok(tokens);
         }
         tokens.input = scanner.natural()?.unwrap_or(0);
-        for (name, field) in [
-            (&b",\"cached_input_tokens\":"[..], &mut tokens.cached),
-            (b",\"cache_write_input_tokens\":", &mut tokens.cache_write),
-            (b",\"output_tokens\":", &mut tokens.output),
-            (b",\"reasoning_output_tokens\":", &mut tokens.reasoning),
-            (b",\"total_tokens\":", &mut tokens.total),
-        ] {
-            if scanner.literal(name) {
-                *field = scanner.natural()?.unwrap_or(0);
-            }
-        }
+        next(scanner, b",\"cached_input_tokens\":", &mut tokens.cached)?;
+        next(scanner, b",\"cache_write_input_tokens\":", &mut tokens.cache_write)?;
+        next(scanner, b",\"output_tokens\":", &mut tokens.output)?;
+        next(scanner, b",\"reasoning_output_tokens\":", &mut tokens.reasoning)?;
+        next(scanner, b",\"total_tokens\":", &mut tokens.total)?;
         scanner.more_fields(|scanner, key| tokens.field(scanner, &key))?;
         Ok(tokens)
     }
@@ -109,10 +103,23 @@ impl Tokens {
 
     /// Appends a text that is equal for equal numbers.
     pub(crate) fn push_key(&self, key: &mut String) {
-        for (n, number) in self.numbers().iter().enumerate() {
-            key.push_str(if n == 0 { "" } else { "," });
-            push_digits(key, *number);
+        // Formatting would take several times as long, and there are many. A number has at most 20 digits, of which the
+        // last one is found first.
+        let mut text = [b','; 6 * 21];
+        let mut at = text.len();
+        for mut rest in self.numbers().into_iter().rev() {
+            loop {
+                at -= 1;
+                text[at] = b'0' + (rest % 10) as u8;
+                rest /= 10;
+                if rest == 0 {
+                    break;
+                }
+            }
+            // The comma before it.
+            at -= 1;
         }
+        key.push_str(str::from_utf8(&text[at + 1..]).unwrap_or_default());
     }
 
     /// Reads the numbers that [`push_key`](Self::push_key) wrote.
@@ -130,12 +137,17 @@ impl Tokens {
     }
 }
 
-/// Appends a number. Formatting it would take several times as long, and there are many.
-fn push_digits(text: &mut String, number: u64) {
-    if number > 9 {
-        push_digits(text, number / 10);
+/// Reads the next field of an object if it has this name.
+#[inline]
+fn next<const N: usize>(
+    scanner: &mut Scanner<'_>,
+    name: &[u8; N],
+    field: &mut u64,
+) -> Result<(), Invalid> {
+    if scanner.literal(name) {
+        *field = scanner.natural()?.unwrap_or(0);
     }
-    text.push(char::from(b'0' + (number % 10) as u8));
+    Ok(())
 }
 
 /// The total of all calls so far, and the numbers of the last one.
@@ -149,19 +161,35 @@ pub(crate) fn count(scanner: &mut Scanner<'_>) -> Result<Option<Count>, Invalid>
         scanner.pass()?;
         return Ok(None);
     }
-    scanner.fields(|scanner, key| {
-        let field = match &*key {
-            b"total_token_usage" => &mut total,
-            b"last_token_usage" => &mut last,
-            _ => return scanner.pass(),
-        };
-        *field = match scanner.peek() {
-            Some(b'{') => Some(Tokens::pass(scanner)?),
-            _ => (scanner.bytes()? != b"null").then(Tokens::default),
-        };
+    let is_usual = scanner.literal(b"{\"total_token_usage\":");
+    if is_usual {
+        total = part(scanner)?;
+        if scanner.literal(b",\"last_token_usage\":") {
+            last = part(scanner)?;
+        }
+    }
+    let field = |scanner: &mut Scanner<'_>, key: JsStr<'_>| {
+        match &*key {
+            b"total_token_usage" => total = part(scanner)?,
+            b"last_token_usage" => last = part(scanner)?,
+            _ => scanner.pass()?,
+        }
         Ok(())
-    })?;
+    };
+    if is_usual {
+        scanner.more_fields(field)?;
+    } else {
+        scanner.fields(field)?;
+    }
     Ok(total.map(|total| (total, last.unwrap_or_default())))
+}
+
+/// Consumes the value of a field of a token count. Returns `None` if it is `null`.
+fn part(scanner: &mut Scanner<'_>) -> Result<Option<Tokens>, Invalid> {
+    match scanner.peek() {
+        Some(b'{') => Tokens::pass(scanner).map(Some),
+        _ => Ok((scanner.bytes()? != b"null").then(Tokens::default)),
+    }
 }
 
 #[cfg(test)]
@@ -175,6 +203,17 @@ mod tests {
         let usage = Tokens::of(Raw::new(text)).usage();
         assert_eq!((usage.input, usage.cached, usage.cache_write_5m), (30, 60, 10));
         assert_eq!((usage.output, usage.thoughts, usage.total()), (30, 20, 150));
+    }
+
+    #[test]
+    fn a_key_has_all_numbers() {
+        let numbers = [0, 9, 10, 1_234_567, u64::MAX, 7];
+        let [input, cached, cache_write, output, reasoning, total] = numbers;
+        let tokens = Tokens { input, cached, cache_write, output, reasoning, total };
+        let mut key = "k:".to_owned();
+        tokens.push_key(&mut key);
+        assert_eq!(key, "k:0,9,10,1234567,18446744073709551615,7");
+        assert_eq!(Tokens::from_key(&key[2..]), Some(tokens));
     }
 
     #[test]

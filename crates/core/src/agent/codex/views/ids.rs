@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::id::hex_digit;
 use crate::model::MessageId;
 
 /// The number of hexadecimal digits of a mark.
@@ -18,10 +19,10 @@ impl Ids {
         let mut id = String::with_capacity(prefix.len() + 1 + DIGITS);
         id.push_str(prefix);
         id.push('-');
-        // Formatting takes several times as long, and there are many.
-        for digit in (0..DIGITS).rev() {
-            id.push(char::from(b"0123456789abcdef"[(mark >> (4 * digit) & 15) as usize]));
-        }
+        let bytes = mark.to_be_bytes();
+        let digit = |n: usize| hex_digit(if n % 2 == 0 { bytes[n / 2] >> 4 } else { bytes[n / 2] });
+        let digits: [u8; DIGITS] = std::array::from_fn(digit);
+        id.push_str(str::from_utf8(&digits).unwrap_or_default());
         match self.add(mark) {
             0 => id.into(),
             others => format!("{id}.{others}").into(),

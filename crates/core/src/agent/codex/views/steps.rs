@@ -83,6 +83,9 @@ impl Thread {
         let is_first = self.has_base() && self.counts.is_unknown();
         let Revealed { lost, call } = self.counts.step(count);
         let Some((total, last)) = count else { return };
+        if call.is_none() && lost.is_none() && !self.has_lineage() {
+            return;
+        }
         let mut numbers = String::with_capacity(KEY);
         total.push_key(&mut numbers);
         let hash = mark(&numbers);
@@ -120,7 +123,8 @@ impl Thread {
     /// Returns the key of a call without a turn, and those that it has in the threads that the file copies. What it
     /// copies has the key of the oldest of them, which all copies share.
     fn total_keys(&self, total: &str) -> (String, Vec<Box<str>>) {
-        let key = |thread: &str| format!("{TOTAL}{thread}:{}:{total}", self.counts.restarts);
+        let restarts = self.counts.restarts.to_string();
+        let key = |thread: &str| [TOTAL, thread, ":", &restarts, ":", total].concat();
         let own = if self.is_inherited() { self.root() } else { self.id() };
         let others = self.copied_threads().filter(|thread| *thread != own);
         (key(own), others.map(|thread| key(thread).into()).collect())

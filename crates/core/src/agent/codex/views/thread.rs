@@ -190,12 +190,13 @@ impl Thread {
 
     fn move_to(&mut self, at: Option<Timestamp>, ordinal: Option<u64>, line: u64) {
         let before = self.here.at;
-        let pause = at.zip(before).map(|(at, before)| at.duration_since(before));
+        let is_soon =
+            || at.zip(before).is_none_or(|(at, before)| at.duration_since(before) < PAUSE);
         self.here = Here {
             line,
             position: ordinal.unwrap_or(line),
             at: at.or(before),
-            in_burst: self.here.in_burst && pause.is_none_or(|pause| pause < PAUSE),
+            in_burst: self.here.in_burst && is_soon(),
         };
         self.is_paginated |= ordinal.is_some();
         self.has_envelopes |= at.is_some();
@@ -398,8 +399,11 @@ impl Thread {
         self.drop_recorded();
         self.settle();
         let id = Some(self.id()).filter(|id| !id.is_empty()).unwrap_or(otherwise).into();
-        let ids: Vec<MessageId> = self.drafts.iter().map(|draft| draft.facts.id.clone()).collect();
-        let lineage = self.lineage(&ids);
+        let lineage = self.lineage();
+        let current = self.history.iter().map(|at| self.message_id(*at)).collect();
+        let mut messages: Vec<_> = self.drafts.into_iter().map(|draft| draft.facts).collect();
+        // They keep the memory of the drafts, which is larger.
+        messages.shrink_to_fit();
         let meta = self.meta.unwrap_or_default();
         PartFacts {
             session: SessionRef::Id(id),
@@ -414,8 +418,8 @@ impl Thread {
             summary: self.title,
             form: Form::Log,
             is_resumable: true,
-            current: self.history.iter().map(|at| ids[*at].clone()).collect(),
-            messages: self.drafts.into_iter().map(|draft| draft.facts).collect(),
+            current,
+            messages,
             lineage,
             ..PartFacts::default()
         }
@@ -444,21 +448,26 @@ impl Thread {
         self.is_paginated && self.name.is_some()
     }
 
+    /// Returns the id of a message.
+    fn message_id(&self, at: usize) -> MessageId {
+        self.drafts[at].facts.id.clone()
+    }
+
     /// Returns the place of the file among those that share a history; `None` if no file can refer to it.
-    fn lineage(&self, ids: &[MessageId]) -> Option<Box<Lineage>> {
+    fn lineage(&self) -> Option<Box<Lineage>> {
         let name = self.name.as_ref()?;
         let base = self.meta.as_ref().and_then(|meta| meta.base.clone());
         let change = |change: &Change| match change {
             Change::Append(position, at) => {
-                ListChange::Append { position: *position, id: ids[*at].clone() }
+                ListChange::Append { position: *position, id: self.message_id(*at) }
             }
             Change::Replace(position, list) => ListChange::Replace {
                 position: *position,
-                ids: list.iter().map(|at| ids[*at].clone()).collect(),
+                ids: list.iter().map(|at| self.message_id(*at)).collect(),
             },
             Change::Cut(position, count) => ListChange::Cut { position: *position, count: *count },
         };
-        let restated = self.drafts.iter().zip(ids).filter(|(draft, _)| draft.is_restated);
+        let restated = self.drafts.iter().filter(|draft| draft.is_restated);
         self.has_lineage().then(|| {
             Box::new(Lineage {
                 id: name.rollout.clone(),
@@ -466,7 +475,7 @@ impl Thread {
                 positions: self.drafts.iter().map(|draft| draft.position).collect(),
                 changes: self.changes.iter().map(change).collect(),
                 texts: self.drafts.iter().map(|draft| draft.look.unwrap_or(0)).collect(),
-                restated: restated.map(|(_, id)| id.clone()).collect(),
+                restated: restated.map(|draft| draft.facts.id.clone()).collect(),
                 totals: self.totals.clone(),
                 first_total: self.first_total.clone(),
             })
