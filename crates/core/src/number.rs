@@ -16,12 +16,13 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// Rounds a number to a tenth of its unit: `12.3k`, `4.5M`.
+/// Rounds a number to a tenth of its unit: `12.3k`, `4.5M`, `1.7B`.
 pub fn brief(number: u64) -> String {
     let (size, unit) = match number {
         0..10_000 => return count(number),
         10_000..999_950 => (1_000, "k"),
-        _ => (1_000_000, "M"),
+        999_950..999_950_000 => (1_000_000, "M"),
+        _ => (1_000_000_000, "B"),
     };
     let tenths = (u128::from(number) * 10 + size / 2) / size;
     format!("{}.{}{unit}", count(u64::try_from(tenths / 10).unwrap_or(u64::MAX)), tenths % 10)
