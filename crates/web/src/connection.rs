@@ -16,8 +16,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-/// The maximum number of connections at once.
-const MOST: usize = 1024;
+/// The maximum number of connections at once. Most systems let a program open 1024 files, and the archive and the
+/// sessions need some of them.
+const MOST: usize = 512;
+
+/// The time that a client has to begin its first request. Browsers connect in advance.
+const FIRST: Duration = Duration::from_secs(10);
 
 /// The pause after a connection could not be accepted, because too many files are open.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -46,9 +50,11 @@ impl Listener for Connections {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
                     let _ = stream.set_nodelay(true);
-                    let end = Box::pin(sleep(self.patience));
+                    let patience = self.patience;
+                    let end = Box::pin(sleep(patience.min(FIRST)));
+                    let is_asking = false;
                     return (
-                        Connection { stream, end, patience: self.patience, _permit: permit },
+                        Connection { stream, end, patience, is_asking, _permit: permit },
                         address,
                     );
                 }
@@ -62,29 +68,48 @@ impl Listener for Connections {
     }
 }
 
-/// A connection that ends if neither side makes progress.
+/// A connection that ends if nothing is answered for too long. The bytes of a request give it no more time, or else
+/// one that never ends, sent slowly, would keep its connection.
 pub(crate) struct Connection {
     stream: TcpStream,
     end: Pin<Box<Sleep>>,
     patience: Duration,
+    /// Whether a request has begun that has no answer yet.
+    is_asking: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Connection {
-    /// Returns the result of an operation; one that has been pending for too long is an error.
+    /// Returns the result of an operation; one that is pending at the end is an error.
     fn limited<T>(
         &mut self,
         context: &mut Context<'_>,
         polled: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
-            self.end.as_mut().reset(Instant::now() + self.patience);
             return polled;
         }
         ready!(self.end.as_mut().poll(context));
         // Whoever asks again gets the same answer.
         self.end = Box::pin(sleep_until(Instant::now()));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn give_time(&mut self) {
+        self.end.as_mut().reset(Instant::now() + self.patience);
+    }
+
+    /// Limits what writes a part of an answer, after which there is time for the rest and for the next request.
+    fn answering<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.is_asking = false;
+            self.give_time();
+        }
+        self.limited(context, polled)
     }
 }
 
@@ -95,6 +120,10 @@ impl AsyncRead for Connection {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if polled.is_ready() && !self.is_asking {
+            self.is_asking = true;
+            self.give_time();
+        }
         self.limited(context, polled)
     }
 }
@@ -106,7 +135,7 @@ impl AsyncWrite for Connection {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.limited(context, polled)
+        self.answering(context, polled)
     }
 
     fn poll_write_vectored(
@@ -115,7 +144,7 @@ impl AsyncWrite for Connection {
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, bytes);
-        self.limited(context, polled)
+        self.answering(context, polled)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -12,8 +12,9 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::query::hex;
 
-/// The name of the header in which browsers describe the origin of a request.
+/// The names of the headers in which browsers describe where a request comes from, and what it is for.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// The secrets of a run, and the names that it answers to.
 pub(crate) struct Guard {
@@ -109,7 +110,10 @@ impl Guard {
                 return Err(Denial::Origin);
             }
         }
-        Ok(())
+        // Other sites may lead here. But one on another port of this host, whose requests have our cookie, could
+        // learn from the time of an answer whether a search finds anything.
+        let is_page = single(headers, &FETCH_DEST) == Some("document");
+        if is_foreign(headers) && !is_page { Err(Denial::Origin) } else { Ok(()) }
     }
 
     /// Checks that a request has the cookie or the token.
@@ -131,8 +135,7 @@ impl Guard {
         headers: &HeaderMap,
         form: Option<&str>,
     ) -> Result<(), Denial> {
-        let site = single(headers, &FETCH_SITE);
-        if site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+        if is_foreign(headers) {
             return Err(Denial::Origin);
         }
         if form.is_some_and(|given| is_same(given, &self.form)) {
@@ -153,6 +156,12 @@ impl Guard {
         let is_it = |known: &String| known.eq_ignore_ascii_case(name);
         name.eq_ignore_ascii_case("localhost") || self.hosts.iter().any(is_it)
     }
+}
+
+/// Returns whether a browser says that another site sent a request.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    headers.contains_key(&FETCH_SITE)
+        && !matches!(single(headers, &FETCH_SITE), Some("same-origin" | "none"))
 }
 
 /// Returns a host without its port.

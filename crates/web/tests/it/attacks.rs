@@ -80,6 +80,13 @@ fn another_site_cannot_read_or_change() {
         assert_eq!(status(&server.post(&path, headers, &form)), "403", "{headers}");
     }
     assert_eq!(status(&server.get_with("/", "Origin: http://evil.example\r\n")), "403");
+    // A page of another port can lead to a page, but not measure how long a search takes.
+    let search = "/search?q=secret";
+    let from = |what: &str| format!("Sec-Fetch-Site: same-site\r\nSec-Fetch-Dest: {what}\r\n");
+    assert_eq!(status(&server.get_with(search, &from("empty"))), "403");
+    assert_eq!(status(&server.get_with(search, &from("iframe"))), "403");
+    assert_eq!(status(&server.get_with(search, "Sec-Fetch-Site: cross-site\r\n")), "403");
+    assert_eq!(status(&server.get_with(search, &from("document"))), "200");
     for form in ["name=x", "token=&name=x", "token=x&name=x", &form[..form.len() - 20]] {
         assert_eq!(status(&server.post(&path, "", form)), "403", "{form}");
     }
@@ -255,6 +262,23 @@ fn a_client_that_never_reads_or_never_ends_its_request_is_dropped() {
         String::from_utf8_lossy(&rest)
     );
     assert_eq!(status(&server.get("/sessions")), "200");
+}
+
+#[test]
+fn a_request_that_is_sent_slowly_for_ever_is_dropped() {
+    let options = Options { patience: Duration::from_secs(1), ..Options::default() };
+    let server = TestServer::with(&["x"], &options);
+    let mut slow = server.connect();
+    slow.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    slow.write_all(b"GET / HTTP/1.1\r\nX: ").unwrap();
+    let has_ended = (0..200).any(|_| {
+        let is_closed = match slow.read(&mut [0; 64]) {
+            Ok(read) => read == 0,
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        };
+        is_closed || slow.write_all(b"x").is_err()
+    });
+    assert!(has_ended);
 }
 
 #[test]
