@@ -50,17 +50,37 @@ impl Feed {
         Ok(Self { current: Arc::new(watch::Sender::new(Arc::new(snapshot))) })
     }
 
-    /// Publishes the sessions that the archive has now.
+    /// Returns the version of what is published, to be asked for before sessions are read for [`Self::publish`].
+    pub fn version(&self) -> u64 {
+        self.now().version
+    }
+
+    /// Publishes sessions that were read when `version` was current. If others have been published since then, they
+    /// are read again, because one of the two readings may lack what the other one has.
     pub fn publish(
         &self,
         archive: &Archive,
         prices: &PriceTable,
-        all: Collection,
+        mut version: u64,
+        mut all: Collection,
     ) -> Result<(), ArchiveError> {
-        let costs = costs(archive, prices)?;
-        // Names and tags are published by requests, at the same time as changed files.
-        self.current.send_modify(|current| {
-            let version = current.version + 1;
+        loop {
+            let costs = costs(archive, prices)?;
+            let Some(found) = self.replace(version, all, costs) else { return Ok(()) };
+            version = self.version();
+            all = Collection::new(archive, found)?;
+        }
+    }
+
+    /// Replaces the snapshot of a version; if there is a newer one, returns what `all` was found in.
+    fn replace(&self, version: u64, all: Collection, costs: Costs) -> Option<Discovery> {
+        let mut new = Some((all, costs));
+        self.current.send_if_modified(|current| {
+            if current.version != version {
+                return false;
+            }
+            let Some((all, costs)) = new.take() else { return false };
+            let version = version + 1;
             let mut changed = current.changed.clone();
             for session in &all.sessions {
                 if current.all.get(&session.id).is_none_or(|old| is_other(old, session)) {
@@ -70,8 +90,9 @@ impl Feed {
             let is_fresh = current.is_fresh || !all.found.looked.is_empty();
             let memo = Memo::default();
             *current = Arc::new(Snapshot { all, costs, version, changed, is_fresh, memo });
+            true
         });
-        Ok(())
+        new.map(|(all, _)| all.found)
     }
 
     pub(crate) fn now(&self) -> Arc<Snapshot> {

@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 
+use backstory_core::PriceTable;
+
 use crate::server::{ID, TestServer, prompt, status};
 
 /// Opens a stream of events and skips its head.
@@ -65,6 +67,18 @@ fn another_session_is_not_announced() {
     let mut line = String::new();
     while other.read_line(&mut line).is_ok_and(|read| read > 0) {}
     assert!(!line.contains("data:"), "{line}");
+}
+
+#[test]
+fn what_was_read_earlier_does_not_replace_what_was_read_later() {
+    let server = TestServer::start(&["first"]);
+    let version = server.feed.version();
+    let (archive, earlier) = server.read();
+    let mut file = OpenOptions::new().append(true).open(server.session_file()).unwrap();
+    writeln!(file, "{}", prompt(1, "second")).unwrap();
+    server.refresh();
+    server.feed.publish(&archive, &PriceTable::embedded(), version, earlier).unwrap();
+    assert!(server.get("/sessions").contains("data-label=\"prompts\">2</td>"));
 }
 
 #[test]

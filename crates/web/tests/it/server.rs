@@ -73,7 +73,7 @@ impl TestServer {
         archive.index(&|| {}).unwrap();
         let prices = PriceTable::embedded();
         let feed = Feed::new(&archive, &prices).unwrap();
-        feed.publish(&archive, &prices, Collection::new(&archive, found).unwrap()).unwrap();
+        feed.publish(&archive, &prices, 0, Collection::new(&archive, found).unwrap()).unwrap();
         let ran: &'static Mutex<Vec<String>> = Box::leak(Box::default());
         let now: Timestamp = "2026-08-14T16:30:00Z".parse().unwrap();
         let site = Site {
@@ -120,10 +120,17 @@ impl TestServer {
 
     /// Reads the changed files and publishes them.
     pub(crate) fn refresh(&self) {
+        let version = self.feed.version();
+        let (archive, all) = self.read();
+        self.feed.publish(&archive, &PriceTable::embedded(), version, all).unwrap();
+    }
+
+    /// Reads the changed files.
+    pub(crate) fn read(&self) -> (Archive, Collection) {
         let mut archive = Archive::open(&self.home.path().join("archive/archive.db")).unwrap();
         let found = sync(&mut archive, self.home.path());
         let all = Collection::new(&archive, found).unwrap();
-        self.feed.publish(&archive, &PriceTable::embedded(), all).unwrap();
+        (archive, all)
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

@@ -219,17 +219,14 @@ fn refresh(
     feed: &Feed,
     found: Discovery,
 ) -> std::result::Result<(), ArchiveError> {
+    let version = feed.version();
     library.refresh(ctx, found, &|_| {})?;
-    publish(library, feed)?;
+    let nothing = Collection::only(Discovery::default());
+    let all = std::mem::replace(&mut library.all, nothing);
+    feed.publish(&library.archive, &library.prices, version, all)?;
     library.archive.index(&|| {})?;
     if ctx.auto_capture && !ctx.is_demo() {
         library.archive.capture(&[], Some(Instant::now() + CAPTURE), &|_| {})?;
     }
     Ok(())
-}
-
-fn publish(library: &mut Library, feed: &Feed) -> std::result::Result<(), ArchiveError> {
-    let nothing = Collection::only(Discovery::default());
-    let all = std::mem::replace(&mut library.all, nothing);
-    feed.publish(&library.archive, &library.prices, all)
 }

@@ -179,6 +179,8 @@ pub(crate) fn tags(ask: &Ask<'_>) -> Result<Reply, Problem> {
 }
 
 fn publish(ask: &Ask<'_>) -> Result<(), Problem> {
-    let all = Collection::new(ask.archive, ask.all().found.clone())?;
-    Ok(ask.app.feed.publish(ask.archive, &ask.app.site.prices, all)?)
+    let feed = &ask.app.feed;
+    let (version, found) = (feed.version(), feed.now().all.found.clone());
+    let all = Collection::new(ask.archive, found)?;
+    Ok(feed.publish(ask.archive, &ask.app.site.prices, version, all)?)
 }
