@@ -108,6 +108,8 @@
     const field = $('#find');
     const words = field.value.trim().toLowerCase();
     hits = words.length < 2 ? [] : transcript.places(story, [words]);
+    // Words that are nowhere together are found one by one.
+    if (hits.length === 0) hits = transcript.places(story, words.split(/\s+/).filter((word) => word.length > 1));
     hit = -1;
     transcript.mark('found', hits);
     transcript.mark('here', []);
@@ -124,6 +126,13 @@
     transcript.mark('here', [range]);
     show(range.startContainer.parentElement, 'center');
     $('#found').textContent = `${hit + 1} of ${hits.length}`;
+  };
+  // Goes to the hit in the message that the address names, or to the first one.
+  const goFirst = () => {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    const first = target ? hits.findIndex((range) => target.contains(range.startContainer)) : 0;
+    hit = first - 1;
+    if (first >= 0) goHit(1);
   };
   const dressSide = () => {
     $('#find').addEventListener('input', pause(find, 120));
@@ -278,5 +287,5 @@
   reveal();
   watch();
   follow();
-  if ($('#find').value) { find(); if (!location.hash) goHit(1); }
+  if ($('#find').value) { find(); goFirst(); }
 })();

@@ -74,21 +74,21 @@ const backstory = (() => {
   const form = $('form[data-search]');
   if (form) {
     let running;
-    const ask = async () => {
+    const ask = async (part) => {
       const data = new URLSearchParams(new FormData(form));
       const address = `/search?${data}`;
       if (running) running.abort();
       running = new AbortController();
       try {
-        const page = await fetchPage(`${address}&part=1`, { signal: running.signal });
+        const page = await fetchPage(`${address}&part=${part}`, { signal: running.signal });
         $('#results').replaceWith($('#results', page));
         history.replaceState(null, '', address);
         document.title = `${data.get('q') || 'Search'} · backstory`;
         watchMore();
       } catch { /* a newer question was asked */ }
     };
-    form.addEventListener('input', pause(ask, 90));
-    form.addEventListener('submit', (event) => { event.preventDefault(); ask(); });
+    form.addEventListener('input', pause(() => ask('typing'), 90));
+    form.addEventListener('submit', (event) => { event.preventDefault(); ask('whole'); });
   }
 
   // Parts that follow what happens.

@@ -1,5 +1,6 @@
 //! Search in all text: as a page of its own, and as a part of it while the reader types.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use backstory_core::archive::{Match, Order};
@@ -15,8 +16,12 @@ use crate::scope::Scope;
 use crate::words::{session_path, title};
 
 /// The sessions of a page, and the hits shown of each.
-const SESSIONS: usize = 20;
+const SESSIONS: usize = 10;
 const HITS: usize = 3;
+
+/// The number of letters from which a word that is being typed is the beginning of others. Very many words begin with
+/// fewer, and finding all of them would say little.
+const BEGINNING: usize = 3;
 
 /// The parts of messages to search in: the value in the address, and its name.
 const PLACES: [(Where, &str); 8] = [
@@ -76,16 +81,32 @@ pub(crate) fn search(ask: &Ask<'_>) -> Result<Reply, Problem> {
     Ok(frame(ask, page))
 }
 
-/// Returns the query of a text. While it is being typed, its last word may be the beginning of one.
-fn parse(ask: &Ask<'_>, text: &str) -> Result<Words, Problem> {
+/// Returns the query of a text, and the text itself.
+fn parse<'a>(ask: &Ask<'_>, text: &'a str) -> Result<(Words, Cow<'a, str>), Problem> {
     let now = ask.zoned();
-    let open = (ask.query.get("part").is_some() && text.ends_with(char::is_alphanumeric))
-        .then(|| format!("{text}*"));
-    let query = open.and_then(|open| Words::parse(&open, &now).ok());
-    match query {
-        Some(query) => Ok(query),
-        None => Words::parse(text, &now).map_err(|error| Problem::invalid(error.what)),
+    if ask.query.get("part") == Some("typing") {
+        let open = unfinished(text);
+        if let Ok(query) = Words::parse(&open, &now) {
+            return Ok((query, open));
+        }
     }
+    let query = Words::parse(text, &now).map_err(|error| Problem::invalid(error.what))?;
+    Ok((query, text.into()))
+}
+
+/// Returns what to search for while a text is being typed: its last word may be the beginning of one. A word of one or
+/// two letters is left out, unless it is the only one.
+fn unfinished(text: &str) -> Cow<'_, str> {
+    if !text.ends_with(char::is_alphanumeric) {
+        return text.into();
+    }
+    let (before, word) = text.rsplit_once(char::is_whitespace).unwrap_or(("", text));
+    let letters = word.chars().rev().take_while(|c| c.is_alphanumeric()).count();
+    if letters >= BEGINNING || !word.is_ascii() || word.contains(':') {
+        return format!("{text}*").into();
+    }
+    let before = before.trim_end();
+    if before.is_empty() { text.into() } else { before.into() }
 }
 
 fn results(ask: &Ask<'_>, scope: &Scope, text: &str) -> Result<Markup, Problem> {
@@ -93,8 +114,8 @@ fn results(ask: &Ask<'_>, scope: &Scope, text: &str) -> Result<Markup, Problem> 
         return Ok(help());
     }
     let start = Instant::now();
-    let mut query = match parse(ask, text) {
-        Ok(query) => query,
+    let (mut query, searched) = match parse(ask, text) {
+        Ok(parsed) => parsed,
         Err(problem) => return Ok(nothing("The query is not complete.", &ticked(&problem.what))),
     };
     let now = ask.zoned();
@@ -129,17 +150,21 @@ fn results(ask: &Ask<'_>, scope: &Scope, text: &str) -> Result<Markup, Problem> 
     let reader = HitReader::new(ask.archive, &query, &finder, 0);
     let hits = reader.matches(&chosen)?;
     let more = groups.len() > page.saturating_mul(SESSIONS);
-    let next =
-        ask.query.with("part", None).with("page", Some(&(page + 1).to_string())).address("/search");
+    // Further pages are of the same query, even if its last word is not finished.
+    let base = ask.query.with("part", None).with("q", Some(&searched));
+    let next = base.with("page", Some(&(page + 1).to_string())).address("/search");
+    let said: Vec<&str> = query.terms().iter().map(|term| term.text.as_str()).collect();
+    let links = Links { all: &searched, find: &said.join(" ") };
     let took = start.elapsed().as_millis();
     Ok(html! {
         p.sum role="status" data-took=(took) {
             (plural(found.len() as u64, "hit", "hits")) " in " (plural(groups.len() as u64, "session", "sessions"))
+            @if text.starts_with(&*searched) && text != searched { " for “" (searched) "”" }
             ", " (scope.label) " · " (took) " ms"
         }
         @if found.is_empty() { (none(ask, scope, &query, text)?) }
         @for part in hits.chunk_by(|a, b| a.session.id == b.session.id) {
-            (session(ask, part, shown.iter().find(|(hits, _)| hits[0].session.id == part[0].session.id).map_or(0, |(_, total)| *total), text))
+            (session(ask, part, shown.iter().find(|(hits, _)| hits[0].session.id == part[0].session.id).map_or(0, |(_, total)| *total), &links))
         }
         @if more { p.next { a href=(next) rel="next" data-more { "More sessions" } } }
     })
@@ -162,19 +187,27 @@ fn group<'a>(found: &[Match<'a>]) -> Vec<(Vec<Match<'a>>, usize)> {
     groups
 }
 
+/// What the links of hits lead to.
+struct Links<'a> {
+    /// The query, for all hits of a session.
+    all: &'a str,
+    /// The words to mark in the session.
+    find: &'a str,
+}
+
 /// Shows the hits of one session.
-fn session(ask: &Ask<'_>, hits: &[Hit<'_>], total: usize, text: &str) -> Markup {
+fn session(ask: &Ask<'_>, hits: &[Hit<'_>], total: usize, links: &Links<'_>) -> Markup {
     let session = hits[0].session;
     let query = crate::query::Query::default();
     let link = |hit: &Hit<'_>| {
-        let query = query.with("message", hit.message.as_deref()).with("find", Some(text));
+        let query = query.with("message", hit.message.as_deref()).with("find", Some(links.find));
         query.address(&session_path(session))
     };
     let all = ask
         .query
         .with("part", None)
         .with("page", None)
-        .with("q", Some(&format!("{text} session:{}", session.id)));
+        .with("q", Some(&format!("{} session:{}", links.all, session.id)));
     html! {
         section.hits data-row {
             h2 { a href=(session_path(session)) { (title(session)) } }
@@ -256,6 +289,29 @@ fn help() -> Markup {
         div.help {
             p { "Search every prompt, answer, thought and tool call, even of sessions that were deleted." }
             dl { @for (query, what) in rows { dt { a href=(crate::query::Query::default().with("q", Some(query)).address("/search")) { code { (query) } } } dd { (what) } } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_being_typed_is_a_beginning() {
+        for (typed, searched) in [
+            ("parser", "parser*"),
+            ("parser ", "parser "),
+            ("parser e", "parser"),
+            ("parser  er", "parser"),
+            ("parser err", "parser err*"),
+            ("parser -er", "parser"),
+            ("go", "go"),
+            ("日", "日*"),
+            ("cargo tool:B", "cargo tool:B*"),
+            ("\"a phrase\"", "\"a phrase\""),
+        ] {
+            assert_eq!(unfinished(typed), searched, "{typed}");
         }
     }
 }
