@@ -214,6 +214,20 @@ await part('session', async () => {
   await page.context().close();
 });
 
+// Many tabs: a browser has six connections to a server, and none may be kept by a page that is not seen.
+await part('tabs', async () => {
+  const page = await open(at(longest));
+  for (let n = 0; n < 8; n += 1) {
+    const tab = await page.context().newPage();
+    await tab.goto(new URL(longest, base).href, { timeout: 10000 });
+    await tab.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: true });
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+    });
+  }
+  await page.context().close();
+});
+
 // Without a script.
 for (const [name, path] of Object.entries(pages)) await part(`${name} without script`, async () => {
   const page = await open(at(path), { javaScriptEnabled: false });

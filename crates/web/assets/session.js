@@ -234,7 +234,7 @@
     if (added > 0 && wasAtEnd) showEnd();
     else if (added > 0) showNew(Number(button.dataset.count || 0) + added);
   };
-  live(`/events?session=${encodeURIComponent(story.dataset.session)}&since=${document.body.dataset.version}`, update);
+  live({ session: story.dataset.session }, update);
 
   // Keys of this page.
   keys.splice(4, 0,

@@ -92,14 +92,32 @@ const backstory = (() => {
   }
 
   // Parts that follow what happens.
-  const live = (address, update) => {
-    const events = new EventSource(address);
-    events.addEventListener('change', pause(() => update().catch(() => {}), 30));
-    return events;
+  // Only while they are seen: a browser has six connections to a server, and each open stream keeps one.
+  const live = (values, update) => {
+    let events;
+    let version = document.body.dataset.version;
+    const refresh = pause(() => update().catch(() => {}), 30);
+    const follow = () => {
+      if (document.hidden === !events) return;
+      if (document.hidden) {
+        events.close();
+        events = undefined;
+        return;
+      }
+      events = new EventSource(`/events?${new URLSearchParams({ ...values, since: version })}`);
+      events.addEventListener('change', (event) => {
+        version = event.data;
+        refresh();
+      });
+    };
+    addEventListener('visibilitychange', follow);
+    addEventListener('pageshow', follow);
+    addEventListener('pagehide', () => { events?.close(); events = undefined; });
+    follow();
   };
   const parts = $$('[data-live]');
   if (parts.length > 0 || $('[data-wait]')) {
-    live(`/events?since=${document.body.dataset.version}`, async () => {
+    live({}, async () => {
       if ($('[data-wait]')) { location.reload(); return; }
       const page = await fetchPage(location.href);
       for (const part of parts) {
