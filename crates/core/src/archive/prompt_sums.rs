@@ -43,20 +43,21 @@ pub(super) fn put(
 }
 
 impl Archive {
-    /// Passes the sums of all calls in a period that prompts led to, to `each`, by prompt and without its text.
-    /// The period must not split a quarter of an hour.
+    /// Passes the sums of all calls in a period that prompts led to, to `each`, with the id of the prompt. The
+    /// period must not split a quarter of an hour.
     pub(crate) fn each_prompt_sum(
         &self,
         period: &Period,
-        mut each: impl FnMut(&CallRow<'_>),
+        mut each: impl FnMut(&CallRow<'_>, &str),
     ) -> Result<(), ArchiveError> {
         self.each_rollup("prompt_sums", period, |session, body| {
             let PromptSums { models, prompts, sums } = codec::decode(body, "a session")?;
             for (prompt, sum) in sums {
-                let prompt = prompts.get(prompt as usize).map(|id| (*id, ""));
-                let row = CallRow { prompt, ..sum.row(session, &models) };
-                if period.includes(row.at) {
-                    each(&row);
+                let row = sum.row(session, &models);
+                if let Some(prompt) = prompts.get(prompt as usize)
+                    && period.includes(row.at)
+                {
+                    each(&row, prompt);
                 }
             }
             Ok(())

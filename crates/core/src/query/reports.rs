@@ -10,6 +10,7 @@ use super::verify::{self, Verified};
 use crate::archive::{Archive, ArchiveError};
 use crate::collection::Collection;
 use crate::model::Session;
+use crate::money::Usd;
 use crate::pricing::{Bill, Table};
 
 /// Answers queries about the contents of an archive, with costs from a price table and days in a
@@ -68,10 +69,10 @@ impl<'a> Reports<'a> {
         Ok(answer.total.bill)
     }
 
-    /// Adds up the calls that a question selects by the prompt that led to them, without its text and regardless
-    /// of the grouping. Calls without a prompt may be left out.
-    pub fn prompts(&self, question: &Question) -> Result<Answer, ArchiveError> {
-        tally::prompts(self.archive, question, &self.zone, self.prices)
+    /// Returns the cost of each prompt that led to calls which a question selects, in no order and regardless of the
+    /// grouping; none for a prompt whose calls have no price.
+    pub fn prompt_costs(&self, question: &Question) -> Result<Vec<Option<Usd>>, ArchiveError> {
+        tally::prompt_costs(self.archive, question, &self.zone, self.prices)
     }
 
     /// Returns the cost of each session by itself, without that of its agents. A call that several sessions contain is

@@ -6,14 +6,16 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::tz::TimeZone;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::usage::{Answer, Group, Question, Row, Sum, UNKNOWN, bill, unrecorded};
 use crate::archive::{
     Archive, ArchiveError, CallRow, SessionKey, SessionKeys, Windows, rollup_answers,
 };
 use crate::model::{AgentId, Service, Session, SessionKind, Usage};
-use crate::pricing::Table;
+use crate::money::Usd;
+use crate::pricing::{Bill, Table};
 
 /// Answers a question; `list` contains all sessions, if they are loaded.
 pub(super) fn usage(
@@ -61,21 +63,28 @@ pub(super) fn recorded(
     Ok(answer)
 }
 
-/// Adds up the calls that prompts led to, by prompt and without its text.
-pub(super) fn prompts(
+/// Returns the cost of each prompt that led to calls which a question selects; none for one without a price.
+pub(super) fn prompt_costs(
     archive: &Archive,
     question: &Question,
     zone: &TimeZone,
     prices: &Table,
-) -> Result<Answer, ArchiveError> {
+) -> Result<Vec<Option<Usd>>, ArchiveError> {
     let question = &Question { group: Group::Prompt, ..question.clone() };
     if question.current || !rollup_answers(&question.period, prices) {
-        return recorded(archive, question, zone, prices);
+        let prompts = recorded(archive, question, zone, prices)?.rows.into_iter();
+        return Ok(prompts.filter(|row| row.text.is_some()).map(|row| row.sum.bill.usd).collect());
     }
     let sessions = archive.session_keys()?;
     let mut tally = Tally::new(question, zone, prices, &sessions);
-    archive.each_prompt_sum(&question.period, |sum| tally.add(sum))?;
-    Ok(tally.answer())
+    // Sessions may repeat a prompt of another one. Of its id a hash is enough.
+    let mut costs: FxHashMap<u128, Option<Usd>> = FxHashMap::default();
+    archive.each_prompt_sum(&question.period, |row, prompt| {
+        let Some((_, _, bill)) = tally.select(row) else { return };
+        let cost = costs.entry(xxh3_128(prompt.as_bytes())).or_default();
+        *cost = (*cost).into_iter().chain(bill.usd).reduce(|a, b| a + b);
+    })?;
+    Ok(costs.into_values().collect())
 }
 
 /// Adds up rows of sessions by the project and the branch that a session worked on last. An agent that was started
@@ -125,7 +134,7 @@ struct Tally<'a> {
     /// The windows of plans, if calls are grouped by them.
     windows: Windows,
     /// The models of calls, and of those that another provider answered.
-    models: [HashMap<String, Model>; 2],
+    models: [FxHashMap<String, Model>; 2],
     groups: BTreeMap<String, Calls>,
     total: Counted,
 }
@@ -168,24 +177,29 @@ impl<'a> Tally<'a> {
         sessions: &'a SessionKeys,
     ) -> Self {
         let (windows, groups) = (Windows::default(), BTreeMap::new());
-        let models = [HashMap::new(), HashMap::new()];
+        let models = [FxHashMap::default(), FxHashMap::default()];
         let total = Counted::default();
         Self { question, zone, prices, sessions, windows, models, groups, total }
     }
 
-    fn add(&mut self, row: &CallRow<'_>) {
-        let Some(session) = self.sessions.get(&row.session) else { return };
+    /// Returns the session of calls, the name of their model and their cost, if the question selects them.
+    fn select<'r>(&mut self, row: &CallRow<'r>) -> Option<(&'a SessionKey, &'r str, Bill)> {
+        let session = self.sessions.get(&row.session)?;
         if !self.selects(session) || (self.question.current && !row.current) {
-            return;
+            return None;
         }
         let name = row.model.unwrap_or(UNKNOWN);
         let model = self.model(name, row.calls.service);
         if !model.is_selected {
-            return;
+            return None;
         }
         // An unpriced routing name is looked up only once.
-        let bill =
-            bill(&CallRow { model: row.model.filter(|_| model.has_price), ..*row }, self.prices);
+        let row = CallRow { model: row.model.filter(|_| model.has_price), ..*row };
+        Some((session, name, bill(&row, self.prices)))
+    }
+
+    fn add(&mut self, row: &CallRow<'_>) {
+        let Some((session, name, bill)) = self.select(row) else { return };
         let key = self.key(row, session);
         let group = match self.groups.get_mut(key.as_ref()) {
             Some(group) => group,

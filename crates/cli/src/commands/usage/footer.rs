@@ -4,7 +4,6 @@ use backstory_core::agent::Agents;
 use backstory_core::export::usage::Faults;
 use backstory_core::money::Usd;
 use backstory_core::query::spending::Spending;
-use backstory_core::query::usage::Answer;
 use serde::Serialize;
 
 use super::Page;
@@ -22,17 +21,16 @@ pub(super) struct Prompts {
 }
 
 impl Prompts {
-    /// Counts the prompts of an answer by prompt. Calls without a prompt are in none.
-    pub(super) fn of(answer: &Answer) -> Self {
-        let prompts = answer.rows.iter().filter(|row| row.text.is_some());
-        let mut costs: Vec<Usd> = prompts.clone().filter_map(|row| row.sum.bill.usd).collect();
-        costs.sort_unstable();
-        let sum: i128 = costs.iter().map(|cost| cost.pico()).sum();
-        let mean = i128::try_from(costs.len()).ok().and_then(|count| sum.checked_div(count));
+    /// Counts prompts by their costs; none for one without a price.
+    pub(super) fn of(costs: &[Option<Usd>]) -> Self {
+        let mut known: Vec<Usd> = costs.iter().copied().flatten().collect();
+        known.sort_unstable();
+        let sum: i128 = known.iter().map(|cost| cost.pico()).sum();
+        let mean = i128::try_from(known.len()).ok().and_then(|count| sum.checked_div(count));
         Self {
-            count: prompts.count() as u64,
+            count: costs.len() as u64,
             mean_usd: mean.map(Usd::from_pico),
-            median_usd: median(&costs),
+            median_usd: median(&known),
         }
     }
 

@@ -7,6 +7,7 @@ mod table;
 use backstory_core::collection::Collection;
 use backstory_core::export::usage::plain;
 use backstory_core::model::SessionKind;
+use backstory_core::money::Usd;
 use backstory_core::query::spending::Spending;
 use backstory_core::query::usage::{Answer, Group, Question, Row};
 use clap::ValueEnum;
@@ -139,7 +140,11 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     let mut answer = reports.usage(&question).map_err(super::cannot_count)?;
     sort(&mut answer.rows, args.sort);
     let all = answer.rows.len();
-    let of_rows = (group == Group::Prompt).then(|| footer::Prompts::of(&answer));
+    let of_rows = (group == Group::Prompt).then(|| {
+        // Calls without a prompt are in a row without text.
+        let prompts = answer.rows.iter().filter(|row| row.text.is_some());
+        prompts.map(|row| row.sum.bill.usd).collect()
+    });
     limit(&mut answer.rows, args, group);
     let spent = |period| {
         let total = Question { period, ..question.clone() };
@@ -150,14 +155,16 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
     let is_open = question.period.until.is_none_or(|until| until > ctx.now);
     let has_forecast = budget.is_none() && is_open && group != Group::Blocks;
     let month = if has_forecast { Spending::of_month(&ctx.zoned_now(), spent)? } else { None };
-    let prompts = match group {
-        Group::Session | Group::Project | Group::Branch => {
-            let by_prompt = reports.prompts(&question).map_err(super::cannot_count)?;
-            Some(footer::Prompts::of(&by_prompt))
+    let format = args.format.or_json(ctx.json);
+    let prompts: Option<Vec<Option<Usd>>> = match group {
+        // Other formats have only rows.
+        Group::Session | Group::Project | Group::Branch
+            if matches!(format, Format::Json | Format::Table) =>
+        {
+            Some(reports.prompt_costs(&question).map_err(super::cannot_count)?)
         }
         _ => of_rows,
     };
-    let format = args.format.or_json(ctx.json);
     let left = all - answer.rows.len();
     let page = Page {
         ctx,
@@ -168,7 +175,7 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Usage) -> Result<
         left,
         budget: budget.as_ref(),
         month: month.as_ref(),
-        prompts: prompts.filter(|prompts| prompts.count > 0),
+        prompts: prompts.filter(|costs| !costs.is_empty()).map(|costs| footer::Prompts::of(&costs)),
     };
     match format {
         Format::Json => printer.json(&page.document())?,
