@@ -6,6 +6,7 @@
 mod field;
 mod filter;
 mod find;
+mod letter;
 mod query;
 mod snippet;
 mod spelling;

@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use unicode_normalization::char::{decompose_compatible, is_combining_mark};
+use super::letter::{Letter, fold, is_ignored};
 
 /// Separates texts that do not follow each other; it cannot occur in a query.
 pub const GAP: &str = "·";
@@ -156,25 +156,28 @@ impl State<'_> {
     }
 
     fn wide(&mut self, c: char, at: usize) {
-        if is_ignored(c) {
-            return;
-        }
-        let is_letter = is_common(c) || c.is_alphanumeric() || is_combining_mark(c);
-        if is_letter && is_spaceless(c) {
-            self.end_word(at);
-            if let Some((before, start)) = self.spaceless {
-                let mut pair = [0; 8];
-                let split = before.encode_utf8(&mut pair).len();
-                let length = split + c.encode_utf8(&mut pair[split..]).len();
-                let text = std::str::from_utf8(&pair[..length]).unwrap_or_default();
-                (self.sink)(Token { text, form: Form::Pair, start, end: at + c.len_utf8() });
+        match Letter::of(c) {
+            Letter::Ignored => {}
+            Letter::Spaceless => {
+                self.end_word(at);
+                if let Some((before, start)) = self.spaceless {
+                    let mut pair = [0; 8];
+                    let split = before.encode_utf8(&mut pair).len();
+                    let length = split + c.encode_utf8(&mut pair[split..]).len();
+                    let text = std::str::from_utf8(&pair[..length]).unwrap_or_default();
+                    let end = at + c.len_utf8();
+                    (self.sink)(Token { text, form: Form::Pair, start, end });
+                }
+                self.spaceless = Some((c, at));
             }
-            self.spaceless = Some((c, at));
-        } else if is_letter {
-            self.letter(at, c.is_uppercase(), c.is_lowercase());
-            fold(c, &mut self.word);
-        } else {
-            self.end(at);
+            Letter::Spaced { is_upper, is_lower, folded } => {
+                self.letter(at, is_upper, is_lower);
+                match folded {
+                    Some(folded) => self.word.push_str(&folded),
+                    None => fold(c, &mut self.word),
+                }
+            }
+            Letter::None => self.end(at),
         }
     }
 
@@ -249,71 +252,12 @@ fn camel_parts(text: &str, range: Range<usize>) -> Vec<(String, Range<usize>)> {
         .collect()
 }
 
-/// Appends a letter without case and accents.
-fn fold(c: char, out: &mut String) {
-    if c.is_ascii() {
-        out.extend(c.to_lowercase().filter(char::is_ascii_alphanumeric));
-        return;
-    }
-    for small in c.to_lowercase() {
-        // These have no decomposition, but people type them like this.
-        let plain = match small {
-            'ß' => "ss",
-            'æ' => "ae",
-            'œ' => "oe",
-            'ø' => "o",
-            'đ' | 'ð' => "d",
-            'ł' => "l",
-            'ı' => "i",
-            'þ' => "th",
-            _ => "",
-        };
-        if !plain.is_empty() {
-            out.push_str(plain);
-            continue;
-        }
-        decompose_compatible(small, |c| {
-            let is_letter = c.is_alphanumeric() || is_combining_mark(c);
-            if is_letter && !is_ignored(c) {
-                out.extend(c.to_lowercase().filter(|c| !c.is_ascii() || c.is_ascii_alphanumeric()));
-            }
-        });
-    }
-}
-
 /// Returns the length of an escape sequence for colours and the like, which does not end a word.
 fn escape(bytes: &[u8]) -> Option<usize> {
     let inside = bytes.strip_prefix(b"\x1b[")?;
     let end = inside.iter().take(32).position(|byte| (0x40..=0x7E).contains(byte))?;
     let plain = inside[..end].iter().all(|byte| (0x20..=0x3F).contains(byte));
     plain.then_some(end + 3)
-}
-
-/// Returns whether a character is invisible inside a word: accents that follow their letter, and
-/// characters without width.
-fn is_ignored(c: char) -> bool {
-    matches!(c,
-        '\u{AD}' | '\u{300}'..='\u{36F}' | '\u{483}'..='\u{487}' | '\u{61C}'
-        | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{200B}'..='\u{200F}'
-        | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{20D0}'..='\u{20FF}'
-        | '\u{FE00}'..='\u{FE0F}' | '\u{FE20}'..='\u{FE2F}' | '\u{FEFF}')
-}
-
-/// Returns whether a character is one of the many letters of China, Japan and Korea, which are recognized without
-/// a lookup in a table.
-fn is_common(c: char) -> bool {
-    matches!(c, '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
-}
-
-/// Returns whether a script puts no spaces between words: those of China, Japan and Korea, Thai,
-/// Lao, Burmese, Khmer.
-fn is_spaceless(c: char) -> bool {
-    matches!(c,
-        '\u{E00}'..='\u{EFF}' | '\u{1000}'..='\u{11FF}' | '\u{1780}'..='\u{17FF}'
-        | '\u{2E80}'..='\u{2FDF}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{31BF}'
-        | '\u{31F0}'..='\u{31FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}'
-        | '\u{A960}'..='\u{A97F}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}'
-        | '\u{FF66}'..='\u{FFDC}' | '\u{1B000}'..='\u{1B16F}' | '\u{20000}'..='\u{3FFFF}')
 }
 
 #[cfg(test)]
@@ -326,13 +270,6 @@ mod tests {
         let mut out = Vec::new();
         each_token(text, &mut |token| out.push(token.text.to_owned()));
         out.join(" ")
-    }
-
-    #[test]
-    fn common_letters_are_letters() {
-        for c in ('\0'..=char::MAX).filter(|c| is_common(*c)) {
-            assert!(c.is_alphanumeric() && is_spaceless(c), "{c:?}");
-        }
     }
 
     #[test]
