@@ -3,11 +3,12 @@
 //! Text is read without a transaction, so that other processes can write in the meantime. If one did, the
 //! batch may be outdated: it is dropped, and its sessions stay marked as not indexed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
+use super::copies::Touched;
 use super::rows::{Incoming, Row, insert, remove, rows_of};
 use super::stamps::{label, stamp};
 use super::{BITS, IndexStats, UNMARKED};
@@ -24,8 +25,7 @@ pub(super) struct Indexer<'a> {
     archive: &'a Archive,
     names: HashMap<SessionId, String>,
     tags: HashMap<SessionId, Vec<String>>,
-    /// The contents of messages that were added or removed.
-    touched: BTreeSet<i64>,
+    touched: Touched,
     done: IndexStats,
     /// Whether the archive is locked while text is read.
     is_locking: bool,
@@ -69,7 +69,7 @@ struct Last {
 impl<'a> Indexer<'a> {
     pub(super) fn new(
         archive: &'a Archive,
-        touched: BTreeSet<i64>,
+        touched: Touched,
         done: IndexStats,
         is_locking: bool,
     ) -> Result<Self, ArchiveError> {
@@ -221,7 +221,7 @@ impl<'a> Indexer<'a> {
         .execute([id])?;
         let Some(session) = number(db, id)? else { return Ok(()) };
         remove(db, &change.removed)?;
-        self.touched.extend(&change.contents);
+        self.touched.extend(change.contents.iter().copied());
         let mut next = next_row(db, session)?.max(change.behind);
         let mut place = |row: &Row| {
             let number = row.number.unwrap_or(next);
@@ -230,7 +230,7 @@ impl<'a> Indexer<'a> {
             number
         };
         for row in &change.rows {
-            self.touched.insert(row.content);
+            self.touched.extend([row.content]);
             self.done.messages += 1;
             insert(db, place(row), row)?;
         }
@@ -247,9 +247,9 @@ impl<'a> Indexer<'a> {
         Ok(())
     }
 
-    /// Writes the rest. Returns the contents of messages that were added or removed, the counts, and whether
-    /// sessions were dropped that have to be read again.
-    pub(super) fn finish(mut self) -> Result<(BTreeSet<i64>, IndexStats, bool), ArchiveError> {
+    /// Writes the rest. Returns the contents whose copies have to be marked, the counts, and whether sessions were
+    /// dropped that have to be read again.
+    pub(super) fn finish(mut self) -> Result<(Touched, IndexStats, bool), ArchiveError> {
         self.flush()?;
         Ok((self.touched, self.done, self.has_dropped))
     }

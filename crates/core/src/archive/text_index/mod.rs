@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashSet};
 use rusqlite::{Transaction, TransactionBehavior};
 use rustc_hash::FxHashMap;
 
-use self::copies::mark_copies;
+use self::copies::{Touched, mark_copies};
 use self::indexer::Indexer;
 use self::rows::{remove, rows_of};
 use self::stamps::label;
@@ -54,9 +54,13 @@ impl Archive {
         let mut done = IndexStats::default();
         let (mut pending, gone) = self.unindexed()?;
         self.unindex(&gone)?;
-        let mut touched = self.unmarked()?;
+        let mut touched = Touched::default();
+        // An interrupted run may not have marked copies.
+        if self.note(UNMARKED)?.is_some() {
+            touched.add_all();
+        }
         if pending.is_empty() {
-            self.mark(&touched)?;
+            self.mark(&mut touched)?;
             return Ok(done);
         }
         for attempt in 0..=RETRIES {
@@ -69,7 +73,7 @@ impl Archive {
             }
             pending = self.unindexed()?.0;
         }
-        self.mark(&touched)?;
+        self.mark(&mut touched)?;
         Ok(done)
     }
 
@@ -106,21 +110,9 @@ impl Archive {
         Ok(ids.into_iter().filter(|id| wanted.contains(id)).collect())
     }
 
-    /// Returns the contents whose copies an interrupted run may not have marked.
-    fn unmarked(&self) -> Result<BTreeSet<i64>, ArchiveError> {
-        if self.note(UNMARKED)?.is_none() {
-            return Ok(BTreeSet::new());
-        }
-        let mut find = self.db.prepare(
-            "SELECT content FROM texts GROUP BY content HAVING count(*) > 1
-             UNION SELECT content FROM texts WHERE number IN copies",
-        )?;
-        Ok(find.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
-    }
-
     /// Marks copies after all messages are indexed, so that each content is processed once and not
     /// once per batch.
-    fn mark(&self, touched: &BTreeSet<i64>) -> Result<(), ArchiveError> {
+    fn mark(&self, touched: &mut Touched) -> Result<(), ArchiveError> {
         if touched.is_empty() && self.note(UNMARKED)?.is_none() {
             return Ok(());
         }
@@ -207,7 +199,7 @@ impl Archive {
             return Ok(());
         }
         let transaction = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-        let mut touched = BTreeSet::new();
+        let mut touched = Touched::default();
         for number in numbers {
             let rows = rows_of(&self.db, *number)?;
             let old: Vec<i64> = rows.values().map(|(number, ..)| *number).collect();
@@ -215,7 +207,7 @@ impl Archive {
             touched.extend(rows.values().map(|(_, _, content)| *content));
             self.db.execute("DELETE FROM indexed_sessions WHERE number = ?1", [number])?;
         }
-        mark_copies(&self.db, &touched)?;
+        mark_copies(&self.db, &mut touched)?;
         transaction.commit()?;
         Ok(())
     }
