@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use tempfile::TempDir;
 use xxhash_rust::xxh3::xxh3_64;
@@ -31,6 +32,9 @@ const VERSION: u32 = 12;
 /// The longest time to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The number of statements that stay prepared; a change of a session needs about half of them.
+const STATEMENTS: usize = 64;
+
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -46,6 +50,7 @@ impl Archive {
     pub fn in_memory() -> Result<Self, ArchiveError> {
         let db = Connection::open_in_memory()?;
         db.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+        plan_once(&db)?;
         create(&db)?;
         Ok(Self::around(db, None))
     }
@@ -320,9 +325,17 @@ pub(super) fn open_file(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 fn tune(db: &Connection) -> rusqlite::Result<()> {
+    plan_once(db)?;
     db.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000; PRAGMA trusted_schema = OFF;",
     )
+}
+
+/// Keeps the plans of statements. SQLite would plan some of them again for each new value.
+fn plan_once(db: &Connection) -> rusqlite::Result<()> {
+    db.set_prepared_statement_cache_capacity(STATEMENTS);
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// Lets readers and a writer work at the same time. When two processes switch a new file to that
