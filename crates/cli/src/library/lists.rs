@@ -37,8 +37,13 @@ impl Library {
     /// Returns sessions of the list with their whole prompts.
     pub(crate) fn with_prompts(&self, sessions: &[&Session]) -> Result<Vec<Session>> {
         let mut out: Vec<Session> = sessions.iter().map(|session| (*session).clone()).collect();
-        for session in &mut out {
-            self.archive.add_prompts(session).map_err(cannot_open)?;
+        // A few are looked up one by one.
+        if out.len() * 4 > self.all.sessions.len() {
+            self.archive.add_all_prompts(&mut out).map_err(cannot_open)?;
+        } else {
+            for session in &mut out {
+                self.archive.add_prompts(session).map_err(cannot_open)?;
+            }
         }
         Ok(out)
     }

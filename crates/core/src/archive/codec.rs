@@ -42,10 +42,13 @@ thread_local! {
 
 /// Compresses bytes.
 pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    PACKER.with_borrow_mut(|packer| match packer {
+    let mut packed = PACKER.with_borrow_mut(|packer| match packer {
         Some(packer) => packer.compress(bytes),
         None => packer.insert(Compressor::new(LEVEL)?).compress(bytes),
-    })
+    })?;
+    // It has room for bytes that cannot be compressed.
+    packed.shrink_to_fit();
+    Ok(packed)
 }
 
 /// Decompresses at most `most` bytes.
@@ -68,12 +71,15 @@ pub(super) fn decompress(packed: &[u8], most: usize, what: &str) -> Result<Vec<u
     unpack(packed, most).map_err(|_| ArchiveError::Stored(what.to_owned()))
 }
 
-/// Returns the form in which a blob is stored: compressed, unless the archive is in memory. The last byte tells
-/// which; `what` names its owner in the error.
+/// The size up to which a blob is not worth compressing: expanding it would take longer than reading it.
+const SMALL: usize = 512;
+
+/// Returns the form in which a blob is stored: compressed, unless it is small or the archive is in memory. The last
+/// byte tells which; `what` names its owner in the error.
 pub(super) fn shrink(db: &Connection, blob: Vec<u8>, what: &str) -> Result<Vec<u8>, ArchiveError> {
-    let is_stored = db.path().is_some_and(|path| !path.is_empty());
-    let mut stored = if is_stored { compress(&blob, what)? } else { blob };
-    stored.push(u8::from(is_stored));
+    let is_packed = blob.len() > SMALL && db.path().is_some_and(|path| !path.is_empty());
+    let mut stored = if is_packed { compress(&blob, what)? } else { blob };
+    stored.push(u8::from(is_packed));
     Ok(stored)
 }
 
@@ -105,6 +111,9 @@ mod tests {
             assert_eq!(stored.len() < blob.len(), is_smaller);
             assert_eq!(*expand(&stored, MOST_BYTES, "").unwrap(), blob);
         }
+        let small = shrink(&file, blob[..SMALL].to_vec(), "").unwrap();
+        assert_eq!(*expand(&small, MOST_BYTES, "").unwrap(), blob[..SMALL]);
+        assert!(small.len() > SMALL, "it is not worth compressing");
         let stored = shrink(&file, blob.clone(), "").unwrap();
         assert!(expand(&stored, 100, "").is_err(), "it is too long");
         assert!(expand(&stored[1..], MOST_BYTES, "").is_err());

@@ -27,7 +27,7 @@ const USER: [&str; 2] = [include_str!("schema/user.sql"), include_str!("schema/u
 const DERIVED: &str = include_str!("schema/derived.sql");
 
 /// Changes with the derived tables.
-const VERSION: u32 = 12;
+const VERSION: u32 = 13;
 
 /// The longest time to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Params};
+use rustc_hash::FxHashMap;
 
 use super::affected::Affected;
 use super::capture::{UNCAPTURED, UNUSUAL};
@@ -106,6 +107,24 @@ impl Archive {
         find_parents(&mut sessions);
         count_subagents(&mut sessions);
         Ok(sessions)
+    }
+
+    /// Adds the first and the last prompt to each session of a list.
+    pub fn add_all_prompts(&self, sessions: &mut [Session]) -> Result<(), ArchiveError> {
+        let mut find = self.db.prepare(
+            "SELECT id, prompts.body FROM sessions JOIN prompts ON session = number ORDER BY number",
+        )?;
+        let places = sessions.iter().enumerate().map(|(at, session)| (session.id.clone(), at));
+        let places: FxHashMap<SessionId, usize> = places.collect();
+        let mut rows = find.query([])?;
+        while let Some(row) = rows.next()? {
+            let id = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+            if let Some(at) = places.get(id) {
+                let session = &mut sessions[*at];
+                (session.first_prompt, session.last_prompt) = prompts(row.get_ref(1)?, id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the first and the last prompt to a session of a list.

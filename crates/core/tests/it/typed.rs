@@ -116,4 +116,7 @@ fn a_list_has_the_beginning_of_a_prompt_and_the_archive_all_of_it() {
     let mut completed = listed.clone();
     home.archive.add_prompts(&mut completed).unwrap();
     assert_eq!(texts(&completed), texts(&whole[0]));
+    let mut list = home.all.sessions.clone();
+    home.archive.add_all_prompts(&mut list).unwrap();
+    assert_eq!(texts(&list[0]), texts(&whole[0]));
 }
