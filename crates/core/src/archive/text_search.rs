@@ -1,10 +1,12 @@
 //! Queries the text index.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{OptionalExtension, Row, params};
 use rustc_hash::{FxBuildHasher, FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -36,6 +38,9 @@ pub struct Match<'a> {
     /// Higher is better; 0 if the query contains no words.
     pub score: f64,
 }
+
+/// A match with the time of its message, where it is known.
+type Ranked<'a> = (Match<'a>, Option<Timestamp>);
 
 /// A message that matches, found without the index.
 #[derive(Debug)]
@@ -109,32 +114,31 @@ impl Archive {
             return Ok(Vec::new());
         }
         let expression = query.words.as_ref().map(|words| words.expression(&names(&fields)));
-        let sql = match (&expression, asks) {
-            (Some(_), false) => "SELECT rowid FROM words WHERE words MATCH ?1".to_owned(),
-            (Some(_), true) => format!(
+        if let Some(expression) = expression.as_deref().filter(|_| !asks) {
+            let mut out = self.ranked(expression, &sessions, copies)?;
+            self.break_ties(&mut out)?;
+            return Ok(out.into_iter().map(|(hit, _)| hit).collect());
+        }
+        let sql = match &expression {
+            Some(_) => format!(
                 "SELECT words.rowid, {COLUMNS} FROM words JOIN texts ON texts.number = words.rowid
                  WHERE words MATCH ?1"
             ),
-            (None, _) => format!("SELECT number, {COLUMNS} FROM texts WHERE ?1 IS NULL"),
+            None => format!("SELECT number, {COLUMNS} FROM texts WHERE ?1 IS NULL"),
         };
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query([&expression])?;
-        let mut out: Vec<(Match<'_>, Option<Timestamp>)> = Vec::new();
+        let mut out: Vec<Ranked<'_>> = Vec::new();
         while let Some(row) = rows.next()? {
             let number: i64 = row.get(0)?;
             let Some(session) = sessions.get(&(number >> BITS)) else { continue };
             if copies.contains(&number) {
                 continue;
             }
-            let mut at = None;
-            if asks {
-                let about = text_row(row, 1)?;
-                if !query.filters.takes(&about.about(), session) {
-                    continue;
-                }
-                at = about.at;
+            let about = traits(row, 1)?;
+            if query.filters.takes(&about, session) {
+                out.push((Match { session, row: number, score: 0.0 }, about.at));
             }
-            out.push((Match { session, row: number, score: 0.0 }, at));
         }
         match (order, &expression) {
             (Order::Relevance, Some(expression)) => {
@@ -146,23 +150,53 @@ impl Archive {
         Ok(out.into_iter().map(|(hit, _)| hit).collect())
     }
 
-    /// Sorts the best matches first. Rows are numbered roughly by age. For a word that occurs in
-    /// very many messages, only the newest are ranked; the rest follow.
-    fn rank(
+    /// Returns all messages of some sessions that match, sorted as [`Self::rank`] does. It asks the index only once:
+    /// while a row is read, its score can be computed as well, which takes too long for all of them.
+    fn ranked<'a>(
         &self,
         expression: &str,
-        hits: &mut [(Match<'_>, Option<Timestamp>)],
-    ) -> Result<(), ArchiveError> {
+        sessions: &HashMap<i64, &'a Session>,
+        copies: HashSet<i64>,
+    ) -> Result<Vec<Ranked<'a>>, ArchiveError> {
+        let chosen: HashSet<i64> = sessions.keys().copied().collect();
+        let is_chosen = move |row: i64| chosen.contains(&(row >> BITS)) && !copies.contains(&row);
+        let left = Cell::new(WEIGHED);
+        // 0 for a message that is left out, 1 for one without a score.
+        let weigh = move |ctx: &Context<'_>| {
+            let (is_chosen, weighed) = (is_chosen(ctx.get(0)?), left.get() > 0);
+            left.update(|left| left - usize::from(is_chosen && weighed));
+            Ok(i64::from(is_chosen) + i64::from(is_chosen && weighed))
+        };
+        self.db.create_scalar_function("weigh", 1, FunctionFlags::SQLITE_DIRECTONLY, weigh)?;
+        let mut find = self.db.prepare(&format!(
+            "SELECT rowid, CASE weigh(rowid) WHEN 2 THEN {} WHEN 1 THEN 0.0 END FROM words
+             WHERE words MATCH ?1 ORDER BY rowid DESC",
+            score()
+        ))?;
+        let mut rows = find.query([expression])?;
+        let mut out: Vec<Ranked<'_>> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (number, score): (i64, Option<f64>) = (row.get(0)?, row.get(1)?);
+            if let (Some(session), Some(score)) = (sessions.get(&(number >> BITS)), score) {
+                out.push((Match { session, row: number, score }, None));
+            }
+        }
+        let weighed = out.len().min(WEIGHED);
+        out[..weighed].sort_by(|(a, _), (b, _)| b.score.total_cmp(&a.score));
+        Ok(out)
+    }
+
+    /// Sorts the best matches first. Rows are numbered roughly by age. For a word that occurs in
+    /// very many messages, only the newest are ranked; the rest follow.
+    fn rank(&self, expression: &str, hits: &mut [Ranked<'_>]) -> Result<(), ArchiveError> {
         hits.sort_unstable_by_key(|(hit, _)| Reverse(hit.row));
         let weighed = hits.len().min(WEIGHED);
         let Some((oldest, _)) = weighed.checked_sub(1).map(|last| hits[last]) else {
             return Ok(());
         };
-        let weights: Vec<String> =
-            Where::ALL.iter().map(|field| field.weight().to_string()).collect();
         let mut find = self.db.prepare_cached(&format!(
-            "SELECT rowid, -bm25(words, {}) FROM words WHERE words MATCH ?1 AND rowid >= ?2",
-            weights.join(", ")
+            "SELECT rowid, {} FROM words WHERE words MATCH ?1 AND rowid >= ?2",
+            score()
         ))?;
         let scores =
             find.query_map(params![expression, oldest.row], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -174,7 +208,7 @@ impl Archive {
         Ok(())
     }
 
-    fn break_ties(&self, hits: &mut [(Match<'_>, Option<Timestamp>)]) -> Result<(), ArchiveError> {
+    fn break_ties(&self, hits: &mut [Ranked<'_>]) -> Result<(), ArchiveError> {
         let same = |a: f64, b: f64| (a - b).abs() <= 1e-3 * a.abs();
         let mut from = 0;
         while from < hits.len().min(TIES) {
@@ -374,6 +408,12 @@ impl Archive {
 }
 
 /// Returns the columns of fields; an empty string for all of them.
+/// Returns the SQL of the score of a message: higher is better.
+fn score() -> String {
+    let weights = Where::ALL.iter().map(|field| field.weight().to_string());
+    format!("-bm25(words, {})", weights.collect::<Vec<_>>().join(", "))
+}
+
 fn names(fields: &[Where]) -> String {
     if fields.len() == Where::ALL.len() {
         return String::new();
@@ -383,14 +423,27 @@ fn names(fields: &[Where]) -> String {
 
 fn text_row(row: &Row<'_>, from: usize) -> rusqlite::Result<TextRow> {
     let message: MessageId = row.get(from)?;
-    let at: Option<i64> = row.get(from + 1)?;
+    let about = traits(row, from)?;
     Ok(TextRow {
         message: Some(message).filter(|id| !id.is_empty()),
-        at: at.and_then(|at| Timestamp::from_millisecond(at).ok()),
-        kind: row.get(from + 2)?,
-        fate: row.get(from + 3)?,
-        model: row.get(from + 4)?,
-        tools: row.get(from + 5)?,
+        at: about.at,
+        kind: about.kind.into_owned(),
+        fate: about.fate.into_owned(),
+        model: about.model.map(Cow::into_owned),
+        tools: about.tools.into_owned(),
         capped: row.get(from + 6)?,
+    })
+}
+
+/// Returns what filters need of a row.
+fn traits<'r>(row: &'r Row<'_>, from: usize) -> rusqlite::Result<MessageTraits<'r>> {
+    let at: Option<i64> = row.get(from + 1)?;
+    let text = |place: usize| Ok::<_, rusqlite::Error>(row.get_ref(from + place)?.as_str()?);
+    Ok(MessageTraits {
+        at: at.and_then(|at| Timestamp::from_millisecond(at).ok()),
+        kind: text(2)?.into(),
+        fate: text(3)?.into(),
+        model: row.get_ref(from + 4)?.as_str_or_null()?.map(Cow::Borrowed),
+        tools: text(5)?.into(),
     })
 }

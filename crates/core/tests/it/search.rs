@@ -328,6 +328,29 @@ fn a_new_message_before_one_that_changed() {
     assert!(kept.ask("last").is_empty());
 }
 
+/// A condition that holds for every message is checked one by one, in another way than words alone.
+#[test]
+fn hits_are_ranked_the_same_with_a_condition() {
+    let mut ranked = 0;
+    for indexed in fixtures() {
+        let (archive, all) = (&indexed.home.archive, &indexed.home.all.sessions);
+        let ask = |text: &str| {
+            let hits = archive.matches(&query(text), all, Order::Relevance, &|_| true).unwrap();
+            hits.iter().map(|hit| (hit.row, hit.score)).collect::<Vec<_>>()
+        };
+        let texts = indexed.messages.iter().map(|(_, message)| message.words());
+        let words = texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphabetic()));
+        let words: BTreeSet<&str> = words.filter(|word| word.len() > 3).take(40).collect();
+        for word in words {
+            let hits = ask(word);
+            assert_eq!(hits, ask(&format!("{word} -model:none")), "{word}");
+            assert!(hits.is_sorted_by(|(_, a), (_, b)| *a * 1.001 >= *b), "{word}: {hits:?}");
+            ranked += usize::from(hits.len() > 1);
+        }
+    }
+    assert!(ranked > 20, "{ranked}");
+}
+
 /// Indexes while another process changes the archive after text was read, `times` times at most.
 fn index_while_names_change(times: usize) -> Kept {
     let mut kept = Kept::new();
