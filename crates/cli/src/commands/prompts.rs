@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use backstory_core::collection::Collection;
 use backstory_core::export::json::Time;
-use backstory_core::query::prompts::{self, Prompt};
+use backstory_core::query::prompts::{self, Prompt, PromptHead};
 use backstory_core::search::{Fields, Finder, Query, Where};
 use serde::Serialize;
 
@@ -72,16 +72,21 @@ pub(super) fn run(ctx: &Context, printer: &mut Printer, args: &Prompts) -> Resul
     let library = Library::open(ctx, printer, &args.filters.project)?;
     let filter = args.filters.filter(ctx, &library.all)?;
     let mut typed = prompts::Prompts::new(&library.archive, &library.all).map_err(cannot_open)?;
-    typed.heads.retain(|prompt| {
+    let takes = |prompt: &PromptHead| {
         let owner = match prompt.session.as_deref().and_then(|id| library.all.get(id)) {
             Some(session) => filter.takes_owner(session),
             None => filter.takes_project(&prompt.project) && filter.tags.is_empty(),
         };
         owner && filter.period.includes(prompt.at)
-    });
+    };
     let last = |count: usize| args.limit.map_or(0, |limit| count.saturating_sub(limit));
-    let first = if words.is_some() { 0 } else { last(typed.heads.len()) };
-    let mut found = typed.read(&typed.heads[first..]).map_err(cannot_open)?;
+    // The newest are last, and older ones than those that are shown are not looked at.
+    let shown = args.limit.filter(|_| words.is_none()).unwrap_or(usize::MAX);
+    let newest = (0..typed.heads.len()).rev().filter(|at| takes(&typed.heads[*at]));
+    let first = newest.take(shown).last().unwrap_or(typed.heads.len());
+    let mut heads = typed.heads.split_off(first);
+    heads.retain(takes);
+    let mut found = typed.read(&heads).map_err(cannot_open)?;
     library.warn_unread(printer);
     if let Some(query) = &words {
         found.retain(|prompt| holds(query, &prompt.text));

@@ -333,6 +333,13 @@ fn the_last_prompts_are_the_newest() {
     assert!(times.is_sorted() && times.len() == 3, "{times:?}");
     let all = env.run(&["--demo", "prompts", "--long"]).stdout;
     assert!(!all.contains("checkpoi "), "{all}");
+    // Prompts of other projects are not among them.
+    let of_harbor = |more: &[&str]| {
+        let args = [&["--demo", "prompts", "--json", "-p", "harbor"], more].concat();
+        env.json(&args)["prompts"].as_array().unwrap().clone()
+    };
+    let (every, last) = (of_harbor(&[]), of_harbor(&["-n", "2"]));
+    assert!(every.len() > 2 && last == every[every.len() - 2..], "{last:?}");
 }
 
 /// Writes a session of one prompt that is only an image, and damage.

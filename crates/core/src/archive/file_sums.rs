@@ -68,11 +68,11 @@ impl FileSum {
 
 impl Archive {
     /// Passes the sums of the uses of files of each session in a period to `each`, in the order of `ids`.
-    pub(crate) fn each_file_sum(
+    pub(crate) fn each_file_sum<'i>(
         &self,
-        ids: &[SessionId],
+        ids: &'i [SessionId],
         period: &Period,
-        mut each: impl FnMut(&SessionId, FileSum),
+        mut each: impl FnMut(&'i SessionId, FileSum),
     ) -> Result<(), ArchiveError> {
         let activities = self.activities(ids)?;
         for (id, mut sums) in ids.iter().zip(activities.parts::<Vec<FileSum>>(ids)?) {

@@ -139,51 +139,50 @@ pub fn list(
         if changed && changes.count == 0 {
             return;
         }
-        rows.push(FileRow {
+        let row = FileRow {
             path: whole(&path, session.project.path.as_deref()),
             reads: if changed { 0 } else { reads },
             changes: changes.count,
             lines: changes.lines,
-            sessions: vec![session.id.clone()],
+            sessions: Vec::new(),
             last: if changed { changes.last } else { times.last },
-        });
+        };
+        rows.push((id, row));
     })?;
-    rows.sort_by_key(|row| Reverse(row.last));
+    rows.sort_by_cached_key(|(_, row)| Reverse(row.last));
     Ok(grouped(rows))
 }
 
 /// Groups uses, newest first, by file, the most recently used first.
 pub fn by_file(uses: &[FileUse]) -> Vec<FileRow> {
-    let row = |used: &FileUse| {
+    grouped(uses.iter().map(|used| {
         let is_counted = used.is_change && !used.has_failed;
-        FileRow {
+        let row = FileRow {
             path: used.path.clone(),
             reads: u64::from(!used.is_change),
             changes: u64::from(is_counted),
             lines: used.lines.filter(|_| is_counted).unwrap_or_default(),
-            sessions: vec![used.session.clone()],
+            sessions: Vec::new(),
             last: used.at,
-        }
-    };
-    grouped(uses.iter().map(row))
+        };
+        (&used.session, row)
+    }))
 }
 
-/// Adds up rows of the same file.
-fn grouped(rows: impl IntoIterator<Item = FileRow>) -> Vec<FileRow> {
+/// Adds up rows of the same file, each of which is that of a session.
+fn grouped<'a>(rows: impl IntoIterator<Item = (&'a SessionId, FileRow)>) -> Vec<FileRow> {
     let mut out: Vec<FileRow> = Vec::new();
     let mut places: FxHashMap<String, usize> = FxHashMap::default();
-    let mut known: FxHashSet<(usize, SessionId)> = FxHashSet::default();
-    for row in rows {
+    let mut known: FxHashSet<(usize, &SessionId)> = FxHashSet::default();
+    for (session, row) in rows {
         let place = places.get(&row.path).copied().unwrap_or(out.len());
-        let is_new = |session: &SessionId| known.insert((place, session.clone()));
-        let sessions = row.sessions.into_iter().filter(is_new);
+        let session = Some(session).filter(|session| known.insert((place, session)));
         let Some(sum) = out.get_mut(place) else {
             places.insert(row.path.clone(), place);
-            let sessions = sessions.collect();
-            out.push(FileRow { sessions, ..row });
+            out.push(FileRow { sessions: session.into_iter().cloned().collect(), ..row });
             continue;
         };
-        sum.sessions.extend(sessions);
+        sum.sessions.extend(session.cloned());
         sum.reads += row.reads;
         sum.changes += row.changes;
         sum.lines = (sum.lines.0 + row.lines.0, sum.lines.1 + row.lines.1);

@@ -102,7 +102,7 @@ impl<'a> Prompts<'a> {
         typed.logs(archive, all)?;
         typed.histories(archive)?;
         let mut heads = typed.out;
-        heads.sort_by_key(|prompt| (prompt.at.is_some(), prompt.order));
+        heads.sort_by_cached_key(|prompt| (prompt.at.is_some(), prompt.order));
         Ok(Self { activities, heads })
     }
 
@@ -202,6 +202,8 @@ impl Typed {
     /// no trace.
     fn logs(&mut self, archive: &Archive, all: &Collection) -> Result<(), ArchiveError> {
         let unknown = archive.projects(&ProjectHints::default())?.resolve(None, None);
+        // The lines of a session follow one another.
+        let mut last: Option<&Session> = None;
         archive.each_prompt_line(|line| {
             let text = line.text.trim();
             let hash = text_hash(text);
@@ -220,7 +222,8 @@ impl Typed {
                 }
                 return;
             }
-            let Some(session) = all.get(&line.session).filter(|_| !text.is_empty()) else { return };
+            last = last.filter(|last| last.id == line.session).or_else(|| all.get(&line.session));
+            let Some(session) = last.filter(|_| !text.is_empty()) else { return };
             // A session contains the commands that were typed with `!`, but maybe not the mark.
             let command = text.strip_prefix('!').map(|command| text_hash(command.trim()));
             for hash in iter::once(hash).chain(command) {
