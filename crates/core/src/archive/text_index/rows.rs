@@ -77,13 +77,18 @@ impl Row {
 /// Returns the tokens of each field, separated by spaces.
 pub(super) fn columns(fields: &Fields<'_>) -> [String; Where::ALL.len()] {
     let mut out: [String; Where::ALL.len()] = Default::default();
+    let mut lengths = [0; Where::ALL.len()];
+    for piece in &fields.pieces {
+        lengths[piece.field as usize] += piece.text.len() + GAP.len() + 1;
+    }
     for piece in &fields.pieces {
         let column = &mut out[piece.field as usize];
+        // A little more is needed only for other forms of words.
+        column.reserve(std::mem::take(&mut lengths[piece.field as usize]));
         if !column.is_empty() {
             column.push_str(GAP);
             column.push(' ');
         }
-        column.reserve(piece.text.len() + 1);
         each_token(&piece.text, &mut |token| {
             column.push_str(token.text);
             column.push(' ');
