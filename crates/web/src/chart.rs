@@ -66,7 +66,7 @@ impl Columns<'_> {
                         }
                     }
                 }
-                @if self.series.len() > 1 {
+                @if !self.series.is_empty() {
                     ul.legend {
                         @for (n, name) in self.series.iter().enumerate() { li class=(series(n)) { (name) } }
                     }

@@ -81,8 +81,7 @@ fn tool_table(label: &str, rows: &[Row], scope: &Scope) -> Markup {
                         tr {
                             th scope="row" { a href=(scope.query.with("q", Some(&format!("tool:{}", quoted(&row.name.name)))).address("/search")) { (row.key) } (strip(float(row.counts.calls), most)) }
                             td.n { (count(row.counts.calls)) }
-                            td.n { @if row.counts.error > 0 { span.bad { (count(row.counts.error)) } } @else { "0" } }
-                            td.n { (percent(row.counts.error, row.counts.calls)) }
+                            (failures_of(row.counts.error, row.counts.calls))
                             td.n { (count(row.counts.cancelled)) }
                             td.n { @if row.counts.lines_added + row.counts.lines_removed > 0 { span.good { "+" (count(row.counts.lines_added)) } " " span.bad { "−" (count(row.counts.lines_removed)) } } }
                         }
@@ -91,6 +90,12 @@ fn tool_table(label: &str, rows: &[Row], scope: &Scope) -> Markup {
             }
         }
     }
+}
+
+/// Shows how often something failed, and the share; no failure is no news.
+fn failures_of(failed: u64, all: u64) -> Markup {
+    let class = if failed > 0 { "n bad" } else { "n quiet" };
+    html! { td class=(class) { (count(failed)) } td.n.quiet[failed == 0] { (percent(failed, all)) } }
 }
 
 /// Quotes a name for a query if it has a blank.
@@ -165,8 +170,7 @@ fn command_table(ask: &Ask<'_>, rows: &[commands::Row], scope: &Scope) -> Markup
                         tr {
                             th scope="row" { a href=(scope.query.with("q", Some(&format!("\"{}\" where:tool", row.program.replace('"', " ")))).address("/search")) { code { (row.program) } } (strip(float(row.runs), most)) }
                             td.n { (count(row.runs)) }
-                            td.n { @if row.failures > 0 { span.bad { (count(row.failures)) } } @else { "0" } }
-                            td.n { (percent(row.failures, row.runs)) }
+                            (failures_of(row.failures, row.runs))
                             td { (sessions(row.sessions)) }
                             td.n { (age(row.last, ask.now, &ask.app.site.zone)) }
                             td.example { code { (row.example.chars().take(120).collect::<String>()) } }

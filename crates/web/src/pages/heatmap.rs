@@ -14,8 +14,12 @@ use crate::scope::Scope;
 const DAY: i32 = 10;
 const STEP: i32 = 13;
 
-/// The room above for the months.
+/// The room above for the months, and on the left for the days of the week.
 const ABOVE: i32 = 16;
+const LEFT: i32 = 28;
+
+/// The rows that are labelled; a week begins on Monday.
+const WEEKDAYS: [(usize, &str); 3] = [(0, "Mon"), (2, "Wed"), (4, "Fri")];
 
 /// Draws the 53 weeks up to a day; `rows` are sums by day.
 pub(super) fn draw(rows: &[Row], today: Date, scope: &Scope) -> Markup {
@@ -30,15 +34,16 @@ pub(super) fn draw(rows: &[Row], today: Date, scope: &Scope) -> Markup {
         .iter()
         .enumerate()
         .filter(|(n, day)| day.day() <= 7 && n % 7 == 0)
-        .map(|(n, day)| (place(n / 7), *day))
+        .map(|(n, day)| (LEFT + place(n / 7), *day))
         .collect();
-    let width = 53 * STEP;
+    let width = LEFT + 53 * STEP;
     let height = ABOVE + 7 * STEP;
     let active = totals.len() as u64;
     html! {
         figure.chart.year {
             div.scroll tabindex="0" role="region" aria-label="Activity by day" {
                 svg viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="group" aria-label=(format!("Activity of the last 53 weeks: {}", plural(active, "active day", "active days"))) {
+                    @for (row, name) in WEEKDAYS { text x="0" y=(ABOVE + place(row) + DAY - 1) { (name) } }
                     @for (x, day) in &months { text x=(x) y="10" { (day.strftime("%b")) } }
                     @for (n, day) in days.iter().enumerate() {
                         (square(n, *day, sums.get(day.to_string().as_str()).copied(), &totals, scope))
@@ -73,7 +78,7 @@ fn square(n: usize, day: Date, sum: Option<&Sum>, totals: &[u64], scope: &Scope)
         1 + totals.partition_point(|other| *other < total) * 4 / totals.len().max(1)
     };
     let class = ["h0", "h1", "h2", "h3", "h4"][level.min(4)];
-    let (x, y) = (place(n / 7), ABOVE + place(n % 7));
+    let (x, y) = (LEFT + place(n / 7), ABOVE + place(n % 7));
     let name = day.strftime("%a %-d %b %Y").to_string();
     let text = match sum {
         Some(sum) if total > 0 => {

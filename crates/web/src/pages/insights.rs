@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use backstory_core::model::{Bucket, ToolStatus};
 use backstory_core::number::{count, percent, plural};
@@ -35,9 +36,7 @@ pub(crate) fn insights(ask: &Ask<'_>) -> Result<Reply, Problem> {
     let failures = failed(ask, &scope)?;
     let uses = files::uses(ask, &scope)?;
     let usage = ask.usage(&scope, scope.period, Group::Agent)?.total.usage;
-    let runs = log(ask.archive, &scope.counted(ask.all()), &scope.period)?;
-    let failed_runs = runs.iter().filter(|run| run.status == ToolStatus::Error);
-    let commands = repeated(failed_runs.map(|run| (&*run.session, &*run.command)));
+    let commands = failed_commands(ask, &scope)?;
     let body = html! {
         h1 { "Insights" }
         div.pair {
@@ -60,18 +59,18 @@ pub(crate) fn insights(ask: &Ask<'_>) -> Result<Reply, Problem> {
             section.panel {
                 h2 { "Read again and again" }
                 p.note { "The same file read at least " (AGAIN) " times in one session." }
-                (loops(ask, &repeated(paths(&uses, &|used| !used.is_change)), file_name, "reads"))
+                (loops(ask, repeated(paths(&uses, &|used| !used.is_change)), file_name, "reads"))
             }
             section.panel {
                 h2 { "Edits that kept failing" }
                 p.note { "At least " (AGAIN) " failed edits of the same file in one session." }
-                (loops(ask, &repeated(paths(&uses, &|used| used.is_change && used.has_failed)), file_name, "failed edits"))
+                (loops(ask, repeated(paths(&uses, &|used| used.is_change && used.has_failed)), file_name, "failed edits"))
             }
         }
         section.panel {
             h2 { "Commands that kept failing" }
             p.note { "The same command failed at least " (AGAIN) " times in one session." }
-            (loops(ask, &commands, first_line, "failures"))
+            (loops(ask, commands.iter().map(|(session, command, number)| (&**session, &**command, *number)), first_line, "failures"))
         }
     };
     Ok(frame(
@@ -135,6 +134,20 @@ fn costly(ask: &Ask<'_>, scope: &Scope) -> Markup {
     }
 }
 
+/// Returns the loops of commands. They are found once per snapshot, because the log of a year is long.
+fn failed_commands(
+    ask: &Ask<'_>,
+    scope: &Scope,
+) -> Result<Arc<Vec<(String, String, u64)>>, Problem> {
+    let key = format!("loops {:?} {:?} {:?}", scope.period, scope.agent, scope.project);
+    ask.snapshot.memo.get(&key, || {
+        let runs = log(ask.archive, &scope.counted(ask.all()), &scope.period)?;
+        let failed = runs.iter().filter(|run| run.status == ToolStatus::Error);
+        let found = repeated(failed.map(|run| (&*run.session, &*run.command)));
+        Ok(found.take(ROWS).map(|(id, text, number)| (id.into(), text.into(), number)).collect())
+    })
+}
+
 /// Returns the sessions and paths of some uses.
 fn paths<'a>(
     uses: &'a [FileUse],
@@ -145,7 +158,9 @@ fn paths<'a>(
 
 /// Counts what a session did to the same file or with the same command, and returns the loops: the session, what it
 /// used, and the number.
-fn repeated<'a>(done: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str, &'a str, u64)> {
+fn repeated<'a>(
+    done: impl Iterator<Item = (&'a str, &'a str)>,
+) -> impl Iterator<Item = (&'a str, &'a str, u64)> {
     let mut counts: HashMap<(&str, &str), u64> = HashMap::new();
     for key in done {
         *counts.entry(key).or_default() += 1;
@@ -153,7 +168,7 @@ fn repeated<'a>(done: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str,
     let again = counts.into_iter().filter(|(_, number)| *number >= AGAIN);
     let mut out: Vec<_> = again.map(|((session, used), number)| (session, used, number)).collect();
     out.sort_by_key(|(session, used, number)| (Reverse(*number), *used, *session));
-    out
+    out.into_iter()
 }
 
 fn file_name(path: &str) -> String {
@@ -164,15 +179,16 @@ fn first_line(command: &str) -> String {
     command.trim().lines().next().unwrap_or_default().chars().take(COMMAND).collect()
 }
 
-fn loops(
+fn loops<'a>(
     ask: &Ask<'_>,
-    found: &[(&str, &str, u64)],
+    found: impl Iterator<Item = (&'a str, &'a str, u64)>,
     name: fn(&str) -> String,
     what: &str,
 ) -> Markup {
+    let found: Vec<_> = found.take(ROWS).collect();
     html! {
         @if found.is_empty() { (nothing("None in this period.", &html! {})) }
-        @else { ul.evidence { @for (session, used, number) in found.iter().take(ROWS) {
+        @else { ul.evidence { @for (session, used, number) in &found {
             @let name = name(used);
             li {
                 @if let Some(session) = ask.all().get(session) {
@@ -196,7 +212,7 @@ mod tests {
         // Three times in each of two sessions.
         let rarely = ["a", "b"].into_iter().flat_map(|id| std::iter::repeat_n((id, "ls"), 3));
         let found = repeated(enough.chain(often).chain(rarely));
-        assert_eq!(found, [("a", "cargo test", 5), ("b", "make", 4)]);
+        assert_eq!(found.collect::<Vec<_>>(), [("a", "cargo test", 5), ("b", "make", 4)]);
         assert_eq!(first_line("\n cat <<EOF\nx"), "cat <<EOF");
     }
 }

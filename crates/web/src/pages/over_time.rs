@@ -1,21 +1,22 @@
-//! Divides calls into days, weeks or months, and those by agent, model or project.
+//! Charts of calls over time: divided into days, weeks or months, and those by agent, model or project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use backstory_core::Session;
 use backstory_core::model::SessionId;
-use backstory_core::number::count;
+use backstory_core::number::{brief, count};
 use backstory_core::pricing::Bill;
 use backstory_core::query::usage::{Answer, Group, Question, Row, Sum};
 use jiff::ToSpan;
 use jiff::civil::Date;
+use maud::{Markup, html};
 
 use crate::app::Ask;
-use crate::chart::Column;
+use crate::chart::{Column, Columns};
 use crate::reply::Problem;
 use crate::scope::Scope;
-use crate::words::dollars;
+use crate::words::{dollars, float};
 
 /// The maximum number of columns by day; longer periods have columns by week or month.
 const DAYS: usize = 92;
@@ -23,6 +24,62 @@ const WEEKS: usize = 380;
 
 /// The maximum number of series, of which the last may be all others.
 const SERIES: usize = 6;
+
+/// What calls are divided by, and what their columns measure: the values in the address.
+const DIVISIONS: [&str; 3] = ["agent", "model", "project"];
+const MEASURES: [&str; 2] = ["cost", "tokens"];
+
+/// Returns one of the known values of the address; the first one without a choice.
+fn chosen(ask: &Ask<'_>, name: &str, known: &[&'static str]) -> &'static str {
+    let wanted = ask.query.get(name);
+    known.iter().find(|known| wanted == Some(**known)).unwrap_or(&known[0])
+}
+
+/// Shows the choices of a chart on the page at a path.
+pub(super) fn switches(ask: &Ask<'_>, path: &str) -> Markup {
+    let choice = |label: &str, name: &str, known: &[&'static str]| {
+        let current = chosen(ask, name, known);
+        html! {
+            div.switch role="group" aria-label=(label) {
+                @for value in known { a href=(ask.query.with(name, Some(value)).address(path)) aria-current=[(*value == current).then_some("true")] { (value) } }
+            }
+        }
+    };
+    html! { (choice("Measure", "show", &MEASURES)) (choice("Colour by", "by", &DIVISIONS)) }
+}
+
+/// Draws the calls of a scope, as the address chooses. `length` is that of a column: a day, a week or a month.
+pub(super) fn chart(ask: &Ask<'_>, scope: &Scope, length: Group) -> Result<Markup, Problem> {
+    let by = chosen(ask, "by", &DIVISIONS);
+    let is_cost = chosen(ask, "show", &MEASURES) == "cost";
+    let parts = split(ask, scope, by, length)?;
+    let size =
+        |row: &Row| if is_cost { dollars(&row.sum.bill) } else { float(row.sum.usage.total()) };
+    let text =
+        |row: &Row| if is_cost { row.sum.bill.short() } else { Some(count(row.sum.usage.total())) };
+    let columns = columns(ask, scope, length, &parts, &size, &text);
+    let series: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of tokens for a scale"
+    )]
+    let scale = |value: f64| match value {
+        value if !is_cost => brief(value as u64),
+        value if value >= 10.0 || value == 0.0 => format!("${value:.0}"),
+        value => format!("${value:.2}"),
+    };
+    let title = format!("{} by {} and {by}", if is_cost { "Cost" } else { "Tokens" }, name(length));
+    Ok(Columns { title: &title, series: &series, each: &columns, scale: &scale, labels: 8 }.draw())
+}
+
+fn name(length: Group) -> &'static str {
+    match length {
+        Group::Weekly => "week",
+        Group::Monthly => "month",
+        _ => "day",
+    }
+}
 
 /// Returns the length of a column: a day, a week or a month.
 pub(super) fn group_of(scope: &Scope, ask: &Ask<'_>) -> Group {
@@ -38,13 +95,12 @@ pub(super) fn group_of(scope: &Scope, ask: &Ask<'_>) -> Group {
 }
 
 /// Divides the calls of a scope into at most six series, once per snapshot.
-pub(super) fn split(
+fn split(
     ask: &Ask<'_>,
     scope: &Scope,
     by: &str,
     group: Group,
 ) -> Result<Arc<Vec<(String, Answer)>>, Problem> {
-    let by = if ["model", "project"].contains(&by) { by } else { "agent" };
     let (period, agent, project) = (scope.period, &scope.agent, &scope.project);
     let key = format!("series {by} {group:?} {period:?} {agent:?} {project:?}");
     ask.snapshot.memo.get(&key, || series(ask, scope, by, group))
@@ -134,7 +190,7 @@ fn only_model(answer: &Answer, is_wanted: &dyn Fn(&str) -> bool) -> Answer {
 }
 
 /// Returns a column for every day, week or month of a scope, also for those without calls.
-pub(super) fn columns(
+fn columns(
     ask: &Ask<'_>,
     scope: &Scope,
     group: Group,

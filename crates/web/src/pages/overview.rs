@@ -7,10 +7,10 @@ use backstory_core::time::Period;
 use maud::{Markup, html};
 
 use super::attention::{self, Notice};
-use super::over_time::{columns, group_of, project_name, split};
+use super::over_time::{chart, group_of, project_name, switches};
 use super::{heatmap, list};
 use crate::app::Ask;
-use crate::chart::{Bar, Columns, bars};
+use crate::chart::{Bar, bars};
 use crate::layout::{Frame, frame, nothing, ticked};
 use crate::reply::{Problem, Reply};
 use crate::scope::Scope;
@@ -50,7 +50,6 @@ fn full(ask: &Ask<'_>, scope: &Scope) -> Result<Markup, Problem> {
     let year = ask.usage(scope, Period::default(), Group::Daily)?;
     let mut recent = ask.all().listed();
     recent.retain(|session| filter.takes(session));
-    let by = ask.query.get("by").unwrap_or("agent");
     Ok(html! {
         h1.sr { "Overview" }
         div data-live="now" { (now(ask, &running)) }
@@ -58,18 +57,14 @@ fn full(ask: &Ask<'_>, scope: &Scope) -> Result<Markup, Problem> {
         (cards(ask, scope, &models, recent.len())?)
         section.panel {
             header.row {
-                h2 { "Spend" }
-                div.switch role="group" aria-label="Colour by" {
-                    @for name in ["agent", "model", "project"] {
-                        a href=(scope.link_with("/", "by", name)) aria-current=[(by == name).then_some("true")] { (name) }
-                    }
-                }
+                h2 { "Over time" }
+                (switches(ask, "/"))
                 a.file href=(scope.link("/usage/daily")) { "All numbers" }
             }
-            (spend(ask, scope, by)?)
+            (spend(ask, scope, models.total.calls)?)
         }
         div.pair {
-            section.panel { h2 { a href=(scope.link("/usage/model")) { "Models" } } (shares("Cost by model", &models, &|row| (row.key.clone(), None))) }
+            section.panel { h2 { a href=(scope.link("/usage/model")) { "Models" } } (shares("Cost by model", &models, &|row| (row.key.clone(), Some(scope.link_with("/sessions", "model", &row.key))))) }
             section.panel { h2 { a href=(scope.link("/projects")) { "Projects" } }
                 (shares("Cost by project", &projects, &|row| {
                     let name = project_name(ask, &row.key);
@@ -191,34 +186,13 @@ fn cards(ask: &Ask<'_>, scope: &Scope, now: &Answer, sessions: usize) -> Result<
     })
 }
 
-/// Draws the spend of each day, or week, or month.
-fn spend(ask: &Ask<'_>, scope: &Scope, by: &str) -> Result<Markup, Problem> {
-    let group = group_of(scope, ask);
-    let parts = split(ask, scope, by, group)?;
-    if parts.iter().all(|(_, answer)| answer.total.calls == 0) {
-        return Ok(nothing(
-            "No calls in this period.",
-            &html! { a href="/?period=all" { "Show all time" } },
-        ));
+/// Draws the calls of each day, or week, or month.
+fn spend(ask: &Ask<'_>, scope: &Scope, calls: u64) -> Result<Markup, Problem> {
+    if calls == 0 {
+        let all = html! { a href="/?period=all" { "Show all time" } };
+        return Ok(nothing("No calls in this period.", &all));
     }
-    let columns = columns(ask, scope, group, &parts, &|row| dollars(&row.sum.bill), &|row| {
-        row.sum.bill.short()
-    });
-    let series: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
-    let scale = |value: f64| {
-        if value >= 10.0 || value == 0.0 { format!("${value:.0}") } else { format!("${value:.2}") }
-    };
-    let title = format!(
-        "Spend by {} and {by}",
-        match group {
-            Group::Daily => "day",
-            Group::Weekly => "week",
-            _ => "month",
-        }
-    );
-    let chart =
-        Columns { title: &title, series: &series, each: &columns, scale: &scale, labels: 8 };
-    Ok(chart.draw())
+    chart(ask, scope, group_of(scope, ask))
 }
 
 /// Shows the share of each row in the cost.

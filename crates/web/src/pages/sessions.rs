@@ -59,7 +59,7 @@ pub(crate) fn sessions(ask: &Ask<'_>) -> Result<Reply, Problem> {
         }
         p.sum {
             (plural(found.len() as u64, "session", "sessions")) ", " (scope.label)
-            @if let Some(cost) = total.short() { ", " (cost) " in all their time" }
+            @if let Some(cost) = total.short() { "; " span title="The whole sessions, also before this period" { (cost) " together" } }
         }
         div.with-facets {
             (facets)

@@ -7,9 +7,9 @@ use backstory_core::query::usage::{Answer, Group, Row, Sum};
 use jiff::civil::Date;
 use maud::{Markup, html};
 
-use super::over_time::{columns, group_of, project_name, split};
+use super::over_time::{chart, group_of, project_name, switches};
 use crate::app::Ask;
-use crate::chart::{Columns, strip};
+use crate::chart::strip;
 use crate::layout::{Frame, frame, nothing};
 use crate::query::Query;
 use crate::reply::{Problem, Reply};
@@ -55,8 +55,10 @@ fn show(ask: &Ask<'_>, scope: &Scope, group: Group) -> Result<Reply, Problem> {
         Some((period, from, to)) => Some((ask.usage(scope, period, group)?, from, to)),
         None => None,
     };
-    let by = ask.query.get("by").unwrap_or("agent");
-    let measure = ask.query.get("show").unwrap_or("cost");
+    let length = match group {
+        Group::Daily | Group::Weekly | Group::Monthly => group,
+        _ => group_of(scope, ask),
+    };
     let body = html! {
         header.row {
             h1 { "Usage" }
@@ -75,14 +77,9 @@ fn show(ask: &Ask<'_>, scope: &Scope, group: Group) -> Result<Reply, Problem> {
             section.panel {
                 header.row {
                     h2 { "Over time" }
-                    div.switch role="group" aria-label="Measure" {
-                        @for name in ["cost", "tokens"] { a href=(ask.query.with("show", Some(name)).address(&path)) aria-current=[(measure == name).then_some("true")] { (name) } }
-                    }
-                    div.switch role="group" aria-label="Colour by" {
-                        @for name in ["agent", "model", "project"] { a href=(ask.query.with("by", Some(name)).address(&path)) aria-current=[(by == name).then_some("true")] { (name) } }
-                    }
+                    (switches(ask, &path))
                 }
-                (over_time(ask, scope, group, by, measure)?)
+                (chart(ask, scope, length)?)
             }
             section.panel { h2 { (heading(group)) } (table(ask, scope, group, &answer, before.as_ref().map(|(answer, ..)| &**answer))) }
             @if !answer.unpriced_models.is_empty() {
@@ -128,44 +125,6 @@ fn totals(total: &Sum, before: Option<&(Arc<Answer>, Date, Date)>) -> Markup {
             }
         }
         @if let Some((_, from, to)) = before { p.compared { "Compared with " (from.strftime("%-d %b %Y")) " to " (to.strftime("%-d %b %Y")) "." } }
-    }
-}
-
-fn over_time(
-    ask: &Ask<'_>,
-    scope: &Scope,
-    group: Group,
-    by: &str,
-    measure: &str,
-) -> Result<Markup, Problem> {
-    let length = match group {
-        Group::Daily | Group::Weekly | Group::Monthly => group,
-        _ => group_of(scope, ask),
-    };
-    let parts = split(ask, scope, by, length)?;
-    let is_cost = measure == "cost";
-    let size =
-        |row: &Row| if is_cost { dollars(&row.sum.bill) } else { float(row.sum.usage.total()) };
-    let text =
-        |row: &Row| if is_cost { row.sum.bill.short() } else { Some(count(row.sum.usage.total())) };
-    let columns = columns(ask, scope, length, &parts, &size, &text);
-    let series: Vec<String> = parts.iter().map(|(name, _)| name.clone()).collect();
-    let scale = |value: f64| match value {
-        _ if !is_cost => short_count(value),
-        value if value >= 10.0 || value == 0.0 => format!("${value:.0}"),
-        value => format!("${value:.2}"),
-    };
-    let title = format!("{} over time, by {by}", if is_cost { "Cost" } else { "Tokens" });
-    Ok(Columns { title: &title, series: &series, each: &columns, scale: &scale, labels: 8 }.draw())
-}
-
-/// Writes a large number in few characters, for a scale.
-fn short_count(value: f64) -> String {
-    match value {
-        value if value >= 1e9 => format!("{:.1}G", value / 1e9),
-        value if value >= 1e6 => format!("{:.1}M", value / 1e6),
-        value if value >= 1e3 => format!("{:.0}k", value / 1e3),
-        value => format!("{value:.0}"),
     }
 }
 

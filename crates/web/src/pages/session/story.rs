@@ -17,8 +17,8 @@ use crate::reply::Problem;
 use crate::words::session_path;
 
 /// The messages of a page, and those before the place that it is about.
-const PAGE: usize = 250;
-const BEFORE: usize = 30;
+const PAGE: usize = 120;
+const BEFORE: usize = 20;
 
 /// The maximum number of messages of a subagent that are shown where it was started.
 const NESTED: usize = 120;
