@@ -77,6 +77,7 @@ impl Archive {
 
     /// Returns the files with versions that have not been compared yet.
     fn undecided(&self) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
+        // SQLite would choose the index by path, which has all sources.
         let mut find = self.db.prepare_cached(&format!(
             "SELECT DISTINCT machine, path FROM sources INDEXED BY sources_unusual
              WHERE state = 'replaced' AND NOT compared AND captured > 0 AND {UNUSUAL}",

@@ -27,7 +27,6 @@ pub(crate) struct QuickLine<'a> {
 impl<'a> QuickLine<'a> {
     /// Parses a line. Returns `None` if it may matter or is unusual in any way; the whole record must then be
     /// parsed.
-    #[inline]
     pub(crate) fn new(line: &'a [u8]) -> Option<Self> {
         let mut scanner = Scanner::of_bytes(line);
         let mut quick = Self::default();

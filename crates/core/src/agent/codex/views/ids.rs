@@ -20,7 +20,7 @@ impl Ids {
         id.push_str(prefix);
         id.push('-');
         let bytes = mark.to_be_bytes();
-        let digit = |n: usize| hex_digit(if n % 2 == 0 { bytes[n / 2] >> 4 } else { bytes[n / 2] });
+        let digit = |n: usize| hex_digit(bytes[n / 2] >> if n.is_multiple_of(2) { 4 } else { 0 });
         let digits: [u8; DIGITS] = std::array::from_fn(digit);
         id.push_str(str::from_utf8(&digits).unwrap_or_default());
         match self.add(mark) {
