@@ -24,6 +24,7 @@ from pathlib import Path
 MOST = 10**12
 DECODER = json.JSONDecoder(parse_constant=lambda name: float(f"not JSON: {name}"))
 TREE = ("user", "assistant", "system", "attachment", "progress")
+EXAMPLE = "msg_1nZdL29xx5MUA1yADyHTEsnR8uuvGzszy"
 
 
 def records(content):
@@ -50,16 +51,41 @@ def inside(value, key):
     return value.get(key) if isinstance(value, dict) else None
 
 
-def replies(content):
-    """The lines of replies, including those that a parent repeats from its agents."""
+def lines(content):
+    """The lines of the tree, and before each the line of an agent that it repeats."""
     for record in records(content):
-        if record.get("type") == "assistant":
-            yield record
         data = record.get("data")
         if record.get("type") == "progress" and inside(data, "type") == "agent_progress":
             nested = data.get("message")
-            if inside(nested, "type") == "assistant":
+            if inside(nested, "type") in TREE:
                 yield nested
+        if record.get("type") in TREE:
+            yield record
+
+
+def name_of(record):
+    """The id of a reply, if it can identify it."""
+    name = inside(record.get("message"), "id")
+    return name if isinstance(name, str) and name and not name.startswith(EXAMPLE) else None
+
+
+def replies(content):
+    """The lines of replies with their names. One without an id is part of the reply above it, or begins the one below it."""
+    tree = list(lines(content))
+    known = {record["uuid"]: record for record in tree if isinstance(record.get("uuid"), str)}
+    above = lambda record: known.get(record["parentUuid"]) if isinstance(record.get("parentUuid"), str) else None
+    is_reply = lambda record: record is not None and record.get("type") == "assistant" and inside(record.get("message"), "model") != "<synthetic>"
+    below = {}
+    for record in tree:
+        if is_reply(record) and name_of(record) and above(record) is not None:
+            below.setdefault(id(above(record)), name_of(record))
+    for record in filter(is_reply, tree):
+        first, seen = record, set()
+        while not name_of(first) and is_reply(above(first)) and id(first) not in seen:
+            seen.add(id(first))
+            first = above(first)
+        uuid = first.get("uuid")
+        yield record, name_of(first) or below.get(id(first)) or (uuid if isinstance(uuid, str) and uuid and not uuid.startswith("#") else None)
 
 
 def time_of(record):
@@ -72,12 +98,10 @@ def calls(tree):
     """The day, model and numbers of every call. The day of one without a time is unknown."""
     found, dates = {}, {}
     for path in sorted((tree / "projects").rglob("*.jsonl*")):
-        for record in replies(path.read_bytes()):
+        for record, name in replies(path.read_bytes()):
             message = record.get("message")
-            name, usage = inside(message, "id"), inside(message, "usage")
-            if not isinstance(name, str) or message.get("model") == "<synthetic>":
-                continue
-            if not isinstance(usage, dict):
+            usage = inside(message, "usage")
+            if name is None or not isinstance(usage, dict):
                 continue
             dates[name] = min(filter(None, (dates.get(name), time_of(record))), default=None)
             written = number(usage.get("cache_creation_input_tokens"))
@@ -231,6 +255,8 @@ class Damage:
                 record["message"]["usage"] = self.chance.choice(choices)
             case 4:
                 record.pop(self.chance.choice(list(record) or [""]), None)
+            case 5 if isinstance(record.get("message"), dict) and self.chance.random() < 0.3:
+                record["message"]["id"] = self.chance.choice([None, "", EXAMPLE + "Y", 7])
             case 5 if isinstance(record.get("message"), dict):
                 record["message"].pop(self.chance.choice(list(record["message"]) or [""]), None)
             case 6:

@@ -11,6 +11,7 @@ mod claude_count;
 mod claude_family;
 mod claude_lines;
 mod claude_notes;
+mod claude_replies;
 mod claude_restore;
 mod claude_resume;
 mod claude_views;

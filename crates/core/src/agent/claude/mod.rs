@@ -18,7 +18,7 @@ use crate::model::{AgentId, Message, MessageId, MessageKind, SessionId};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 4;
+const REVISION: u32 = 5;
 
 /// The reader of Claude Code's sessions.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,9 @@ use super::transcript::Transcript;
 use super::{prompt_log, sidecar};
 use crate::agent::claude::paths::{self, folder_name};
 use crate::agent::claude::views::joined::AGENT;
-use crate::agent::claude::views::{LineContent, Owner, Row, Share, ToolOutcome, View, split, view};
+use crate::agent::claude::views::{
+    LineContent, Owner, Row, Share, ToolOutcome, View, replies, split, view,
+};
 use crate::agent::{Detail, Scan};
 use crate::discover::{Source, SourceKind};
 use crate::facts::{Contents, PartFacts, SessionFile, SessionRef, SourceFacts};
@@ -64,7 +66,7 @@ fn transcript(
 
 /// Returns the facts of the file.
 fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts {
-    let Transcript { rows, mut names, titles, reported, worktrees, checkpoint, faults, .. } =
+    let Transcript { mut rows, mut names, titles, reported, worktrees, checkpoint, faults, .. } =
         transcript;
     if rows.is_empty() && !transcript.is_recognized {
         let is_empty = faults.details.is_empty();
@@ -75,6 +77,7 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
         };
         return SourceFacts { faults, ..SourceFacts::of(contents) };
     }
+    replies::name(&mut rows);
     let place = paths::place(&source.path, &mut names);
     let mut outcomes: HashMap<&str, (usize, &ToolOutcome)> = HashMap::default();
     for (at, row) in rows.iter().enumerate() {

@@ -4,6 +4,7 @@
 mod copies;
 mod full;
 pub(super) mod joined;
+pub(super) mod replies;
 mod row;
 mod speaker;
 mod split;

@@ -18,6 +18,9 @@ use crate::read::json;
 /// The model name of messages that the program itself wrote.
 const SYNTHETIC: &str = "<synthetic>";
 
+/// The beginning of the id in the examples of Anthropic's documentation, which some gateways give to all replies.
+const EXAMPLE: &str = "msg_1nZdL29xx5MUA1yADyHTEsnR8uuvGzszy";
+
 /// One line of the tree.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct Row {
@@ -70,7 +73,7 @@ pub(in crate::agent::claude) enum LineContent {
 /// One line of a reply.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::agent::claude) struct ReplyLine {
-    /// The id of the reply.
+    /// The id of the reply, unless it cannot identify it.
     pub(in crate::agent::claude) id: Option<Box<str>>,
     /// The kind of message.
     pub(in crate::agent::claude) kind: MessageKind,
@@ -234,8 +237,8 @@ fn reply(line: &Line<'_>, names: &mut Names, detail: Detail) -> ReplyLine {
         Block::ToolUse { id, name, .. } => Some((ToolCallId::from(&**id), Box::from(&**name))),
         _ => None,
     };
-    // A call needs an id: without one, its copies would be counted again.
-    let tokens = message.tokens.filter(|_| !is_synthetic && message.id.is_some());
+    let tokens = message.tokens.filter(|_| !is_synthetic);
+    let id = message.id.as_deref().filter(|id| !id.is_empty() && !id.starts_with(EXAMPLE));
     // The use of a tool proves a call, which the tokens do as well.
     let needs_tools = detail == Detail::Full || tokens.is_none();
     let tools = message.blocks.iter().filter(|_| needs_tools).filter_map(tool);
@@ -252,7 +255,7 @@ fn reply(line: &Line<'_>, names: &mut Names, detail: Detail) -> ReplyLine {
         is_aborted: line.is_aborted,
         is_synthetic,
         tools: tools.collect(),
-        id: message.id.as_deref().map(Box::from),
+        id: id.map(Box::from),
     }
 }
 
