@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 
 use crate::agent::claude::format::content::Block;
 use crate::agent::claude::format::line::Line;
-use crate::agent::claude::views::prompt_text;
+use crate::agent::claude::views::{OUTPUTS, prompt_text};
 use crate::assemble::SessionFacts;
 use crate::facts::MessageFacts;
 use crate::model::{Attachment, Message, MessageKind, Thought};
@@ -98,10 +98,8 @@ fn fill_words(message: &mut Message, line: &Line<'_>) {
 
 /// Returns the output of a command without the tags around it.
 fn without_tags(text: &str) -> String {
-    const TAGS: [&str; 4] =
-        ["local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"];
     let mut out = text.to_owned();
-    for tag in TAGS {
+    for tag in OUTPUTS {
         out = out.replace(&format!("<{tag}>"), "").replace(&format!("</{tag}>"), "\n");
     }
     out.trim().to_owned()

@@ -13,6 +13,6 @@ mod tree;
 pub(super) use copies::mark_copies;
 pub(super) use full::{View, view};
 pub(super) use row::{LineContent, Names, Row, ToolOutcome};
-pub(super) use speaker::prompt_text;
+pub(super) use speaker::{OUTPUTS, prompt_text};
 pub(super) use split::{Owner, Place, Share, split};
 pub(super) use tree::Checkpoint;

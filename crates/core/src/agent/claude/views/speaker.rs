@@ -25,29 +25,58 @@ pub(in crate::agent::claude) struct Words {
 }
 
 /// The prefixes of text that programs put into `user` lines without marking it otherwise.
-const INJECTED: [&str; 7] = [
-    "<local-command-caveat>",
-    "Caveat: The messages below",
-    "<task-notification>",
-    "<session-start-hook>",
-    "<user-prompt-submit-hook>",
-    "<teammate-message",
-    "Another Claude session sent a message:\n<teammate-message",
+const INJECTED: [&str; 2] =
+    ["Caveat: The messages below", "Another Claude session sent a message:\n<"];
+
+/// The tags around such text: reports of work in the background, messages of other programs, sessions and agents, and
+/// hooks.
+const REPORTS: [&str; 20] = [
+    "local-command-caveat",
+    "task-notification",
+    "agent-notification",
+    "bash-notification",
+    "session-start-hook",
+    "user-prompt-submit-hook",
+    "teammate-message",
+    "agent-message",
+    "cross-session-message",
+    "channel",
+    "slack-ping",
+    "slack-tag-message",
+    "coordinator-relay",
+    "remote-review",
+    "github-webhook-activity",
+    "mcp-resource-update",
+    "mcp-polling-update",
+    "scheduled-task",
+    "fork-boilerplate",
+    "tick",
 ];
 
 /// The prefixes of command output.
-const OUTPUT: [&str; 6] = [
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "Unknown slash command: ",
-    "Unknown skill: ",
+const OUTPUT: [&str; 2] = ["Unknown slash command: ", "Unknown skill: "];
+
+/// The tags around the output of a command.
+pub(in crate::agent::claude) const OUTPUTS: [&str; 5] = [
+    "local-command-stdout",
+    "local-command-stderr",
+    "bash-stdout",
+    "bash-stderr",
+    "bash-exit-code",
 ];
 
-/// The tags around context before a typed text: reminders, and what is open or selected in an editor.
-const CONTEXT: [&str; 4] =
-    ["system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics"];
+/// The tags around context before a typed text: reminders, what is open or selected in an editor, and the instructions
+/// of a program that runs Claude Code.
+const CONTEXT: [&str; 5] = [
+    "system-reminder",
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "system_instruction",
+];
+
+/// The tag around a line that old versions added to the memory: `#` and a text.
+const MEMORY: &str = "user-memory-input";
 
 /// The prefix of a summary, in versions that do not mark it.
 const SUMMARY: &str = "This session is being continued from a previous";
@@ -174,10 +203,20 @@ fn of_command(text: &str) -> Option<Words> {
     if text.starts_with(INTERRUPTION) {
         return Some(Words { is_interruption: true, ..Words::of(MessageKind::Info) });
     }
-    if begins(&OUTPUT) {
+    if let Some(note) = inside(text, MEMORY).filter(|_| opens(text, MEMORY)) {
+        return Some(Words::typed(MessageKind::Slash, format!("#{note}")));
+    }
+    let is_one_of = |tags: &[&str]| tags.iter().any(|tag| opens(text, tag));
+    if begins(&OUTPUT) || is_one_of(&OUTPUTS) {
         return Some(Words::of(MessageKind::Info));
     }
-    begins(&INJECTED).then(|| Words::of(MessageKind::Injected))
+    (begins(&INJECTED) || is_one_of(&REPORTS)).then(|| Words::of(MessageKind::Injected))
+}
+
+/// Returns whether a text begins with the opening `tag`, which may have attributes.
+fn opens(text: &str, tag: &str) -> bool {
+    let rest = text.strip_prefix('<').and_then(|rest| rest.strip_prefix(tag));
+    rest.is_some_and(|rest| rest.starts_with(['>', ' ', '\n']))
 }
 
 /// Returns a slash command as it was typed.
@@ -198,11 +237,7 @@ fn inside<'a>(text: &'a str, tag: &str) -> Option<&'a str> {
 fn without_context(text: &str) -> &str {
     let mut rest = text.trim_start();
     let behind = |rest: &'_ str| -> Option<usize> {
-        let tag = CONTEXT.into_iter().find(|tag| {
-            rest.strip_prefix('<')
-                .and_then(|rest| rest.strip_prefix(tag)?.strip_prefix('>'))
-                .is_some()
-        })?;
+        let tag = CONTEXT.into_iter().find(|tag| opens(rest, tag))?;
         let end = format!("</{tag}>");
         rest.find(&end).map(|at| at + end.len())
     };
@@ -248,6 +283,8 @@ mod tests {
         let shell = "<bash-input>ls -l</bash-input>";
         assert_eq!(typed(user(shell, "")), (Some(Shell), "!ls -l".to_owned()));
         assert_eq!(kind("<bash-stdout>x</bash-stdout>", ""), Some(Info));
+        let memory = "<user-memory-input>use tabs</user-memory-input>";
+        assert_eq!(typed(user(memory, "")), (Some(Slash), "#use tabs".to_owned()));
         assert_eq!(kind("anything", r#","isMeta":true"#), Some(Injected));
         assert_eq!(kind("anything", r#","isCompactSummary":true"#), Some(CompressSummary));
         let reminder = "<system-reminder>x</system-reminder>";
@@ -279,6 +316,10 @@ mod tests {
         let typed = |text: &str| Some(text.to_owned());
         assert_eq!(blocks(&[opened, "fix the parser"]), (Some(Prompt), typed("fix the parser")));
         assert_eq!(blocks(&[opened, selected, "go\non"]), (Some(Prompt), typed("go\non")));
+        let line = "<ide_selection path=\"/a.rs\">fn a() {}</ide_selection>";
+        assert_eq!(blocks(&[line, "fix it"]), (Some(Prompt), typed("fix it")));
+        let around = "<system_instruction>You run in a tool.</system_instruction>\n\nfix it";
+        assert_eq!(blocks(&[around]), (Some(Prompt), typed("fix it")));
         let reminder = "<system-reminder>x</system-reminder>\n\nfix it";
         assert_eq!(blocks(&[reminder]), (Some(Prompt), typed("fix it")));
         let command = "<command-name>/cost</command-name>";
@@ -297,6 +338,11 @@ mod tests {
         let mate = "<teammate-message teammate_id=\"a\">done</teammate-message>";
         assert_eq!(kind(mate, ""), injected);
         assert_eq!(kind(&format!("Another Claude session sent a message:\n{mate}"), ""), injected);
+        for tag in REPORTS {
+            assert_eq!(kind(&format!("<{tag}>done</{tag}>"), ""), injected, "{tag}");
+            assert_eq!(kind(&format!("<{tag} from=\"x\">\ndone</{tag}>"), ""), injected, "{tag}");
+            assert_eq!(kind(&format!("<{tag}s>"), ""), Some(MessageKind::Prompt), "{tag}");
+        }
         assert_eq!(kind("anything", r#","promptSource":"system""#), injected);
         assert_eq!(
             kind("<command-name>/x</command-name>", r#","promptSource":"system""#),
