@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use backstory_core::agent::Agents;
 use backstory_core::archive::{Archive, SyncOptions};
 use backstory_core::collection::Collection;
 use backstory_core::content::View;
+use backstory_core::env::Env;
 use backstory_core::model::{Session, SessionId, State, Usage};
 use backstory_core::pricing::Table;
 use backstory_core::projects::ProjectHints;
@@ -375,4 +377,32 @@ fn worktrees_of_a_repository_are_one_project() {
         [Some(path("module")), None, None],
     ];
     assert_eq!(placed, want);
+}
+
+#[test]
+fn sessions_of_the_desktop_app_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = ".config/Claude/local-agent-mode-sessions/org/account/agent/local_1";
+    let session = folder.path().join(session);
+    let logs = session.join(".claude/projects/-sessions-one");
+    std::fs::create_dir_all(&logs).unwrap();
+    let lines = [user("u1", "", 0, "one"), reply("r1", "u1", 1, "m1", "first")];
+    let text: String = lines.iter().map(|line| line.to_string() + "\n").collect();
+    std::fs::write(logs.join(format!("{A}.jsonl")), &text).unwrap();
+    std::fs::write(session.join("audit.jsonl"), &text).unwrap();
+    std::fs::write(session.with_extension("json"), "{}").unwrap();
+    let env = |vars: &[(&str, &Path)]| Env {
+        home: Some(folder.path().to_owned()),
+        vars: vars.iter().map(|(name, path)| ((*name).to_owned(), path.into())).collect(),
+        ..Env::default()
+    };
+    let files = |env: &Env| -> Vec<PathBuf> {
+        let found = Agents::default().discover(env).sources.into_iter();
+        found.map(|source| source.path.to_path_buf()).collect()
+    };
+    assert_eq!(files(&env(&[])), [logs.join(format!("{A}.jsonl"))]);
+    let home = Home::of(Agents::default().discover(&env(&[])));
+    assert_eq!(home.sessions.len(), 1);
+    // Whoever names a folder gets only that.
+    assert!(files(&env(&[("CLAUDE_CONFIG_DIR", folder.path())])).is_empty());
 }

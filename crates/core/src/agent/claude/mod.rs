@@ -1,5 +1,6 @@
 //! Reads the sessions of Claude Code, and determines the messages that its own resume would load.
 
+mod desktop;
 mod format;
 mod lifecycle;
 mod paths;

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Claude;
 use super::format::recognize::{Shape, shape};
 use super::views::{Names, Place};
+use super::{Claude, desktop};
 use crate::agent::Agent as _;
 use crate::agent::finder::{Entry, Finder};
 use crate::discover::{Discovery, SearchedPlace, Source, SourceKind};
@@ -56,6 +56,16 @@ pub(super) fn discover(env: &Env) -> Discovery {
                 config(home, &mut found);
             }
         }
+    }
+    let is_chosen =
+        ["CLAUDE_PROJECTS_DIR", "CLAUDE_CONFIG_DIR"].iter().any(|name| env.var(name).is_some());
+    for path in desktop::folders(env).into_iter().filter(|_| !is_chosen) {
+        for projects in desktop::projects(&path) {
+            let mut finder = Finder::new(Claude.id(), &mut found, &[&projects]);
+            walk(&mut finder, &projects, DEPTH, false, &|_| true);
+        }
+        let why = "Claude desktop".to_owned();
+        found.looked.push(SearchedPlace { path, why, exists: true });
     }
     found.settle();
     found

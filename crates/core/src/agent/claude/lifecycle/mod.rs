@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Claude, paths};
+use super::{Claude, desktop, paths};
 use crate::agent::lifecycle::{
     ArchivedSession, Cleanup, CleanupFolder, DeletionReason, FileRole, Freshening, Lifecycle,
     Refusal, RestorePlan, RestoreTarget, ResumeCommand, SyncHook,
@@ -23,6 +23,9 @@ const VARIABLE: &str = "CLAUDE_CONFIG_DIR";
 
 impl Lifecycle for Claude {
     fn cleanup(&self, folder: &CleanupFolder<'_>, _env: &Env, now: Timestamp) -> Option<Cleanup> {
+        if desktop::is_inside(folder.folder) {
+            return None;
+        }
         let root = folder.folder.parent().and_then(Path::parent)?;
         let (period, policy) = settings::decide(root, folder.project);
         let deletions = period.map(|period| cleanup::plan(folder, period, now));
