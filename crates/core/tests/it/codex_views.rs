@@ -48,6 +48,43 @@ fn prompts_after_a_review_that_never_ended_are_typed() {
 }
 
 #[test]
+fn a_prompt_with_an_image_is_one_message() {
+    let image = json!({ "type": "input_image", "image_url": "data:image/png;base64,aGk=" });
+    let text = |text: &str| json!({ "type": "input_text", "text": text });
+    let files = "# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request:\nlook";
+    let name = "<image name=[Image #1] path=\"/tmp/a.png\">";
+    let framed = |open: &str| [text(open), image.clone(), text("</image>")];
+    let around = [vec![text("look")], framed("<image>").to_vec()].concat();
+    let before = [framed("<image>").to_vec(), vec![text("look")]].concat();
+    let named = [vec![text(files)], framed(name).to_vec()].concat();
+    let two = vec![text("lo"), text("ok")];
+    for (message, content, shown_text) in [
+        ("look", around, "look"),
+        ("look", before, "look"),
+        (files, named, files),
+        ("look", two, "lo\nok"),
+    ] {
+        for is_event_first in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let event = json!({ "type": "user_message", "message": message, "images": [] });
+            let item = json!({ "type": "message", "role": "user", "content": content });
+            let log = Log::new("2026-03-01T10:00:00Z").header(THREAD, &json!({})).started(&turn(1));
+            let log = if is_event_first {
+                log.event(event).line("response_item", item)
+            } else {
+                log.line("response_item", item).event(event)
+            };
+            log.answer("fine").write(folder.path(), THREAD);
+            let home = Home::at(folder.path());
+            assert_eq!(prompts(&home, THREAD), ["look"], "{content:?} {is_event_first}");
+            let shown = shown(&home, THREAD, View::Full);
+            let texts: Vec<_> = shown.iter().map(|(_, _, text)| text.as_str()).collect();
+            assert_eq!(texts, [shown_text, "fine"], "{content:?} {is_event_first}");
+        }
+    }
+}
+
+#[test]
 fn a_prompt_may_begin_like_context() {
     let folder = tempfile::tempdir().unwrap();
     let texts = ["# AGENTS.md instructions are outdated", "<skill>x</skill> in <b>bold</b>"];

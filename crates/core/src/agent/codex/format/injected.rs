@@ -14,7 +14,7 @@ pub(crate) enum TextOrigin {
 }
 
 /// The tags of texts that the program inserts. Such a text must also end with the closing tag.
-const CONTEXT: [&str; 12] = [
+const CONTEXT: [&str; 13] = [
     "<user_instructions>",
     "<environment_context>",
     "<skill>",
@@ -25,6 +25,7 @@ const CONTEXT: [&str; 12] = [
     "<recommended_plugins>",
     "<user_action>",
     "<external_",
+    "<extension_context>",
     "<hook_prompt",
     "<permissions instructions>",
 ];
@@ -80,10 +81,22 @@ fn is_instructions(text: &str) -> bool {
     text.starts_with(beginning) && text.ends_with(end)
 }
 
-/// Returns the text that a person typed, without the list of open files that an editor prepends.
+/// The headings before the typed text, behind what an editor or the desktop app prepends.
+const REQUESTS: [&str; 2] = ["## My request for Codex:", "## My request:"];
+
+/// Returns the text that a person typed, without the files and pages that an editor or the desktop app prepends. If
+/// nothing was typed, they are the prompt.
 pub(crate) fn typed(message: &str) -> &str {
-    let mark = "## My request for Codex:";
-    message.split_once(mark).map_or(message, |(_, typed)| typed).trim()
+    let text = message.trim();
+    let has_context = text.starts_with(['#', '<']);
+    let behind = |heading: &&str| {
+        let mut places = text.match_indices(*heading).map(|(at, _)| at);
+        let at = places.find(|at| *at == 0 || text[..*at].ends_with('\n'))?;
+        Some(at + heading.len())
+    };
+    let start = REQUESTS.iter().filter(|_| has_context).filter_map(behind).min();
+    let typed = start.map_or(text, |start| text[start..].trim());
+    if typed.is_empty() { text } else { typed }
 }
 
 #[cfg(test)]
@@ -101,6 +114,7 @@ mod tests {
         assert_eq!(one("<skill> is a tag I want to write about"), TextOrigin::Typed);
         assert_eq!(one("<skill>x</skill> in <b>bold</b>"), TextOrigin::Typed);
         assert_eq!(one("<external_a b=\"c\">x</external_a>"), TextOrigin::Context);
+        assert_eq!(one("<extension_context>\nx\n</extension_context>"), TextOrigin::Context);
         assert_eq!(
             one("<permissions instructions>x</permissions instructions>"),
             TextOrigin::Context
@@ -127,5 +141,13 @@ mod tests {
             "say `## My request for Codex:`"
         );
         assert_eq!(typed(" plain "), "plain");
+        let files = "# Files mentioned by the user:\n\n## a.png: /tmp/a.png\n\n## My request:\n";
+        assert_eq!(typed(&format!("{files}\nlook at it\n")), "look at it");
+        assert_eq!(typed(files), files.trim());
+        let page = "<in-app-browser-context source=\"x\">p</in-app-browser-context>\n\n## My request:\nread";
+        assert_eq!(typed(page), "read");
+        let quoted = "why is `## My request:` at the end?";
+        assert_eq!(typed(quoted), quoted);
+        assert_eq!(typed("what is\n## My request:\nfor?"), "what is\n## My request:\nfor?");
     }
 }

@@ -125,6 +125,29 @@ impl<'a> Object<'a> {
     }
 }
 
+impl<'a> Object<'a> {
+    /// Returns the texts of the content of a message, without the tags that the program puts around images.
+    pub(crate) fn words(&self) -> Vec<Cow<'a, str>> {
+        let mut texts = self.texts("content");
+        if texts.iter().any(|text| is_frame(text)) && self.list("content").into_iter().any(is_image)
+        {
+            texts.retain(|text| !is_frame(text));
+        }
+        texts
+    }
+}
+
+/// Returns whether a text is a tag before or behind an image.
+fn is_frame(text: &str) -> bool {
+    let text = text.trim();
+    let has_name = text.starts_with("<image name=") && text.ends_with('>');
+    has_name || matches!(text, "<image>" | "</image>")
+}
+
+fn is_image(part: Raw<'_>) -> bool {
+    Object::of(part).has("image_url")
+}
+
 /// Returns the texts of a list of parts.
 pub(crate) fn parts(raw: Raw<'_>) -> Vec<Cow<'_, str>> {
     json::elements(raw.get()).into_iter().filter_map(part).collect()

@@ -47,7 +47,7 @@ fn item(message: &mut Message, item: &Object<'_>) {
 
 /// Sets the text and attachments of a message. They are complete in an item, but not in an event.
 fn said(message: &mut Message, item: &Object<'_>) {
-    message.text = item.texts("content").join("\n");
+    message.text = item.words().join("\n");
     if message.kind == MessageKind::Shell {
         message.text = shell(&message.text);
     }

@@ -44,7 +44,7 @@ impl Thread {
         let mut list: Vec<usize> = Vec::new();
         for raw in body.list("replacement_history") {
             let item = Object::of(raw);
-            let text = item.texts("content").join("\n");
+            let text = item.words().join("\n");
             let known = match item.text("call_id") {
                 Some(id) => self.calls.get(&id).map(|(at, _)| at),
                 None => look(&text).and_then(|look| {

@@ -76,11 +76,13 @@ impl Thread {
 
     /// Adds a message with the role `user`.
     fn said(&mut self, item: &Object<'_>, base: Base<'_>) {
-        let parts = item.texts("content");
+        let parts = item.words();
         let text = parts.join("\n");
         let said = classify(parts.iter().map(AsRef::as_ref));
+        // An event joins the parts without a separator.
+        let before = || self.typed_before(&text).or_else(|| self.typed_before(&parts.concat()));
         if said == TextOrigin::Typed
-            && let Some(at) = self.typed_before(&text)
+            && let Some(at) = before()
         {
             let draft = &mut self.drafts[at];
             (draft.is_sure, draft.has_item, draft.starts_turn) = (true, true, true);
