@@ -1,8 +1,9 @@
 //! Finds the row of a model's name in the table.
 //!
 //! In this order: the name itself; an alias; the name without the path that some services put
-//! before it; and the name without a version at its end, which is marked as an estimate. Nothing
-//! else is guessed: a wrong price is worse than none, because nobody notices it.
+//! before it; and, marked as an estimate, the name without a version at its end, and the name of a
+//! Claude model as other services write it. Nothing else is guessed: a wrong price is worse than
+//! none, because nobody notices it.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -21,8 +22,8 @@ const PREFIXES: [&str; 6] =
 pub struct PriceMatch<'a> {
     /// The row.
     pub row: &'a Row,
-    /// Whether the price is that of the same model without the version at the end of its name, or of
-    /// another class of service.
+    /// Whether the price is that of the same model without the version at the end of its name, in
+    /// another service, or of another class of service.
     pub estimated: bool,
     /// The name under which it was found, if it is another one.
     pub via: Option<String>,
@@ -36,7 +37,8 @@ impl Table {
             .named(model)
             .or_else(|| self.named(bare))
             .map(|rows| (rows, false))
-            .or_else(|| Some((self.named(without_ending(bare)?)?, true)))?;
+            .or_else(|| Some((self.named(without_ending(bare)?)?, true)))
+            .or_else(|| Some((self.elsewhere(&plain_name(bare)?)?, true)))?;
         let row = dates::at(rows, at)?;
         let via = (row.model != model).then(|| row.model.clone());
         Some(PriceMatch { row, estimated, via })
@@ -69,14 +71,36 @@ impl Table {
         })
     }
 
+    /// Returns the rows of the plain name of a model that another service serves, with or without a version.
+    fn elsewhere(&self, name: &str) -> Option<&[Row]> {
+        let versions = || self.rows().map(|row| row.model.as_str());
+        let version = || versions().find(|version| without_ending(version) == Some(name));
+        let short = without_ending(name).and_then(|short| self.named(short));
+        self.named(name).or(short).or_else(|| self.named(version()?))
+    }
+
     /// Returns the rows of a name. Some aliases have rows of their own, which take precedence.
     fn named(&self, id: &str) -> Option<&[Row]> {
         self.model(id).or_else(|| self.model(self.alias(id)?))
     }
 }
 
+/// Returns the name without a path before it, and without the mark with which Claude Code requests a longer
+/// context.
 fn without_prefix(id: &str) -> &str {
+    let id = id.strip_suffix("[1m]").unwrap_or(id);
     PREFIXES.iter().find_map(|prefix| id.strip_prefix(prefix)).unwrap_or(id)
+}
+
+/// Returns the plain name of a Claude model as Bedrock (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`), Vertex
+/// (`claude-sonnet-4-5@20250929`) and routers (`openrouter/anthropic/claude-sonnet-4.5`) write it.
+fn plain_name(id: &str) -> Option<String> {
+    let name = id.rsplit('/').next()?;
+    let name = name.rsplit_once("anthropic.").map_or(name, |(_, name)| name);
+    let is_version = |version: &str| version.bytes().all(|b| b.is_ascii_digit() || b == b':');
+    let split = name.rsplit_once("-v").filter(|(_, version)| is_version(version));
+    let name = split.map_or(name, |(name, _)| name);
+    name.starts_with("claude-").then(|| name.replace(['@', '.'], "-"))
 }
 
 /// Returns the name without `-latest`, `-001` or a date, or `None` if it has no such ending.
@@ -163,6 +187,40 @@ mod tests {
         sure("gemini-flash-latest", "gemini-flash-latest");
         let preview = "gemini-2.5-pro-preview-05-06";
         sure(preview, preview);
+    }
+
+    #[test]
+    fn other_services_write_the_names_of_claude_in_their_own_way() {
+        sure("claude-sonnet-4-5[1m]", "claude-sonnet-4-5");
+        for (asked, model) in [
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5-20250929"),
+            ("bedrock/eu.anthropic.claude-opus-4-5-20251101-v1:0", "claude-opus-4-5-20251101"),
+            ("global.anthropic.claude-opus-4-6-v1", "claude-opus-4-6"),
+            ("anthropic.claude-3-5-sonnet-20241022-v2:0[1m]", "claude-3-5-sonnet-20241022"),
+            (
+                "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-7",
+                "claude-opus-4-7",
+            ),
+            ("claude-sonnet-4-5@20250929", "claude-sonnet-4-5-20250929"),
+            ("vertex_ai/claude-opus-4-1@20250805", "claude-opus-4-1-20250805"),
+            ("anthropic/claude-sonnet-4.5", "claude-sonnet-4-5"),
+            ("openrouter/anthropic/claude-opus-4.6", "claude-opus-4-6"),
+            ("anthropic/claude-sonnet-4", "claude-sonnet-4-20250514"),
+            ("anthropic/claude-3.7-sonnet", "claude-3-7-sonnet-20250219"),
+        ] {
+            about(asked, model);
+        }
+        for unknown in [
+            "us.anthropic.claude-sonnet-9-v1:0",
+            "bedrock/us.meta.llama3-3-70b-instruct-v1:0",
+            "openrouter/google/gemini-2.5-pro",
+            "my-claude-sonnet-4-5",
+            "claude-sonnet-4.5-turbo",
+            "anthropic.claude-v2",
+            "openrouter/",
+        ] {
+            assert_eq!(name(unknown), None, "{unknown}");
+        }
     }
 
     #[test]
