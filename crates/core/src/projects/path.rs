@@ -76,9 +76,18 @@ pub fn is_hash_folder(folder: &Path) -> bool {
     is_hash(&folder.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// Returns whether a path is absolute on either kind of system.
+/// Returns whether a path is absolute on either kind of system. Of network paths, those of the Linux distributions on
+/// a Windows machine are: looking at another server must not be up to a session.
 pub fn is_absolute(path: &str) -> bool {
-    path.starts_with('/') || has_drive(path)
+    path.starts_with('/') || has_drive(path) || is_in_wsl(path)
+}
+
+/// Returns whether a path leads from Windows into one of its Linux distributions.
+fn is_in_wsl(path: &str) -> bool {
+    let server = path.strip_prefix(r"\\").and_then(|rest| rest.split('\\').next());
+    server.is_some_and(|server| {
+        server.eq_ignore_ascii_case("wsl.localhost") || server.eq_ignore_ascii_case("wsl$")
+    })
 }
 
 /// Returns the beginning of a project's hash, never of a folder's name, so that a copied folder

@@ -380,6 +380,21 @@ fn worktrees_of_a_repository_are_one_project() {
 }
 
 #[test]
+fn a_project_in_a_linux_distribution_of_windows_has_a_path() {
+    for (cwd, is_path) in [
+        (r"\\wsl.localhost\Ubuntu\home\me\app", true),
+        (r"\\wsl$\Debian\home\me\app", true),
+        // Another server must not be looked at because a session names it.
+        (r"\\server\share\app", false),
+        (r"\\wsl.localhost.example.org\x\app", false),
+    ] {
+        let tree = one(&[with(user("u1", "", 0, "one"), &json!({ "cwd": cwd }))]);
+        let path = session(&tree, A).project.path.as_deref().map(str::to_owned);
+        assert_eq!(path, is_path.then(|| cwd.to_owned()), "{cwd}");
+    }
+}
+
+#[test]
 fn sessions_of_the_desktop_app_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let session = ".config/Claude/local-agent-mode-sessions/org/account/agent/local_1";
