@@ -94,7 +94,7 @@
   };
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) if (entry.isIntersecting) load(entry.target);
-  }, { rootMargin: '1200px' });
+  }, { rootMargin: '2500px' });
   const watch = () => {
     near.disconnect();
     $$(':scope > .part', story).forEach((holder) => near.observe(holder));

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{TestEnv, testdata};
+use crate::support::{SHOP, TestEnv, session, testdata};
 
 /// Name of the golden files, where to read, what to export.
 const SESSIONS: [(&str, &str, &str); 4] = [
@@ -109,4 +109,21 @@ fn hostile_content_is_text() {
     {
         assert!(!page.contains(never), "{never:?}");
     }
+}
+
+/// A long page is laid out a part at a time.
+#[test]
+fn long_pages_have_leaves() {
+    let env = TestEnv::new();
+    let at = "2026-08-14T10:00:00.000Z";
+    let log = env.write("log.jsonl", session(SHOP, at, at, &["again"; 40]));
+    let page = env.run(&["export", log.to_str().unwrap(), "--format", "html"]).stdout;
+    let (_, story) = page.split_once("<section id=\"story\"").unwrap();
+    let leaves: Vec<usize> = story
+        .split("<div class=\"leaf\">")
+        .skip(1)
+        .map(|leaf| leaf.matches("<article").count())
+        .collect();
+    assert_eq!(leaves, [25, 25, 25, 5]);
+    assert_eq!(page.matches("<div").count(), page.matches("</div>").count());
 }

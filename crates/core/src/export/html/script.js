@@ -5,7 +5,8 @@
   if (!find) return;
   const found = $('found');
   const story = $('story');
-  const articles = [...story.children].filter((child) => child.tagName === 'ARTICLE');
+  const leaves = [...story.querySelectorAll(':scope > .leaf')];
+  const articles = leaves.flatMap((leaf) => [...leaf.children].filter((child) => child.tagName === 'ARTICLE'));
   const links = [...document.querySelectorAll('.prompts a')];
   const targets = links.map((link) => $(link.hash.slice(1)));
   const texts = new Map();
@@ -23,6 +24,8 @@
       article.hidden = !fits;
       if (fits) count += 1;
     }
+    // One that is not laid out would keep its height.
+    for (const leaf of leaves) leaf.hidden = ![...leaf.children].some((child) => !child.hidden);
     $('none').hidden = count > 0 || words.length === 0;
     found.textContent = words.length === 0 ? '' : `${count} of ${articles.length} messages`;
     unfoldHits(words);
@@ -90,10 +93,15 @@
   // Which prompt is being read: the last whose message begins above the middle of the window.
   let current = -1;
   const place = () => {
-    let at = -1;
-    targets.forEach((target, n) => {
-      if (target && !target.hidden && target.getBoundingClientRect().top < innerHeight / 3) at = n;
-    });
+    // Prompts are in order, so few of many are looked at while the page scrolls.
+    const shown = targets.map((_, n) => n).filter((n) => targets[n] && !targets[n].hidden);
+    let [above, below] = [-1, shown.length];
+    while (below - above > 1) {
+      const middle = (above + below) >> 1;
+      if (targets[shown[middle]].getBoundingClientRect().top < innerHeight / 3) above = middle;
+      else below = middle;
+    }
+    const at = shown[above] ?? -1;
     if (at === current) return;
     if (links[current]) links[current].removeAttribute('aria-current');
     current = at;

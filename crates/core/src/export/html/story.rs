@@ -17,6 +17,10 @@ use crate::transcript::{Block, BlockKind, blocks};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place(pub usize);
 
+/// The number of messages that a browser lays out together in a page with all of them. Even one that is not laid out
+/// takes time in every frame while the page scrolls, and there may be thousands.
+const LEAF: usize = 25;
+
 /// Writes some messages of a session, whose anchors are their places in it.
 pub fn write_messages(
     document: &Document<'_>,
@@ -52,11 +56,16 @@ impl<'a> Story<'a> {
         let prefix = if self.depth == 0 { String::new() } else { format!("a{}-", self.agents) };
         let mut part = 0;
         let mut speaker = "";
-        let mut empty = true;
+        let has_leaves = self.depth == 0 && self.places.is_empty();
+        let mut written = 0;
         for (n, message) in messages.iter().enumerate() {
             let blocks = blocks(std::slice::from_ref(message), &options);
             let Some(first) = blocks.first() else { continue };
-            empty = false;
+            if has_leaves && written % LEAF == 0 {
+                let end = if written > 0 { "</div>\n" } else { "" };
+                writeln!(self.out, "{end}<div class=\"leaf\">")?;
+            }
+            written += 1;
             if message.part != part && session.parts.len() > 1 {
                 part = message.part;
                 let why = session.parts.get(part).map_or("", |part| part.why.name());
@@ -76,7 +85,10 @@ impl<'a> Story<'a> {
             }
             writeln!(self.out, "</article>")?;
         }
-        if empty {
+        if has_leaves && written > 0 {
+            writeln!(self.out, "</div>")?;
+        }
+        if written == 0 {
             writeln!(self.out, "<p class=\"none\">Nothing was said by a person or the agent.</p>")?;
         }
         Ok(())
