@@ -81,17 +81,26 @@ pub(crate) fn search(ask: &Ask<'_>) -> Result<Reply, Problem> {
     Ok(frame(ask, page))
 }
 
+/// The maximum number of characters of a query. Thousands of words could keep the archive busy for minutes.
+const LONGEST: usize = 500;
+
+/// Returns the query of a text, unless it is too long.
+pub(super) fn query(ask: &Ask<'_>, text: &str) -> Result<Words, Problem> {
+    if text.chars().count() > LONGEST {
+        return Err(Problem::invalid(format!("It is longer than {LONGEST} characters.")));
+    }
+    Words::parse(text, &ask.zoned()).map_err(|error| Problem::invalid(error.what))
+}
+
 /// Returns the query of a text, and the text itself.
 fn parse<'a>(ask: &Ask<'_>, text: &'a str) -> Result<(Words, Cow<'a, str>), Problem> {
-    let now = ask.zoned();
     if ask.query.get("part") == Some("typing") {
         let open = unfinished(text);
-        if let Ok(query) = Words::parse(&open, &now) {
-            return Ok((query, open));
+        if let Ok(found) = query(ask, &open) {
+            return Ok((found, open));
         }
     }
-    let query = Words::parse(text, &now).map_err(|error| Problem::invalid(error.what))?;
-    Ok((query, text.into()))
+    Ok((query(ask, text)?, text.into()))
 }
 
 /// Returns what to search for while a text is being typed: its last word may be the beginning of one. A word of one or
@@ -116,7 +125,7 @@ fn results(ask: &Ask<'_>, scope: &Scope, text: &str) -> Result<Markup, Problem> 
     let start = Instant::now();
     let (mut query, searched) = match parse(ask, text) {
         Ok(parsed) => parsed,
-        Err(problem) => return Ok(nothing("The query is not complete.", &ticked(&problem.what))),
+        Err(problem) => return Ok(nothing("This cannot be searched for.", &ticked(&problem.what))),
     };
     let now = ask.zoned();
     let places: Vec<&str> = ask.query.all("where").filter(|place| !place.is_empty()).collect();

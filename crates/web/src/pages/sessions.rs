@@ -8,10 +8,9 @@ use backstory_core::collection::newest_first;
 use backstory_core::model::{SessionKind, State};
 use backstory_core::number::{count, plural};
 use backstory_core::pricing::Bill;
-use backstory_core::search::Query as Words;
 use maud::{Markup, html};
 
-use super::list;
+use super::{list, search};
 use crate::app::Ask;
 use crate::layout::{Frame, frame, nothing};
 use crate::reply::{Problem, Reply};
@@ -116,7 +115,7 @@ fn selected<'a>(ask: &'a Ask<'_>, scope: &Scope) -> Result<(Vec<&'a Session>, Ki
 
 /// Returns the ids of sessions whose text, or that of their subagents, has some words.
 fn with_words<'a>(ask: &'a Ask<'_>, words: &str) -> Result<HashSet<&'a str>, Problem> {
-    let Ok(query) = Words::parse(words, &ask.zoned()) else { return Ok(HashSet::new()) };
+    let Ok(query) = search::query(ask, words) else { return Ok(HashSet::new()) };
     let found = ask.archive.matches(&query, &ask.all().sessions, Order::Date, &|session| {
         query.filters.takes_session(session)
     })?;

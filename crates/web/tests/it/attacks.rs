@@ -219,6 +219,17 @@ fn hostile_sessions_stay_text_on_every_page() {
 }
 
 #[test]
+fn a_query_of_thousands_of_words_is_refused() {
+    let server = TestServer::start(&["some words"]);
+    for path in ["/search?part=typing&q=", "/search?q=", "/sessions?q="] {
+        let answer = server.get(&format!("{path}{}", "w*+OR+".repeat(5000)));
+        assert_eq!(status(&answer), "200");
+        assert!(!answer.contains("some words"), "{path}");
+    }
+    assert!(server.get("/search?q=w*").contains("1 hit "));
+}
+
+#[test]
 fn a_message_of_ten_megabytes_is_answered() {
     let long = "word <b> & ".repeat(1_000_000);
     let server = TestServer::start(&[&long, "after it"]);
