@@ -409,11 +409,10 @@ fn sessions_of_the_desktop_app_are_found() {
     let env = |vars: &[(&str, &Path)]| Env {
         home: Some(folder.path().to_owned()),
         vars: vars.iter().map(|(name, path)| ((*name).to_owned(), path.into())).collect(),
-        ..Env::default()
     };
     let files = |env: &Env| -> Vec<PathBuf> {
         let found = Agents::default().discover(env).sources.into_iter();
-        found.map(|source| source.path.to_path_buf()).collect()
+        found.map(|source| source.path).collect()
     };
     assert_eq!(files(&env(&[])), [logs.join(format!("{A}.jsonl"))]);
     let home = Home::of(Agents::default().discover(&env(&[])));
