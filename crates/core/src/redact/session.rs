@@ -12,8 +12,8 @@ use crate::path_text::{from_text, to_text};
 impl Redactor<'_> {
     /// Redacts the texts of a session.
     pub fn session(&mut self, session: &mut Session) {
-        let Session { summary, first_prompt, last_prompt, name, .. } = session;
-        for text in [summary, first_prompt, last_prompt, name] {
+        let Session { summary, first_prompt, last_prompt, name, worktree, branch, .. } = session;
+        for text in [summary, first_prompt, last_prompt, name, worktree, branch] {
             self.option(text);
         }
         for text in session.tags.iter_mut().chain(&mut session.models).chain([&mut session.machine])
@@ -24,6 +24,7 @@ impl Redactor<'_> {
         self.string(&mut project.name);
         self.option(&mut project.path);
         self.option(&mut project.dir);
+        self.option(&mut project.hash);
         for part in &mut session.parts {
             self.path(&mut part.file);
         }
@@ -90,5 +91,41 @@ impl Redactor<'_> {
             // A value that cannot be written again is dropped rather than let through.
             *raw = RawValue::from_string(new).ok();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Rules;
+    use super::*;
+    use crate::model::AgentId;
+    use crate::project::{Project, Proof};
+
+    #[test]
+    fn every_text_of_a_session_is_redacted() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let text = || Some(format!("x {token}"));
+        let project = Project {
+            name: token.clone(),
+            path: text(),
+            proof: Proof::None,
+            hash: text(),
+            dir: text(),
+        };
+        let mut session = Session::new("1".into(), AgentId::new("claude"), Arc::new(project));
+        session.worktree = text();
+        session.branch = text();
+        session.summary = text();
+        session.first_prompt = text();
+        session.last_prompt = text();
+        session.name = text();
+        session.models = vec![token.clone()];
+        session.tags = vec![token.clone()];
+        session.machine.clone_from(&token);
+        let rules = Rules::embedded().unwrap();
+        Redactor::new(&rules).session(&mut session);
+        let shown = format!("{session:?}");
+        assert!(!shown.contains("ghp_"), "{shown}");
+        assert_eq!(shown.matches("[redacted:github-token:1]").count(), 13);
     }
 }
