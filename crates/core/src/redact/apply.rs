@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -23,7 +24,7 @@ pub struct Redactor<'r> {
     /// The rules that secrets are found by.
     pub(super) rules: &'r Rules,
     /// The marker of each secret.
-    markers: FxHashMap<Box<str>, Marker>,
+    markers: FxHashMap<Arc<str>, Marker>,
     /// The values that are removed wherever they occur.
     known: Known,
     /// The matches of the texts that were redacted.
@@ -77,7 +78,7 @@ impl<'r> Redactor<'r> {
         let work = Work::for_pass(pass);
         let (scanned, view) =
             self.memo.get(text, parts, pass, || scan(self.rules, text, parts, work));
-        secrets(scanned, view, &self.known, text, parts)
+        secrets(&scanned, view, &self.known, text, parts)
     }
 
     /// Returns whether nothing has been found yet.
@@ -142,7 +143,8 @@ impl<'r> Redactor<'r> {
         for found in found {
             out.push_str(&text[from..found.range.start]);
             let start = out.len().saturating_sub(NEAR);
-            self.mark(&found.secret, found.rule, &mut out);
+            let secret = found.decoded.as_deref().unwrap_or(&text[found.range.clone()]);
+            self.mark(secret, found.rule, &mut out);
             let part = start..out.len() + NEAR;
             match parts.last_mut() {
                 Some(last) if part.start <= last.end => last.end = part.end,

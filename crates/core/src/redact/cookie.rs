@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::form::entropy;
+use super::form::has_entropy;
 use super::separator::count;
 use super::value::{Value, fits};
 
@@ -50,5 +50,5 @@ fn is_secret(value: &str) -> bool {
     value.len() >= SHORTEST_VALUE
         && letters >= 4
         && fits(Value::Random, value, None)
-        && entropy(value) >= 2.8
+        && has_entropy(value, 2.8)
 }

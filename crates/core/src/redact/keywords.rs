@@ -42,8 +42,8 @@ pub(super) struct Keywords {
 struct Group {
     /// What all of them begin with, regardless of case.
     begin: Begin,
-    /// Their indices.
-    forms: Vec<usize>,
+    /// What each begins with, and its index.
+    forms: Vec<(Begin, usize)>,
 }
 
 /// A spelling of a literal.
@@ -52,7 +52,6 @@ struct Form {
     bytes: Box<[u8]>,
     any_case: bool,
     number: usize,
-    begin: Begin,
 }
 
 /// A pattern for eight bytes.
@@ -82,7 +81,7 @@ impl Keywords {
     }
 
     fn add(&mut self, form: Form) {
-        let begin = Begin::new(&form.bytes, true);
+        let (begin, own) = (Begin::new(&form.bytes, true), Begin::new(&form.bytes, form.any_case));
         let mut hashes: Vec<usize> = fours(&form.bytes).map(hash).collect();
         hashes.sort_unstable();
         hashes.dedup();
@@ -98,7 +97,7 @@ impl Keywords {
             }
             let group = &mut self.groups[group];
             group.begin = group.begin.common(begin);
-            group.forms.push(self.forms.len());
+            group.forms.push((own, self.forms.len()));
         }
         self.forms.push(form);
     }
@@ -121,8 +120,9 @@ impl Keywords {
             });
             for place in self.places(block, range.end - start, &mut places) {
                 let (at, eight) = (start + usize::from(*place), eight(block, *place));
-                for form in self.group(block, *place).forms.iter().map(|form| &self.forms[*form]) {
-                    if form.is_at(eight, &bytes[at..]) {
+                for (begin, form) in &self.group(block, *place).forms {
+                    if begin.is_at(eight) && self.forms[*form].ends_at(&bytes[at..]) {
+                        let form = &self.forms[*form];
                         found(form.number, at..at + form.bytes.len());
                     }
                 }
@@ -178,17 +178,16 @@ impl Keyword {
 impl Form {
     fn new(bytes: &[u8], any_case: bool, number: usize) -> Self {
         let bytes = if any_case { bytes.to_ascii_lowercase() } else { bytes.to_vec() };
-        let begin = Begin::new(&bytes, any_case);
-        Self { bytes: bytes.into(), any_case, number, begin }
+        Self { bytes: bytes.into(), any_case, number }
     }
 
-    /// Returns whether a text, whose first eight bytes are given, begins with it.
-    fn is_at(&self, eight: u64, text: &[u8]) -> bool {
+    /// Returns whether a text, whose first eight bytes match, begins with it.
+    fn ends_at(&self, text: &[u8]) -> bool {
         let (own, len) = (&self.bytes[self.bytes.len().min(8)..], self.bytes.len());
-        self.begin.is_at(eight)
-            && text.get(len - own.len()..len).is_some_and(|text| {
-                if self.any_case { own.eq_ignore_ascii_case(text) } else { *own == *text }
-            })
+        text.get(len - own.len()..len).is_some_and(|text| {
+            own.is_empty()
+                || if self.any_case { own.eq_ignore_ascii_case(text) } else { *own == *text }
+        })
     }
 }
 

@@ -1,9 +1,12 @@
 //! Finds known secrets wherever they occur again as a whole word.
 
+use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
+use super::alphabet::Alphabet;
 use super::separator::count;
 
 /// A value of this length with a digit does not occur as a word by chance.
@@ -22,17 +25,17 @@ const LENGTHS: usize = 63;
 /// compared over and over.
 const SAME_RUN: usize = 8;
 
-/// The values to search for, by their longest run of letters and digits.
+/// The values to search for, by the hash of their longest run of letters and digits.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    by_run: FxHashMap<Box<str>, Vec<Value>>,
+    by_run: FxHashMap<u64, Vec<Value>>,
     /// A bit for each length of a run; the last one is for all greater lengths too.
     lengths: u64,
 }
 
 #[derive(Debug)]
 struct Value {
-    text: Box<str>,
+    text: Arc<str>,
     /// The position of its run.
     run: usize,
     rule: usize,
@@ -40,15 +43,17 @@ struct Value {
 
 impl Known {
     /// Adds a value that a rule found, if it is distinctive enough.
-    pub(super) fn add(&mut self, text: &str, rule: usize) {
+    pub(super) fn add(&mut self, text: &Arc<str>, rule: usize) {
         if !is_distinctive(text) {
             return;
         }
         let Some(run) = longest_run(text).filter(|run| run.len() >= RUN) else { return };
         self.lengths |= 1 << run.len().min(LENGTHS);
-        let values = self.by_run.entry(text[run.clone()].into()).or_default();
-        if values.len() < SAME_RUN && !values.iter().any(|value| &*value.text == text) {
-            values.push(Value { text: text.into(), run: run.start, rule });
+        let hash = FxBuildHasher.hash_one(&text[run.clone()]);
+        // Few values share their run.
+        let values = self.by_run.entry(hash).or_insert_with(|| Vec::with_capacity(1));
+        if values.len() < SAME_RUN && !values.iter().any(|value| value.text == *text) {
+            values.push(Value { text: text.clone(), run: run.start, rule });
             values.sort_by_key(|value| std::cmp::Reverse(value.text.len()));
         }
     }
@@ -73,7 +78,8 @@ impl Known {
             if !is_known || run.start < done || !is_whole(bytes, &run) {
                 continue;
             }
-            let Some(values) = self.by_run.get(&text[run.clone()]) else { continue };
+            let hash = FxBuildHasher.hash_one(&text[run.clone()]);
+            let Some(values) = self.by_run.get(&hash) else { continue };
             let place = |value: &Value| {
                 let start = run.start.checked_sub(value.run)?;
                 let range = start..start + value.text.len();
@@ -115,14 +121,16 @@ fn is_whole(text: &[u8], range: &Range<usize>) -> bool {
 /// Returns whether a value means the same wherever it occurs. `postgres` may be a password in one place and a
 /// word in others; `3f9c1a7be2d0` is never a word.
 fn is_distinctive(text: &str) -> bool {
-    let has = |is: fn(&u8) -> bool| text.bytes().any(|byte| is(&byte));
-    let (digit, lower, upper) =
-        (has(u8::is_ascii_digit), has(u8::is_ascii_lowercase), has(u8::is_ascii_uppercase));
-    let sign = has(|byte| {
-        byte.is_ascii_punctuation() && !matches!(byte, b'-' | b'_' | b'.' | b'/' | b':')
-    });
+    let alphabet = Alphabet::of(text);
+    let [digit, lower, upper] =
+        [Alphabet::DIGIT, Alphabet::LOWER, Alphabet::UPPER].map(|kind| alphabet.has(kind));
+    let sign = alphabet.has(const { Alphabet::of("!\"#$%&'()*+,;<=>?@[\\]^`{|}~") });
+    let is_blank = || text.contains(char::is_whitespace);
     // Times, versions, addresses and numbers.
-    if !lower && !upper || text.contains("://") || text.contains(char::is_whitespace) {
+    if !lower && !upper
+        || alphabet.has(const { Alphabet::of(":") }) && text.contains("://")
+        || alphabet.has(const { Alphabet::of(" é") }) && is_blank()
+    {
         return false;
     }
     let is_short = digit && (lower && upper || sign);
@@ -153,7 +161,7 @@ mod tests {
     fn places(values: &[&str], text: &str) -> Vec<String> {
         let mut known = Known::default();
         for value in values {
-            known.add(value, 0);
+            known.add(&(*value).into(), 0);
         }
         let mut out = Vec::new();
         known.find(text, 0..text.len(), |range, _| out.push(text[range].to_owned()));

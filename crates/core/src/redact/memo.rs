@@ -2,6 +2,7 @@
 
 use std::hash::BuildHasher;
 use std::ops::Range;
+use std::sync::Arc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -18,7 +19,7 @@ const LEAST: usize = 64;
 /// take up almost no memory.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    texts: FxHashMap<u128, Option<Box<Scanned>>>,
+    texts: FxHashMap<u128, Option<Arc<Scanned>>>,
 }
 
 impl Memo {
@@ -29,18 +30,19 @@ impl Memo {
         parts: &[Range<usize>],
         pass: usize,
         scan: impl FnOnce() -> (Scanned, T),
-    ) -> (Scanned, T) {
+    ) -> (Arc<Scanned>, T) {
         if text.len() < LEAST {
-            return scan();
+            let (scanned, rest) = scan();
+            return (Arc::new(scanned), rest);
         }
         let key = xxh3_128_with_seed(text.as_bytes(), FxBuildHasher.hash_one((parts, pass)));
         if let Some(known) = self.texts.get(&key) {
-            let scanned = known.as_ref().map(|scanned| (**scanned).clone()).unwrap_or_default();
-            return (scanned, T::default());
+            return (known.clone().unwrap_or_default(), T::default());
         }
         let (scanned, rest) = scan();
+        let scanned = Arc::new(scanned);
         if self.texts.len() < MOST {
-            self.texts.insert(key, (!scanned.is_empty()).then(|| Box::new(scanned.clone())));
+            self.texts.insert(key, (!scanned.is_empty()).then(|| scanned.clone()));
         }
         (scanned, rest)
     }

@@ -7,10 +7,12 @@
 //! which is the same for equal secrets (`apply`), and is removed wherever it occurs again (`known`). Messages
 //! and documents are redacted string by string, unescaped (`json`, `session`).
 
+mod alphabet;
 mod apply;
 mod block;
 mod cookie;
 mod form;
+mod group;
 mod identifier;
 mod json;
 mod keywords;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use super::form::{entropy, is_key_material, is_phrase, is_technical, is_uuid, turns};
+use super::form::{has_entropy, is_key_material, is_phrase, is_technical, is_uuid, turns};
 use super::identifier::{ends_in, ends_word, identifier};
 use super::literal::{Open, cut, ends_bare, fallback, joined, next_listed, opening, quoted};
 use super::name_class::{Class, NameClass, Strength};
@@ -341,7 +341,7 @@ impl Promise {
                 let is_disorder = if is_near {
                     is_cased && turns(value) >= least && !is_technical(value)
                 } else {
-                    is_cased || value.len() >= 16 && entropy(value) >= 3.0
+                    is_cased || value.len() >= 16 && has_entropy(value, 3.0)
                 };
                 (8..=64).contains(&value.len())
                     && is_mixed
@@ -354,7 +354,7 @@ impl Promise {
                     && !is_fingerprint(value)
                     && (!is_near || turns(value) >= 5)
                     && fits(Value::Random, value, None)
-                    && entropy(value) >= 2.8
+                    && has_entropy(value, 2.8)
             }
         }
     }
@@ -377,7 +377,7 @@ impl Promise {
             return is_key_material(value) && fits(Value::Random, value, next);
         }
         if strong && self.name.is_env && self.style != Style::Cell {
-            return value.len() >= 8 && fits(Value::Mixed, value, next) && entropy(value) >= 2.5;
+            return value.len() >= 8 && fits(Value::Mixed, value, next) && has_entropy(value, 2.5);
         }
         let least = match (strong, self.name.is_secret) {
             (true, true) => 8,
@@ -390,7 +390,7 @@ impl Promise {
         if is_fingerprint(value) || !self.name.is_env && is_type_name(value) {
             return false;
         }
-        value.len() >= least && fits(Value::Random, value, next) && entropy(value) >= 2.8
+        value.len() >= least && fits(Value::Random, value, next) && has_entropy(value, 2.8)
     }
 }
 

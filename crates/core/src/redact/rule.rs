@@ -7,6 +7,7 @@ use regex::Regex;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use super::group::Ending;
 use super::keywords::{Keyword, Keywords};
 use super::value::Value;
 
@@ -171,6 +172,8 @@ pub(super) struct Rule {
     pub(super) is_spaced: bool,
     /// Whether its regex may examine whole lines before it fails.
     pub(super) is_long: bool,
+    /// The parts of a regex that ends with its group.
+    pub(super) ending: Option<Ending>,
     source: String,
     regex: OnceLock<Option<Regex>>,
 }
@@ -276,6 +279,7 @@ impl Builder<'_> {
                 source = source.replace(&format!("<<{name}>>"), piece);
             }
         }
+        let ending = Ending::of(&source);
         // The regex is matched against a slice of the text that begins at the keyword.
         if spec.by == By::Regex {
             source = format!(r"\A(?:{source})");
@@ -294,6 +298,7 @@ impl Builder<'_> {
                 || source.contains(r"\s")
                 || source.contains(r"\t"),
             is_long: ["[ -~", r"[^\n", "[^}", "[^{", "_ ]+"].iter().any(|any| source.contains(any)),
+            ending,
             source,
             regex: OnceLock::new(),
         });
@@ -329,6 +334,7 @@ impl Builder<'_> {
             reach: REACH,
             is_spaced: true,
             is_long: true,
+            ending: None,
             source: rule.regex.clone(),
             regex: OnceLock::from(Some(regex)),
         });

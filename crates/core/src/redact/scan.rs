@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::block::Blocks;
 use super::cookie::cookies;
-use super::form::entropy;
+use super::form::has_entropy;
 use super::known::Known;
 use super::manifest::Manifests;
 use super::name::Names;
@@ -41,8 +41,8 @@ pub(super) struct Found {
     pub(super) at: usize,
     /// The bytes to remove.
     pub(super) range: Range<usize>,
-    /// The secret as it appears in the decoded view.
-    pub(super) secret: Box<str>,
+    /// The secret without its disguise, if the text had to be decoded.
+    pub(super) decoded: Option<Box<str>>,
     /// The index of the rule that found it.
     pub(super) rule: usize,
 }
@@ -83,7 +83,7 @@ pub(super) fn scan(
 /// none of them inside or adjacent to a marker. Overlapping secrets are merged, and named after the earliest,
 /// then the longest, then the rule that is listed first.
 pub(super) fn secrets(
-    scanned: Scanned,
+    scanned: &Scanned,
     view: Option<View>,
     known: &Known,
     text: &str,
@@ -91,20 +91,20 @@ pub(super) fn secrets(
 ) -> Vec<Found> {
     let view = if scanned.is_decoded { view.or_else(|| View::decoded(text)) } else { None };
     let shown = view.as_ref().map_or(text, |view| view.text.as_str());
-    let Scanned { mut found, mut markers, .. } = scanned;
+    let mut found = scanned.found.clone();
     for part in parts {
         let part = view.as_ref().map_or_else(|| part.clone(), |view| view.shown(part));
         known.find(shown, part, |range, rule| {
-            found.push(Found { at: range.start, secret: shown[range.clone()].into(), range, rule });
+            found.push(Found { at: range.start, range, decoded: None, rule });
         });
     }
-    if !markers.is_empty() {
-        markers.sort_by_key(|marker| marker.start);
-        found.retain(|found| !touches(&markers, found));
+    if !scanned.markers.is_empty() {
+        found.retain(|found| !touches(&scanned.markers, found));
     }
-    let mut all = joined(found, shown);
-    if let Some(view) = view {
+    let mut all = joined(found);
+    if let Some(view) = &view {
         for found in &mut all {
+            found.decoded = Some(shown[found.range.clone()].into());
             found.at = view.original(&(found.at..found.range.end)).start;
             found.range = view.original(&found.range);
         }
@@ -138,6 +138,7 @@ fn scan_view(rules: &Rules, text: &str, parts: &[Range<usize>], work: Work) -> S
     for rule in woken {
         search.everywhere(rule);
     }
+    markers.sort_by_key(|marker| marker.start);
     Scanned { is_decoded: false, found: search.found, markers }
 }
 
@@ -155,7 +156,7 @@ fn touches(markers: &[Range<usize>], found: &Found) -> bool {
 }
 
 /// Sorts matches and merges those that overlap.
-fn joined(mut found: Vec<Found>, text: &str) -> Vec<Found> {
+fn joined(mut found: Vec<Found>) -> Vec<Found> {
     found.sort_by_key(|found| (found.range.start, Reverse(found.range.end), found.rule));
     let mut out: Vec<Found> = Vec::with_capacity(found.len());
     for next in found {
@@ -165,10 +166,6 @@ fn joined(mut found: Vec<Found>, text: &str) -> Vec<Found> {
             }
             _ => out.push(next),
         }
-    }
-    // Done once at the end, because many consecutive matches can merge into a long one.
-    for found in out.iter_mut().filter(|found| found.secret.len() != found.range.len()) {
-        found.secret = text[found.range.clone()].into();
     }
     out
 }
@@ -293,6 +290,10 @@ impl<'a> Search<'a> {
         work.spend(REGEX.0 + REGEX.1 * examined + GROUPS * whole.end());
         let secret = if regex.captures_len() == 1 {
             whole.range()
+        } else if let Some(group) =
+            rule.ending.as_ref().and_then(|ending| ending.find(whole.as_str()))
+        {
+            group
         } else {
             // The text behind the match does not slow down finding the match, but finding its groups.
             let near = &window[..floor(window, whole.end() + 1)];
@@ -340,7 +341,7 @@ impl<'a> Search<'a> {
         let start = whole.start;
         let is_secret = !text.is_empty()
             && fits_in(rule.value, &self.text[whole], text, next)
-            && (rule.entropy == 0.0 || entropy(text) >= rule.entropy)
+            && (rule.entropy == 0.0 || has_entropy(text, rule.entropy))
             && !in_blob(self.text, start)
             && !self.rules.is_allowed(text);
         if is_secret {
@@ -358,8 +359,7 @@ impl<'a> Search<'a> {
     }
 
     fn push(&mut self, rule: usize, at: usize, range: Range<usize>) {
-        let secret = self.text[range.clone()].into();
-        self.found.push(Found { at, range, secret, rule });
+        self.found.push(Found { at, range, decoded: None, rule });
     }
 }
 

@@ -5,10 +5,14 @@
 
 use serde::Deserialize;
 
-use super::form::{entropy, is_basic, is_glob, is_of_signs, is_public, is_uuid, turns};
+use super::alphabet::Alphabet;
+use super::form::{
+    has_entropy, is_basic, is_glob, is_masked, is_number, is_of_signs, is_public, is_sequence,
+    is_uuid, small_steps, turns,
+};
 use super::scan::floor;
 use super::words::{
-    FOREIGN, NAMES, PASSES, PLACEHOLDER_PARTS, PLACEHOLDERS, SAMPLE_WORDS, SAMPLES, USERS,
+    FOREIGN, LONGEST_WORD, NAMES, PASSES, PLACEHOLDER_PARTS, SAMPLE_WORDS, TELLTALES, USERS,
     WELL_KNOWN, WORDS,
 };
 
@@ -66,43 +70,36 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
 
 /// Returns whether a value has the required form, judged without the text around it.
 pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
-    let has = |is: fn(&u8) -> bool| secret.bytes().any(|byte| is(&byte));
-    if WELL_KNOWN.iter().any(|known| known.find(secret.as_bytes()).is_some()) {
+    let text = Text::of(secret);
+    if text.is_telling && WELL_KNOWN.iter().any(|known| secret.contains(known)) {
         return false;
     }
     match value {
         Value::Any => true,
-        Value::Token | Value::Url => !is_sample(secret),
-        Value::Literal => is_literal(secret, next),
-        Value::Mixed => is_literal(secret, next) && is_mixed(secret),
-        Value::Random => {
-            (has(u8::is_ascii_digit) || is_scrambled(secret))
-                && has(u8::is_ascii_alphabetic)
-                && is_literal(secret, next)
-                && is_mixed(secret)
-                && !is_sample(secret)
-                && !is_uuid(secret)
-        }
+        Value::Token | Value::Url => !text.is_sample(),
+        Value::Literal => text.is_literal(next),
+        Value::Mixed => text.is_literal(next) && text.is_mixed(),
+        Value::Random => text.is_random(next),
         Value::Strict => {
-            let is_odd = has(|byte| b"!@#$%^&*+~?=".contains(byte));
+            let (digits, lower, upper) = (Alphabet::DIGIT, Alphabet::LOWER, Alphabet::UPPER);
+            let is_odd = text.alphabet.has(const { Alphabet::of("!@#$%^&*+~?=") });
             let digit = secret.bytes().position(|byte| byte.is_ascii_digit());
             let is_inside =
                 digit.is_some_and(|at| secret[at..].bytes().any(|byte| byte.is_ascii_alphabetic()));
-            let is_mixed = is_inside && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+            let is_cased = text.alphabet.has(lower) && text.alphabet.has(upper);
             // `Harbor_Saturn6080`
-            let digits = secret.bytes().rev().take_while(u8::is_ascii_digit).count();
-            let is_joined = digits >= 3
-                && secret.contains(['_', '-'])
-                && has(u8::is_ascii_lowercase)
-                && has(u8::is_ascii_uppercase);
-            (is_odd || is_mixed || is_joined)
-                && !secret.contains([':', '/', ','])
-                && fits(Value::Random, secret, next)
+            let is_joined = || {
+                let number = secret.bytes().rev().take_while(u8::is_ascii_digit).count();
+                number >= 3 && text.alphabet.has(const { Alphabet::of("_-") })
+            };
+            (is_odd || is_cased && text.alphabet.has(digits) && (is_inside || is_joined()))
+                && !text.alphabet.has(const { Alphabet::of(":/,") })
+                && text.is_random(next)
         }
         Value::Header => {
-            has(u8::is_ascii_digit)
-                && is_literal(secret, next)
-                && !is_sample(secret)
+            text.alphabet.has(Alphabet::DIGIT)
+                && text.is_literal(next)
+                && !text.is_sample()
                 && !is_variable(secret)
                 && !is_path(secret)
         }
@@ -110,16 +107,111 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
     }
 }
 
-/// Returns whether a token is a sample from documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`,
-/// `sk-1234567890abcdef`.
-fn is_sample(token: &str) -> bool {
-    const LONGEST: usize = 128;
-    // In a token that is long enough, any word may occur by chance.
-    let has_word = token.len() <= LONGEST && SAMPLES.is_match(token) && {
-        let lower = token.to_ascii_lowercase();
-        SAMPLE_WORDS.iter().any(|word| has_own_word(token, &lower, word))
-    };
-    has_word || is_masked(token) || is_sequence(token)
+/// A value, and what is known about it from two passes over it. Most values are random letters and digits, and need no
+/// further look at their form.
+struct Text<'t> {
+    text: &'t str,
+    alphabet: Alphabet,
+    /// The length of the longest run of `small_steps`.
+    steps: usize,
+    /// Whether it may contain a part of a placeholder or a value that is known to everyone.
+    is_telling: bool,
+}
+
+impl<'t> Text<'t> {
+    fn of(text: &'t str) -> Self {
+        let (alphabet, steps) = (Alphabet::of(text), small_steps(text));
+        Self { text, alphabet, steps, is_telling: TELLTALES.is_match(text) }
+    }
+
+    /// Returns whether it is a sample from documentation: `ghp_xxxx`, `AKIAIOSFODNN7EXAMPLE`,
+    /// `sk-1234567890abcdef`.
+    fn is_sample(&self) -> bool {
+        self.has_sample_word() || self.is_masked() || self.is_sequence()
+    }
+
+    fn is_masked(&self) -> bool {
+        let may_be = self.steps >= 3 || self.text.len() < 3 || self.alphabet.has(Alphabet::OTHER);
+        may_be && is_masked(self.text)
+    }
+
+    fn is_sequence(&self) -> bool {
+        (self.steps >= 5 || self.text.is_empty()) && is_sequence(self.text)
+    }
+
+    fn has_sample_word(&self) -> bool {
+        const LONGEST: usize = 128;
+        // In a token that is long enough, any word may occur by chance.
+        self.is_telling && self.text.len() <= LONGEST && {
+            let lower = self.text.to_ascii_lowercase();
+            SAMPLE_WORDS.iter().any(|word| has_own_word(self.text, &lower, word))
+        }
+    }
+
+    /// Returns whether it is as random as a key.
+    fn is_random(&self, next: Option<char>) -> bool {
+        (self.alphabet.has(Alphabet::DIGIT) || is_scrambled(self.text))
+            && self.alphabet.has(Alphabet::LETTER)
+            && self.is_literal(next)
+            && self.is_mixed()
+            && !self.is_sample()
+            && !is_uuid(self.text)
+    }
+
+    /// Returns whether it is a literal that a person chose, not a variable, call or placeholder.
+    fn is_literal(&self, next: Option<char>) -> bool {
+        // The beginning is enough to recognize a name or a placeholder.
+        const BEGINNING: usize = 96;
+        let text = self.text;
+        let begin = &text[..floor(text, BEGINNING)];
+        let trimmed = begin.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
+        if matches!(next, Some('(' | '['))
+            || self.is_masked()
+            || trimmed.len() <= LONGEST_WORD && WORDS.contains(&*trimmed.to_ascii_lowercase())
+            || (text.len() >= 16 && self.is_sequence())
+        {
+            return false;
+        }
+        // Nothing below can be true of mere letters and digits.
+        if self.alphabet.is_within(Alphabet::WORD) && !self.is_telling && !text.starts_with('0') {
+            return true;
+        }
+        let lower = begin.to_ascii_lowercase();
+        !(is_reference(text)
+            || is_number(&lower[..trimmed.len()])
+            || (self.alphabet.has(const { Alphabet::of("([{") }) && !is_of_signs(text))
+            || is_public(text)
+            // The end of a regex: `^(password|token)$`.
+            || text.ends_with(")$")
+            || is_glob(text)
+            || (self.is_telling && has_placeholder(text, &lower))
+            || is_foreign(&lower)
+            // In minified code more follows: `t.password=n.password,t}`.
+            || is_dotted_name(
+                trimmed.split([',', ';', '}', '=']).next().unwrap_or_default(),
+            ))
+    }
+
+    /// Returns whether it mixes letters with digits or signs, or is a long random run of letters, and does not look
+    /// like a name or a path.
+    fn is_mixed(&self) -> bool {
+        let text = self.text;
+        let digit = self.alphabet.has(Alphabet::DIGIT);
+        let letter = self.alphabet.has(Alphabet::LETTER | Alphabet::OTHER);
+        let sign = self.alphabet.has(const { Alphabet::of("!\"#$%&'()*+,;<=>?@[\\]^`{}~") });
+        let is_joined = self.alphabet.has(const { Alphabet::of("-_.:/|") });
+        let is_disorder =
+            if is_joined { text.split(is_separator).any(is_disorder) } else { is_disorder(text) };
+        if !(letter && (digit || sign)) && !(digit && sign) && !is_disorder {
+            return false;
+        }
+        !(is_pair(text) || (sign && is_variable(text)))
+            && (sign
+                || is_disorder
+                || !(is_joined && (is_words(text) || is_path(text))
+                    || is_constant(text)
+                    || is_variable(text)))
+    }
 }
 
 /// Returns whether a text contains a word that a person wrote: it does not mix lower and upper case, and does
@@ -144,28 +236,6 @@ fn has_own_word(text: &str, lower: &str, word: &str) -> bool {
     })
 }
 
-/// Returns whether at least half of a text consists of runs such as `12345678`, `abcdef`, `00000000`.
-fn is_sequence(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let step = |at: usize| match (bytes[at], bytes[at + 1]) {
-        (b'9', b'0') => 1,
-        (a, b) => i16::from(b) - i16::from(a),
-    };
-    let (mut covered, mut from) = (0, 0);
-    for at in 1..=bytes.len() {
-        let continues = at < bytes.len()
-            && step(at - 1).abs() <= 1
-            && (at - from < 2 || step(at - 1) == step(at - 2));
-        if !continues {
-            if at - from >= 5 {
-                covered += at - from;
-            }
-            from = at;
-        }
-    }
-    covered * 2 >= bytes.len()
-}
-
 /// Returns whether a text is a placeholder in another language: `ton_mot_de_passe`, `dein-passwort-hier`.
 fn is_foreign(lower: &str) -> bool {
     let is_word = |part: &str| {
@@ -175,35 +245,9 @@ fn is_foreign(lower: &str) -> bool {
     parts().count() > 1 && parts().all(is_word) && parts().any(|part| FOREIGN.contains(part))
 }
 
-/// Returns whether a text is a literal that a person chose, not a variable, call or placeholder.
-fn is_literal(text: &str, next: Option<char>) -> bool {
-    // The beginning is enough to recognize a name or a placeholder.
-    const BEGINNING: usize = 96;
-    let lower = text[..floor(text, BEGINNING)].to_ascii_lowercase();
-    let trimmed = lower.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}']);
-    !(is_reference(text)
-        || is_masked(text)
-        || is_number(trimmed)
-        || matches!(next, Some('(' | '['))
-        || (text.contains(['(', '[', '{']) && !is_of_signs(text))
-        || is_public(text)
-        // The end of a regex: `^(password|token)$`.
-        || text.ends_with(")$")
-        || is_glob(text)
-        || WORDS.contains(trimmed)
-        || has_placeholder(text, &lower)
-        || (text.len() >= 16 && is_sequence(text))
-        || is_foreign(&lower)
-        // In minified code more follows: `t.password=n.password,t}`.
-        || is_dotted_name(
-            text[..trimmed.len()].split([',', ';', '}', '=']).next().unwrap_or_default(),
-        ))
-}
-
 /// Returns whether a text has a part that only occurs in placeholders.
 fn has_placeholder(text: &str, lower: &str) -> bool {
-    PLACEHOLDERS.is_match(lower)
-        && PLACEHOLDER_PARTS.iter().any(|part| has_own_word(text, lower, part))
+    PLACEHOLDER_PARTS.iter().any(|part| has_own_word(text, lower, part))
 }
 
 /// Returns whether a text is a variable of a shell, a template or a format string, or a path or an option.
@@ -239,51 +283,6 @@ fn is_reference(text: &str) -> bool {
 
 fn is_plain_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
-}
-
-/// Returns whether a text is a hexadecimal number, a version or a time: `0x1f`, `^7.1.2`, `2026-05-04t10:22`.
-fn is_number(text: &str) -> bool {
-    let is_time = |(at, byte): (usize, u8)| match at {
-        4 | 7 => byte == b'-',
-        10 => byte == b't',
-        _ => byte.is_ascii_digit(),
-    };
-    if text.len() >= 16 && text.bytes().take(13).enumerate().all(is_time) {
-        return true;
-    }
-    let version = text.trim_start_matches(['^', '~', '>', '<', '=', 'v']);
-    if version.contains('.') && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return true;
-    }
-    // `v0.0.0-20240311101010-9ba36f88b40a`
-    let is_part = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let release = version.split(['-', '+']).next().unwrap_or_default();
-    if release.len() < version.len()
-        && release.split('.').count() == 3
-        && release.split('.').all(is_part)
-    {
-        return true;
-    }
-    let digits = text.strip_prefix("0x").unwrap_or_default();
-    (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Returns whether a text is masked by repeated characters: `****`, `xxxx`, `00000000`.
-fn is_masked(text: &str) -> bool {
-    let is_mask = |run: &[u8]| match run[0] {
-        b'*' => run.len() >= 3,
-        b'x' | b'X' | b'#' => run.len() >= 4,
-        b'0' => run.len() >= 8,
-        _ => false,
-    };
-    let mut chars = text.chars();
-    let is_same = chars
-        .next()
-        .is_some_and(|first| chars.next() == Some(first) && chars.all(|next| next == first));
-    is_same
-        || text.as_bytes().chunk_by(|a, b| a == b).any(is_mask)
-        || text.contains("•••")
-        || text == "…"
 }
 
 /// Returns whether a text is a dotted name: `user.password`, `config.auth.v2`.
@@ -329,32 +328,13 @@ pub(super) fn is_type_name(text: &str) -> bool {
         && (is_constant || text.bytes().any(|byte| byte.is_ascii_uppercase()) && is_camel(text))
 }
 
-/// Returns whether a text mixes letters with digits or signs, or is a long random run of letters, and does
-/// not look like a name or a path.
-fn is_mixed(text: &str) -> bool {
-    let is_sign = |byte: u8| {
-        byte.is_ascii_punctuation() && !matches!(byte, b'_' | b'-' | b'.' | b'/' | b':' | b'|')
-    };
-    let digit = text.bytes().any(|byte| byte.is_ascii_digit());
-    let letter = text.bytes().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
-    let sign = text.bytes().any(is_sign);
-    let is_disorder = text.split(is_separator).any(is_disorder);
-    if !(letter && (digit || sign)) && !(digit && sign) && !is_disorder {
-        return false;
-    }
-    !(is_pair(text) || (sign && is_variable(text)))
-        && (sign
-            || is_disorder
-            || !(is_words(text) || is_constant(text) || is_variable(text) || is_path(text)))
-}
-
 /// Returns whether letters and digits are too random for a name: `wjDRGbpIOUuuaZgmMcMTfL`.
 fn is_disorder(part: &str) -> bool {
     part.len() >= 16
         && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && part.bytes().any(|byte| byte.is_ascii_uppercase())
-        && entropy(part) >= 3.5
         && !is_camel(part)
+        && has_entropy(part, 3.5)
 }
 
 /// Returns whether letters alone change case too often for words: `lafKFtyJkFOtqfdAalHd`.
@@ -403,16 +383,19 @@ fn is_constant(text: &str) -> bool {
 /// Returns whether a text is a name that contains one of `NAMES`, with at most a short number at its end:
 /// `password2`, `auth_token_v1`.
 fn is_variable(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
+    let has_name = |text: &str| {
+        let lower = text.to_ascii_lowercase();
+        NAMES.iter().any(|name| lower.contains(name))
+    };
     // A type of generated code: `Schema$AppCheckV1Token`.
     if text.len() >= 20 && text.contains('$') {
         let is_name = |part: &str| part.starts_with(|c: char| c.is_ascii_alphabetic());
-        return text.split('$').all(is_name) && NAMES.iter().any(|name| lower.contains(name));
+        return text.split('$').all(is_name) && has_name(text);
     }
-    let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit());
-    stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-        && lower.len() - stem.len() <= 2
-        && NAMES.iter().any(|name| stem.contains(name))
+    let stem = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    text.len() - stem.len() <= 2
+        && stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && has_name(stem)
 }
 
 /// Returns whether a text is itself a name and a value: `id=npmrc`.
@@ -429,7 +412,7 @@ fn is_path(text: &str) -> bool {
         part.len() >= 4
             && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-' || byte == b'_')
     };
-    text.contains("://") || (text.contains('/') && text.split(['/', '.']).any(is_word))
+    text.contains('/') && (text.contains("://") || text.split(['/', '.']).any(is_word))
 }
 
 #[cfg(test)]
@@ -489,11 +472,5 @@ mod tests {
     fn basic_is_a_user_and_a_password() {
         assert!(fits(Value::Basic, "dXNlcjpwYXNzd29yZA==", None));
         assert!(!fits(Value::Basic, "authentication", None));
-    }
-
-    #[test]
-    fn disorder() {
-        assert!((entropy("aaaa") - 0.0).abs() < 1e-9);
-        assert!((entropy("abcd") - 2.0).abs() < 1e-9);
     }
 }

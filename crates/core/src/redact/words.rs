@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
-use memchr::memmem;
 use rustc_hash::FxHashSet;
 
 /// Words to look up.
@@ -113,6 +112,9 @@ pub(super) static WORDS: Words = LazyLock::new(|| {
     )
 });
 
+/// The maximum length of these words.
+pub(super) const LONGEST_WORD: usize = 24;
+
 /// Words of placeholders in other languages: possessives, and names of secrets.
 pub(super) static FOREIGN: Words = LazyLock::new(|| {
     split(
@@ -174,9 +176,6 @@ pub(super) const SAMPLE_WORDS: &[&str] = &[
     "xxxx",
 ];
 
-/// Finds any of `SAMPLE_WORDS`.
-pub(super) static SAMPLES: LazyLock<Literals> = LazyLock::new(|| Literals::new(SAMPLE_WORDS));
-
 /// Parts that only occur in placeholders.
 pub(super) const PLACEHOLDER_PARTS: &[&str] = &[
     "your",
@@ -215,9 +214,9 @@ pub(super) const PLACEHOLDER_PARTS: &[&str] = &[
     "->",
 ];
 
-/// Finds any of `PLACEHOLDER_PARTS`.
-pub(super) static PLACEHOLDERS: LazyLock<Literals> =
-    LazyLock::new(|| Literals::new(PLACEHOLDER_PARTS));
+/// Finds any of `SAMPLE_WORDS`, `PLACEHOLDER_PARTS` and `WELL_KNOWN`.
+pub(super) static TELLTALES: LazyLock<Literals> =
+    LazyLock::new(|| Literals::new(&[SAMPLE_WORDS, PLACEHOLDER_PARTS, WELL_KNOWN].concat()));
 
 /// Finds parts of the names of algorithms and protocols.
 pub(super) static TECHNICAL: LazyLock<Literals> = LazyLock::new(|| {
@@ -329,15 +328,22 @@ pub(super) const PLACES: [&str; 18] = [
 ];
 
 /// Values that documentation and local emulators have in common, which protect nothing.
-pub(super) static WELL_KNOWN: LazyLock<[memmem::Finder<'static>; 7]> = LazyLock::new(|| {
-    [
-        "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq",
-        "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
-        "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
-        "test test test test test test test test test test test junk",
-        "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
-        "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11",
-        "re_123456789",
-    ]
-    .map(memmem::Finder::new)
-});
+pub(super) const WELL_KNOWN: &[&str] = &[
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq",
+    "sk_test_4eC39HqLyjWDarjtT1zdp7dc",
+    "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+    "test test test test test test test test test test test junk",
+    "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
+    "123456:ABC-DEF1234ghIkl-zyx57W2v1u123ew11",
+    "re_123456789",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_is_longer_than_the_longest() {
+        assert!(WORDS.iter().all(|word| word.len() <= LONGEST_WORD));
+    }
+}
