@@ -67,6 +67,8 @@ pub(super) fn separator(text: &[u8], name: &Range<usize>) -> Option<(Style, usiz
             (Style::Assign, 3)
         }
         [b'=', b'=', ..] => (Style::Assign, 2),
+        // What a variable that is not set is replaced by: `process.env.NAME || "…"`.
+        [b'|', b'|', b' ', ..] | [b'?', b'?', b' ', ..] if spaces > 0 => (Style::Loose, 2),
         [b'=', ..] => (Style::Assign, 1),
         [b'%', b'3', b'd' | b'D' | b'a' | b'A', ..] => (Style::Assign, 3),
         // A type, and the message for a missing shell variable.
