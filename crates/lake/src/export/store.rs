@@ -126,6 +126,8 @@ fn write(path: &FilePath, content: &[u8]) -> io::Result<()> {
 }
 
 fn cloud(scheme: &str, url: &str, insecure: bool) -> Result<Box<dyn ObjectStore>> {
+    // It fails if there is a provider already, which is the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let insecure_certificates = insecure.to_string();
     let certificates = ClientConfigKey::AllowInvalidCertificates;
     let built = match scheme {
