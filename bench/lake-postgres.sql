@@ -17,11 +17,11 @@ SELECT 'acme', 'person-' || n % 2000, 'machine-' || n % 2000, 'team-' || n % 150
     '2025-09-02'::timestamptz + n % 365 * interval '1 day', 5, 20, 40, 40, 0, 0, 0, 'claude-sonnet-4-5', 'live', true
 FROM generate_series(0, :calls / 40) AS n;
 
-INSERT INTO backstory.calls (org, person, machine, team, agent, call, position, session, session_kind, is_inherited,
+INSERT INTO backstory.calls (org, person, machine, team, agent, call, position, call_hash, session, session_kind, is_inherited,
     owner_rank, project, branch, occurred_at, undated, model, class, class_rank, us_only, is_elsewhere, searches, input,
     cached, cache_write_5m, cache_write_1h, output, thoughts, tool, other, at_least, is_current)
 SELECT 'acme', 'person-' || m, 'machine-' || m, 'team-' || m % 150, (ARRAY['claude', 'codex', 'gemini'])[1 + k % 3],
-    'm' || md5(k::text), 0, 'session-' || k / 40, 'main', false, '00 2025-09-01T00:00:00Z session-' || k / 40,
+    'm' || md5(k::text), 0, hashint8extended(k, 0), 'session-' || k / 40, 'main', false, '00 2025-09-01T00:00:00Z session-' || k / 40,
     'github.com/acme/project-' || k / 40 % 500, 'main',
     '2025-09-01'::timestamptz + k / 40 % 365 * interval '1 day' + k % 86400 * interval '1 second', false,
     (ARRAY['claude-sonnet-4-5', 'gpt-5.4', 'gemini-2.5-pro'])[1 + k % 3], 'standard', 0, false, false, 0,

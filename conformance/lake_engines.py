@@ -14,12 +14,14 @@ SERVERS = {
     "duckdb": """
 import duckdb
 db = duckdb.connect()
+db.execute(f"SET memory_limit = '{MEMORY}GB'")
 def ask(sql):
     return db.execute(sql).fetchall()
 """,
     "clickhouse": """
 import chdb.session
 session = chdb.session.Session()
+session.query(f"SET max_memory_usage = {MEMORY * 10**9}")
 def ask(sql):
     if not sql.lstrip().startswith("SELECT"):
         session.query(sql)
@@ -34,10 +36,11 @@ os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 from pyspark.sql import SparkSession
 def start(master):
     builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.memory", os.environ.get("SPARK_MEMORY", "2g"))
+    builder = builder.config("spark.driver.memory", f"{MEMORY // 4}g").config("spark.executor.memory", f"{MEMORY * 3 // 8}g")
     builder = builder.config("spark.sql.warehouse.dir", os.path.join(tempfile.gettempdir(), "spark-warehouse"))
     return builder.config("spark.sql.shuffle.partitions", "8").getOrCreate()
-spark = start(os.environ.get("SPARK_MASTER", "local-cluster[2,1,1024]"))
+# A driver and two workers.
+spark = start(f"local-cluster[2,1,{MEMORY * 384}]")
 spark.sparkContext.setLogLevel("ERROR")
 def ask(sql):
     return [list(row) for row in spark.sql(sql).collect()]
@@ -46,6 +49,8 @@ def ask(sql):
 
 LOOP = """
 import json, os, sys
+# GB of memory that an engine may take.
+MEMORY = 8
 # Engines print what they like, progress bars for one.
 out = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)

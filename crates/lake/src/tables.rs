@@ -198,6 +198,8 @@ table! {
     call: Text [Key],
     /// 0 for the call itself; further models on its bill have 1 and up.
     position: i64 [Key],
+    /// A number that all copies of the call share and hardly any other call has, by which engines find copies at little cost.
+    call_hash: i64 [Plain],
     /// The session that has the call on this machine.
     session: Text [Plain],
     /// The kind of that session.

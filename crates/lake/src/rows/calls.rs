@@ -43,9 +43,11 @@ fn call_row(
     from: &Outgoing<'_>,
 ) -> CallRow {
     let class = call.service.class;
+    let name = pseudonym("call", id, session, from);
     CallRow {
         agent: session.agent.clone(),
-        call: pseudonym("call", id, session, from),
+        call_hash: hash(&name, position),
+        call: name,
         position,
         session: session.session.clone(),
         session_kind: session.kind.clone(),
@@ -118,6 +120,12 @@ fn pseudonym(kind: &str, id: &Identity, session: &SessionRow, from: &Outgoing<'_
     };
     let key = format!("{}\0{}", session.agent, id.key);
     format!("{scope}{}", from.policy.key.pseudonym(kind, &key)).into()
+}
+
+/// Returns a number for a pseudonym and a position. The digits after its letter are those of a keyed hash already.
+fn hash(pseudonym: &str, position: i64) -> i64 {
+    let digits = pseudonym.get(1..17).unwrap_or_default();
+    u64::from_str_radix(digits, 16).unwrap_or_default().cast_signed().wrapping_add(position)
 }
 
 /// Returns the text whose order decides who made a call: a session that did not inherit it, that is not a

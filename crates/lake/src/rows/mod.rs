@@ -23,7 +23,7 @@ use crate::tables::{FaultRow, PriceRow, Row, SessionRow, TABLES, Table};
 use crate::value::{Text, Value};
 
 /// The version of the rows. When their meaning changes, everything is written again.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// Everything of an archive that may leave.
 pub(crate) struct Outgoing<'a> {

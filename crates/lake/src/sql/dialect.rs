@@ -6,8 +6,6 @@ pub(super) struct Dialect {
     /// The function that returns a value of the row with the smallest key, and its opposite.
     pub(super) min_by: &'static str,
     pub(super) max_by: &'static str,
-    /// The function that returns a hash of 64 bits.
-    pub(super) hash: &'static str,
     /// An exact number that products of tokens and prices fit in; `{}` is the value.
     pub(super) big: &'static str,
     /// The day of a time.
@@ -16,8 +14,10 @@ pub(super) struct Dialect {
     pub(super) time: &'static str,
     /// The end of a query whose outer joins must give nulls.
     pub(super) nulls: &'static str,
-    /// The files of a table below a folder.
-    read: fn(&str) -> String,
+    /// The statement that lists the files of a table, for an engine that would list them again wherever it reads them.
+    list: fn(&str, &str) -> String,
+    /// What reads the files of a table below a folder.
+    read: fn(&str, &str) -> String,
     /// The condition for the files of a month.
     month: &'static str,
     /// Several values as one.
@@ -32,10 +32,12 @@ impl Dialect {
         format!("{} {name} AS", self.create)
     }
 
-    /// Returns the query that reads the files of a table, all or those of a month.
-    pub(super) fn read(&self, table: &str, month: Option<&str>) -> String {
+    /// Returns the statements that make the files of a table readable under its name, all or those of a month.
+    pub(super) fn table(&self, name: &str, folder: &str, month: Option<&str>) -> String {
         let condition = month.map(|month| format!(" WHERE {}", self.month.replace("{}", month)));
-        format!("SELECT * FROM {}{}", (self.read)(table), condition.unwrap_or_default())
+        let condition = condition.unwrap_or_default();
+        let (list, create) = ((self.list)(name, folder), self.create(name));
+        format!("{list}{create} SELECT * FROM {}{condition};\n\n", (self.read)(name, folder))
     }
 }
 
@@ -43,12 +45,14 @@ pub(super) const DUCKDB: Dialect = Dialect {
     create: "CREATE OR REPLACE VIEW",
     min_by: "arg_min",
     max_by: "arg_max",
-    hash: "hash",
     big: "CAST({} AS HUGEINT)",
     day: "CAST({} AS DATE)",
     time: "TIMESTAMP '{} 00:00:00'",
     nulls: "",
-    read: |table| format!("read_parquet('{table}/month=*/*.parquet', hive_partitioning = true)"),
+    list: |_, _| String::new(),
+    read: |_, folder| {
+        format!("read_parquet('{folder}/month=*/*.parquet', hive_partitioning = true)")
+    },
     month: "month = '{}'",
     pack: |values| {
         let named: Vec<String> =
@@ -62,13 +66,13 @@ pub(super) const CLICKHOUSE: Dialect = Dialect {
     create: "CREATE OR REPLACE VIEW",
     min_by: "argMin",
     max_by: "argMax",
-    hash: "cityHash64",
     big: "toInt128({})",
     day: "toDate32({})",
     time: "toDateTime64('{} 00:00:00', 6, 'UTC')",
     nulls: "SETTINGS join_use_nulls = 1",
-    read: |table| {
-        let files = format!("{table}/month=*/*.parquet");
+    list: |_, _| String::new(),
+    read: |_, folder| {
+        let files = format!("{folder}/month=*/*.parquet");
         match files.split_once("://") {
             Some(("s3" | "http" | "https", _)) => format!("s3('{files}', 'Parquet')"),
             Some(("gs", path)) => {
@@ -89,12 +93,17 @@ pub(super) const SPARK: Dialect = Dialect {
     create: "CREATE OR REPLACE TEMPORARY VIEW",
     min_by: "min_by",
     max_by: "max_by",
-    hash: "xxhash64",
     big: "CAST({} AS DECIMAL(18, 0))",
     day: "CAST({} AS DATE)",
     time: "TIMESTAMP_NTZ '{} 00:00:00'",
     nulls: "",
-    read: |table| format!("parquet.`{}`", table.replacen("s3://", "s3a://", 1)),
+    list: |name, folder| {
+        let folder = folder.replacen("s3://", "s3a://", 1);
+        format!(
+            "CREATE OR REPLACE TEMPORARY VIEW {name}_files USING parquet OPTIONS (path '{folder}');\n\n"
+        )
+    },
+    read: |name, _| format!("{name}_files"),
     month: "month = '{}'",
     pack: |values| {
         let named: Vec<String> =

@@ -53,7 +53,6 @@ impl Expansion<'_> {
                 (dialect.field)(of, name, self.places.get(*name).copied().unwrap_or_default())
             }
             ("big", _) => fill(dialect.big),
-            ("hash", _) => format!("{}({})", dialect.hash, arguments[0]),
             ("day", _) => fill(dialect.day),
             ("time", _) => fill(dialect.time),
             ("nulls", _) => dialect.nulls.to_owned(),

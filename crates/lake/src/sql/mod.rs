@@ -30,11 +30,11 @@ pub(crate) fn views(sql: &Sql, min_group: u32) -> Result<String> {
     Ok(out)
 }
 
-/// Returns the statement that makes the files of a table readable under its name. Prices have no month.
+/// Returns the statements that make the files of a table readable under its name. Prices have no month.
 fn base(dialect: &Dialect, table: &Table, url: &str, month: Option<&str>) -> String {
     let month = month.filter(|_| table.time.is_some());
     let files = format!("{url}/v1/{}", table.name);
-    format!("{} {};\n\n", dialect.create(table.name), dialect.read(&files, month))
+    dialect.table(table.name, &files, month)
 }
 
 /// Returns the definition of all columns, as the documentation contains it.

@@ -1,6 +1,7 @@
--- Hashes of calls with several rows. Hardly any has, so that grouping by whole keys is left to those.
+-- Hashes of calls with several rows. Hardly any has, so that grouping by whole keys is left to those. The hints are for
+-- Spark, which would otherwise move all calls between its workers for each join.
 @create(copied_calls)
-SELECT @hash(call, position) AS copied FROM calls GROUP BY @hash(call, position) HAVING count(*) > 1;
+SELECT call_hash AS copied FROM calls GROUP BY call_hash HAVING count(*) > 1;
 
 -- Each call once. Rows of several machines that are copies of one call are merged: counts only grow while an answer arrives, so
 -- the largest of each is right. The row with the smallest rank made the call.
@@ -9,7 +10,7 @@ SELECT org, agent, call, position, person, machine, team, cost_center, session, 
   occurred_at, undated, model, class, us_only, is_elsewhere, searches, input, cached, cache_write_5m,
   cache_write_1h, output, thoughts, tool, other, at_least, is_current
 FROM calls
-WHERE session_kind <> 'checkpoint' AND @hash(call, position) NOT IN (SELECT copied FROM copied_calls)
+WHERE session_kind <> 'checkpoint' AND call_hash NOT IN (SELECT /*+ BROADCAST(copied_calls) */ copied FROM copied_calls)
 UNION ALL
 SELECT org, agent, call, position,
   @field(owner; person) AS person, @field(owner; machine) AS machine, @field(owner; team) AS team,
@@ -41,7 +42,7 @@ FROM (
     max(other) AS most_other,
     min(CASE WHEN at_least THEN 1 ELSE 0 END) AS all_at_least,
     max(CASE WHEN is_current THEN 1 ELSE 0 END) AS any_current
-  FROM calls WHERE @hash(call, position) IN (SELECT copied FROM copied_calls)
+  FROM calls WHERE call_hash IN (SELECT /*+ BROADCAST(copied_calls) */ copied FROM copied_calls)
   GROUP BY org, agent, call, position
 ) AS merged
 WHERE @field(owner; session_kind) <> 'checkpoint';
@@ -60,7 +61,7 @@ SELECT prices.* FROM prices JOIN (
 
 -- Each call with its cost in 10^-12 US dollars; none if its model has no price.
 @create(costs)
-SELECT c.org AS org, c.agent AS agent, c.call AS call, c.position AS position, c.person AS person,
+SELECT /*+ BROADCAST(k, p) */ c.org AS org, c.agent AS agent, c.call AS call, c.position AS position, c.person AS person,
   c.machine AS machine, c.team AS team, c.cost_center AS cost_center, c.session AS session,
   c.session_kind AS session_kind, coalesce(k.known, c.project) AS project, c.branch AS branch, c.occurred_at AS occurred_at,
   @day(c.occurred_at) AS day, c.undated AS undated, c.model AS model, c.class AS class, c.searches AS searches,

@@ -49,6 +49,7 @@ CREATE TABLE backstory.calls (
     agent          text COLLATE "C" NOT NULL,
     call           text COLLATE "C" NOT NULL,
     position       bigint NOT NULL,
+    call_hash      bigint NOT NULL,
     session        text COLLATE "C" NOT NULL,
     session_kind   text COLLATE "C" NOT NULL,
     is_inherited   boolean NOT NULL,
