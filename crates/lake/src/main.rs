@@ -21,6 +21,7 @@ mod sql;
 mod tables;
 mod value;
 
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -83,6 +84,8 @@ fn send(
 ) -> Result<()> {
     let path = archive(args)?;
     let policy = Policy::read(&args.policy, &env)?;
+    // Two exports at once would each replace the objects and the manifest of the other.
+    let _lock = if sending.dry_run { None } else { Some(lock(path)?) };
     let archive = Archive::open(path)?;
     let now = now();
     let outgoing = Outgoing::of(&archive, &policy, now)?;
@@ -96,6 +99,14 @@ fn send(
         writeln!(out, "receipt: {}", receipt.write(path)?.display())?;
     }
     sent
+}
+
+/// Waits for other pushes and exports of an archive to end. Returns the file that is locked.
+fn lock(archive: &Path) -> Result<File> {
+    let path = archive.with_extension("lake");
+    let file = File::options().create(true).write(true).truncate(false).open(&path);
+    let lock = |file: File| file.lock().map(|()| file);
+    file.and_then(lock).map_err(|error| Error::file(path, error))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
