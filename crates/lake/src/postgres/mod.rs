@@ -118,6 +118,8 @@ pub(crate) fn push(
     let database = Database { url: sending.url.clone(), insecure: sending.insecure };
     // Tests make batches smaller.
     let batch_size = crate::env("BACKSTORY_BATCH").and_then(|size| size.parse().ok());
-    let mut push = push::Push { client: database.open()?, receipt, batch_size };
+    let mut push = push::Push { client: database.connect()?, receipt, batch_size };
+    push.check_login()?;
+    migrate::require(&mut push.client)?;
     if sending.dry_run { push.dry_run(outgoing, out) } else { push.run(outgoing) }
 }

@@ -6,6 +6,7 @@ use std::io::Write;
 
 use jiff::Timestamp;
 use postgres::Client;
+use postgres::error::SqlState;
 
 use super::connect::failure;
 use super::stage::{self, Statements};
@@ -30,6 +31,28 @@ pub(super) struct Push<'a> {
 }
 
 impl Push<'_> {
+    /// Checks that the login may write the rows of this machine. The server's own reason would not say what to do.
+    pub(super) fn check_login(&mut self) -> Result<()> {
+        let Receipt { organisation, person, machine, .. } = &*self.receipt;
+        let sql = "SELECT NOT row_security_active('backstory.calls')
+            OR pg_has_role(current_user, 'backstory_admin', 'MEMBER')
+            OR EXISTS (SELECT FROM backstory.own_machines WHERE (org, person, machine) = ($1, $2, $3))";
+        let is_allowed = match self.client.query_one(sql, &[organisation, person, machine]) {
+            Ok(row) => row.get(0),
+            // Any other reason is that there are no tables yet, which is reported later.
+            Err(error) => error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE),
+        };
+        if is_allowed {
+            return Ok(());
+        }
+        let sql = "SELECT format('SELECT backstory.add_machine(%L, %L, %L, %L)', current_user, $1::text, $2::text, $3::text)";
+        let row = self.client.query_one(sql, &[organisation, person, machine]);
+        let statement: String = row.map_err(|error| failure(&error))?.get(0);
+        Err(Error::target(format!(
+            "the database does not let this login push for this machine; an administrator allows it with: {statement}"
+        )))
+    }
+
     /// Prints what would be written and removed.
     pub(super) fn dry_run(&mut self, outgoing: &Outgoing<'_>, out: &mut dyn Write) -> Result<()> {
         let known = self.known()?;
