@@ -69,7 +69,7 @@ def must(done):
 
 def hidden_session(name):
     """The pseudonym of a session whose id is not random."""
-    if re.fullmatch(r"[0-9a-f-]{32,}", name):
+    if re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", name):
         return name
     mac = hmac.new(lake.KEY.encode(), digestmod=hashlib.sha256)
     for part in (b"session", name.encode()):
@@ -261,6 +261,10 @@ def roles(machines, server):
         check(seen == ["0"], f"roles: readers see the {sql} of calls")
     check(server.lines("SELECT count(*) FROM backstory.usage_by_team WHERE team IS NOT NULL", "reader") == ["0"],
           "roles: readers see teams of fewer than five people")
+    for view in ("calls_once", "costs", "sessions_once", "tool_calls_once"):
+        for name in ("team", "cost_center"):
+            told = server.try_sql(f"SELECT count(*) FROM backstory.{view} WHERE {name}::int = 1", "reader")
+            check("ERROR" not in told, f"roles: the error of a condition names a {name}: {told}")
     server.sql("UPDATE backstory.settings SET min_group = 2")
     check(server.lines("SELECT count(*) FROM backstory.usage_by_team WHERE team IS NOT NULL", "reader") != ["0"],
           "roles: readers do not see teams of two people")
@@ -301,13 +305,17 @@ def tls(machine, server):
 
 
 def by_hand(machine, server):
-    """The statements that are printed make the same schema."""
-    server.sql("CREATE DATABASE other")
+    """The statements that are printed make the same schema, also for an owner who is not a superuser."""
+    server.sql("CREATE ROLE boss LOGIN CREATEROLE; GRANT backstory_machine TO boss WITH ADMIN OPTION")
+    server.sql("CREATE DATABASE other OWNER boss")
     printed = must(run(machine, ["sql", "postgresql"]))
-    url = server.url("owner").replace("/lake", "/other")
+    url = server.url("boss").replace("/lake", "/other")
     subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", url], input=printed, text=True, check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     check("up to date" in must(run(machine, ["migrate", url])), "the printed statements are not the migrations")
+    must(run(machine, ["push", url]))
+    people = json.loads(must(run(machine, ["usage", url, "person", "--json"])))["rows"]
+    check(people and people[0]["key"] != "(hidden)", "the owner of the tables does not see people")
 
 
 def search(machine, server, number):
@@ -393,9 +401,11 @@ def main():
             must(run(machines[0], ["migrate", server.url("owner")]))
         columns(machines[0], server)
         for number, machine in enumerate(machines):
-            receipt = json.loads(must(run(machine, ["push", server.url("owner"), "--dry-run"])).splitlines()[0])
-            server.sql(f"CREATE ROLE {login(number)} LOGIN; SELECT backstory.add_machine('{login(number)}', "
-                       f"'{receipt['org']}', '{receipt['person']}', '{receipt['machine']}')")
+            server.sql(f"CREATE ROLE {login(number)} LOGIN")
+            done = push(machine, server, number)
+            statement = re.search(r"SELECT backstory.add_machine\(.*\)", done.stderr)
+            check(done.returncode != 0 and statement, f"a push of a login without a machine: {done.stderr}")
+            server.sql(statement[0])
             must(push(machine, server, number))
         merged = merge(scratch, machines, programs, 90)
         if options.truth:

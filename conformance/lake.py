@@ -160,6 +160,28 @@ def share_recorded(machines, rng):
     for machine in machines:
         for tree, variant in rng.sample(pool, min(len(pool), 6)):
             copy_tree(tree, variant, machine.home, rng)
+    for machine in machines[:2]:
+        write_hostile(machine.home)
+
+
+def write_hostile(home):
+    """Writes a session with texts that end statements, times far away, and counts as large as they leave."""
+    quotes = "'); DROP TABLE calls; --\"`\\N\\.\t{}%s$1"
+    session = "0badc0de-0000-4000-8000-000000000001"
+    records = []
+    for n, (at, model) in enumerate([("1950-05-01T00:00:00Z", "gpt-5.3-codex"), ("2026-08-02T00:00:00Z", quotes.replace(" ", "").strip()),
+                                     ("2250-01-01T00:00:00.123456789Z", "claude-sonnet-4-5")]):
+        common = {"sessionId": session, "cwd": f"/srv/{quotes}", "gitBranch": f"main{quotes}\0", "version": "2.1.0", "timestamp": at}
+        prompt = {"type": "user", "uuid": f"u{n}", "parentUuid": f"a{n - 1}" if n else None, "message": {"role": "user", "content": f"{quotes}\0"}}
+        tool = {"type": "tool_use", "id": f"toolu_{n}hostile", "name": f"mcp__it{quotes}__x", "input": {}}
+        usage = {"input_tokens": 10**12, "output_tokens": 7, "cache_read_input_tokens": 10**12}
+        reply = {"type": "assistant", "uuid": f"a{n}", "parentUuid": f"u{n}", "requestId": f"req_{n}hostile",
+                 "message": {"id": f"msg_{n}hostile", "role": "assistant", "model": model, "content": [{"type": "text", "text": quotes}, tool],
+                             "usage": usage}}
+        records += [common | prompt, common | reply]
+    file = home / ".claude/projects/-srv-hostile" / f"{session}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
 
 
 def sessions(machine):

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use backstory_core::PriceTable;
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -140,8 +140,13 @@ impl Policy {
             price_version: prices.date().to_string(),
             prices,
             digest: format!("{:x}", hash.finalize()),
-            include: written.projects.include.as_deref().map(globs).transpose()?,
-            exclude: globs(&written.projects.exclude)?,
+            include: written
+                .projects
+                .include
+                .map(|patterns| globs(&patterns, false))
+                .transpose()?,
+            // Servers take names in any case, and so must what keeps them here.
+            exclude: globs(&written.projects.exclude, true)?,
             drop: written.drop,
         })
     }
@@ -188,10 +193,11 @@ fn prices(path: Option<&Path>) -> std::result::Result<(PriceTable, String), Stri
     Ok((table, text))
 }
 
-fn globs(patterns: &[String]) -> std::result::Result<GlobSet, String> {
+fn globs(patterns: &[String], in_any_case: bool) -> std::result::Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        set.add(Glob::new(pattern).map_err(|error| error.to_string())?);
+        let glob = GlobBuilder::new(pattern).case_insensitive(in_any_case).build();
+        set.add(glob.map_err(|error| error.to_string())?);
     }
     set.build().map_err(|error| error.to_string())
 }
@@ -249,6 +255,7 @@ mod tests {
         assert!(policy.allows("x~1", Some("/srv/x")));
         assert!(!policy.allows("github.com/other/shop", Some("/home/ada/shop")));
         assert!(!policy.allows("github.com/acme/secret-plans", None));
+        assert!(!policy.allows("github.com/acme/Secret-Plans", None));
         assert!(!policy.allows("github.com/acme/shop", Some("/home/ada/secret")));
     }
 

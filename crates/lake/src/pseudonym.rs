@@ -39,8 +39,13 @@ impl Key {
     /// Returns the id of a session as it leaves. A random id says nothing; any other may contain the name or
     /// the hash of a folder.
     pub(crate) fn session(&self, id: &str) -> Text {
-        let is_random = id.len() >= 32 && id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-        if is_random { id.into() } else { format!("x{}", self.pseudonym("session", id)).into() }
+        // A hash of a folder has hexadecimal digits too, but not this form.
+        let is_uuid = id.len() == 36
+            && id.bytes().enumerate().all(|(at, b)| match at {
+                8 | 13 | 18 | 23 => b == b'-',
+                _ => b.is_ascii_hexdigit(),
+            });
+        if is_uuid { id.into() } else { format!("x{}", self.pseudonym("session", id)).into() }
     }
 }
 
@@ -72,7 +77,8 @@ mod tests {
         let key = Key::new(b"0123456789abcdef").unwrap();
         let id = "2c6f1a50-0000-4000-8000-000000000001";
         assert_eq!(&*key.session(id), id);
-        for id in ["checkpoint/3fa9/fix-login", "agent-1", "prompts:/home/ada"] {
+        let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        for id in ["checkpoint/3fa9/fix-login", "agent-1", "prompts:/home/ada", hash, &hash[..36]] {
             assert!(key.session(id).starts_with('x') && key.session(id).len() == 33, "{id}");
         }
     }

@@ -96,7 +96,11 @@ impl<F: Field> Field for Option<F> {
     }
 }
 
-/// Converts a count; one that is too large for a column becomes the largest one.
+/// The largest count that leaves. Nothing real is as large, and engines that add up 64 bits fail, or are wrong without a
+/// word, if a damaged log may claim more.
+const LARGEST: i64 = 1_000_000_000_000;
+
+/// Converts a count; one that is too large becomes the largest one.
 pub(crate) fn count(number: impl TryInto<i64>) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
+    number.try_into().unwrap_or(i64::MAX).min(LARGEST)
 }

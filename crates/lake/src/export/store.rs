@@ -111,15 +111,16 @@ fn existing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Writes a file under a name that engines pass over, and renames it. An object has one writer, so a name that a killed
-/// one left behind is used again.
+/// Writes a file under a name that engines pass over, and renames it. A killed writer may have left the name behind.
+/// Whoever can write to the folder may have put a link there, which must not be followed.
 fn write(path: &FilePath, content: &[u8]) -> io::Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(ErrorKind::InvalidInput.into());
     };
     fs::create_dir_all(folder)?;
     let draft = folder.join(format!(".{}.new", name.to_string_lossy()));
-    let mut file = fs::File::create(&draft)?;
+    existing(fs::remove_file(&draft))?;
+    let mut file = fs::File::create_new(&draft)?;
     file.write_all(content)?;
     file.sync_all()?;
     fs::rename(draft, path)
@@ -171,10 +172,17 @@ fn cloud(scheme: &str, url: &str, insecure: bool) -> Result<Box<dyn ObjectStore>
 
 /// Returns whether requests may be sent without TLS: to this machine, or if that was requested.
 fn allows_http(endpoint: Option<&str>, insecure: bool) -> Result<bool> {
-    let Some(rest) = endpoint.and_then(|endpoint| endpoint.strip_prefix("http://")) else {
+    let Some((scheme, rest)) = endpoint.and_then(|endpoint| endpoint.split_once("://")) else {
         return Ok(insecure);
     };
-    let host = rest.split('/').next().unwrap_or_default();
+    let host = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    // `http://localhost:80@db.acme` is not this machine.
+    if host.contains('@') {
+        return Err(Error::target("an endpoint has no credentials"));
+    }
+    if !scheme.eq_ignore_ascii_case("http") {
+        return Ok(insecure);
+    }
     if insecure || is_loopback(host) {
         return Ok(true);
     }
@@ -218,8 +226,27 @@ mod tests {
             assert!(allows_http(Some(host), false).is_err(), "{host}");
             assert!(allows_http(Some(host), true).unwrap(), "{host}");
         }
+        for host in ["http://localhost:9000@s3.acme/x", "https://key:secret@s3.acme"] {
+            let error = allows_http(Some(host), true).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
         assert!(!allows_http(Some("https://s3.acme"), false).unwrap());
         assert!(!allows_http(None, false).unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_somebody_planted_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, lake) = (folder.path().join("own"), folder.path().join("lake"));
+        fs::create_dir(&lake).unwrap();
+        fs::write(&own, "mine").unwrap();
+        std::os::unix::fs::symlink(&own, lake.join(".machine=m.parquet.new")).unwrap();
+        std::os::unix::fs::symlink(&own, lake.join("machine=m.parquet")).unwrap();
+        write(&lake.join("machine=m.parquet"), b"rows").unwrap();
+        assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(lake.join("machine=m.parquet")).unwrap(), "rows");
+        assert_eq!(fs::read_dir(&lake).unwrap().count(), 1);
     }
 
     #[test]

@@ -95,9 +95,9 @@ pub(super) fn append(out: &mut String, row: &[Value]) {
             }
             Value::Int(number) => write!(out, "{number}"),
             Value::Bool(is) => out.write_str(if *is { "t" } else { "f" }),
-            // PostgreSQL counts years before the first in another way.
+            // PostgreSQL writes years before the first in another way, and its reports cannot count from infinity.
             Value::Time(at) if at.to_zoned(jiff::tz::TimeZone::UTC).year() < 1 => {
-                out.write_str("-infinity")
+                out.write_str("0001-01-01T00:00:00Z")
             }
             Value::Time(at) => write!(out, "{at:.6}"),
         };
@@ -137,7 +137,8 @@ mod tests {
         let mut out = String::new();
         append(&mut out, &row);
         let text = "a\\tb\\\\N\\r\\nc\u{fffd}";
-        let want = format!("\\N\t{text}\t-7\tt\t2026-03-01T10:04:00.123456Z\t-infinity\n");
+        let want =
+            format!("\\N\t{text}\t-7\tt\t2026-03-01T10:04:00.123456Z\t0001-01-01T00:00:00Z\n");
         assert_eq!(out, want);
     }
 

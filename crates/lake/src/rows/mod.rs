@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use backstory_core::archive::Archive;
 use backstory_core::model::SessionId;
+use backstory_core::project::Project;
 use backstory_core::{ArchiveError, Session};
 use jiff::{Timestamp, ToSpan};
 use sha2::{Digest, Sha256};
@@ -127,19 +128,23 @@ impl<'a> Outgoing<'a> {
         let all = self.archive.sessions()?;
         let parents: HashMap<&str, &Session> = all.iter().map(|s| (s.id.as_str(), s)).collect();
         let mut identities = Identities::new(&self.policy.key);
+        let policy = self.policy;
+        let mut allowed = |project: &Project| {
+            let identity = identities.of(project);
+            policy.allows(&identity.project, project.path.as_deref()).then_some(identity)
+        };
         let (mut leaving, mut staying) = (Vec::new(), Vec::new());
         for session in &all {
             let Some(stamp) = stamps.get(&session.id) else { continue };
-            let identity = identities.of(&session.project);
-            let is_old = || session.updated.or(session.started) < oldest;
-            if !self.policy.allows(&identity.project, session.project.path.as_deref())
-                || (oldest.is_some() && is_old())
-            {
+            let is_old = oldest.is_some() && session.updated.or(session.started) < oldest;
+            let Some(identity) = allowed(&session.project).filter(|_| !is_old) else {
                 staying.push(session);
                 continue;
-            }
+            };
             leaving.push(session);
+            // The branch of a project that stays here does not leave with another project.
             let parent = session.parent.as_deref().and_then(|id| parents.get(id).copied());
+            let parent = parent.filter(|parent| allowed(&parent.project).is_some());
             let row = session::row(session, parent, identity, self.policy, &self.filter);
             let name = row.session.clone();
             let stamp = self.stamp(std::slice::from_ref(&row), *stamp);
@@ -150,7 +155,7 @@ impl<'a> Outgoing<'a> {
             let stamp = self.stamp(&rows, 0);
             self.units.push(Unit { name, stamp, content: Content::Faults(rows) });
         }
-        let prices = prices::rows(&leaving, self.policy);
+        let prices = prices::rows(&leaving, self.policy, &self.filter);
         if !prices.is_empty() {
             let stamp = self.stamp(&prices, 0);
             self.units.push(Unit {

@@ -1,7 +1,8 @@
 //! The rows of prices: the price table as it applies to each model that calls name, so that an engine computes
-//! the same costs without knowing how a model is looked up.
+//! the same costs without knowing how a model is looked up. Models have the names under which they leave, without
+//! secrets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use backstory_core::Session;
 use backstory_core::model::{Bucket, Service, ServiceClass, Usage};
@@ -10,25 +11,28 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
+use crate::filter::Filter;
 use crate::policy::Policy;
 use crate::tables::PriceRow;
-use crate::value::count;
+use crate::value::{Text, count};
 
 /// The beginning and the end of time, as far as every engine can represent it.
 const EVER: (i16, i16) = (1970, 2200);
 
 /// Returns the prices of all models of sessions.
-pub(super) fn rows(sessions: &[&Session], policy: &Policy) -> Vec<PriceRow> {
+pub(super) fn rows(sessions: &[&Session], policy: &Policy, filter: &Filter<'_>) -> Vec<PriceRow> {
     let models: BTreeSet<&str> =
         sessions.iter().flat_map(|s| &s.models).map(String::as_str).collect();
+    let models: BTreeMap<Text, &str> =
+        models.into_iter().map(|model| (filter.clean(model), model)).collect();
     let mut out = Vec::new();
-    for model in models {
+    for (name, model) in &models {
         let Some(found) = policy.prices.lookup(model, None) else { continue };
-        let name = &found.row.model;
+        let priced = &found.row.model;
         let dates: BTreeSet<Timestamp> = policy
             .prices
             .rows()
-            .filter(|row| row.model == *name)
+            .filter(|row| row.model == *priced)
             .filter_map(|row| Some(midnight(row.from?)))
             .filter(|from| *from > first_of(EVER.0))
             .collect();
@@ -43,7 +47,7 @@ pub(super) fn rows(sessions: &[&Session], policy: &Policy) -> Vec<PriceRow> {
                     let found = policy.prices.lookup_served(model, Some(period.0), service);
                     out.extend(found.iter().flat_map(|found| {
                         tiers(found.row)
-                            .map(move |tier| row(model, found, service, period, tier, policy))
+                            .map(move |tier| row(name, found, service, period, tier, policy))
                     }));
                 }
             }
@@ -60,7 +64,7 @@ fn tiers(row: &Row) -> impl Iterator<Item = (i64, i64)> + use<> {
 }
 
 fn row(
-    model: &str,
+    model: &Text,
     found: &PriceMatch<'_>,
     service: Service,
     (since, until): (Timestamp, Timestamp),
@@ -77,7 +81,7 @@ fn row(
     let price = |bucket| count(one(bucket).usd.pico());
     let search = Service { searches: 1, ..service };
     PriceRow {
-        model: model.into(),
+        model: model.clone(),
         class: service.class.name().into(),
         us_only: service.us_only,
         is_elsewhere: service.is_elsewhere,

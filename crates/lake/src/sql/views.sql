@@ -80,7 +80,8 @@ LEFT JOIN known_projects AS k ON k.org = c.org AND k.folder = c.project
 LEFT JOIN price_list AS p
   ON p.org = c.org AND p.model = c.model AND p.class = c.class AND p.us_only = c.us_only
   AND p.is_elsewhere = c.is_elsewhere
-  AND p.since <= coalesce(c.occurred_at, @time(2199-01-01)) AND p.until > coalesce(c.occurred_at, @time(2199-01-01))
+  AND p.since <= greatest(least(coalesce(c.occurred_at, @time(2199-01-01)), @time(2199-01-01)), @time(1970-01-01))
+  AND p.until > greatest(least(coalesce(c.occurred_at, @time(2199-01-01)), @time(2199-01-01)), @time(1970-01-01))
   AND p.above < c.input + c.cached + c.cache_write_5m + c.cache_write_1h
   AND p.up_to >= c.input + c.cached + c.cache_write_5m + c.cache_write_1h
 @nulls();

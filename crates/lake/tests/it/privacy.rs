@@ -1,5 +1,6 @@
 //! Tests that nothing leaves that must not.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -65,8 +66,19 @@ fn secrets_leave_in_no_table() {
             }
         }
     }
-    let station = Station::new(home.path(), "text = true");
+    // The company has prices for these models, so that their names are in that table too.
+    let prices: Vec<Value> =
+        all.iter().map(|text| json!({ "model": text, "input": 1, "output": 2 })).collect();
+    let file = home.path().join("prices.json");
+    fs::write(&file, Value::from(prices).to_string()).unwrap();
+    let policy = format!("text = true\nprices = '{}'", file.display());
+    let station = Station::new(home.path(), &policy);
     let rows = station.dry_run("lake");
+    let names = |table: &str| -> BTreeSet<&str> {
+        let rows = rows.iter().filter(|row| row["table"] == table);
+        rows.filter_map(|row| row["model"].as_str()).collect()
+    };
+    assert_eq!(names("prices"), names("calls"));
     let of = |session: usize| format!("00000000-0000-4000-8000-{session:012}");
     let mut models = 0;
     for (n, hidden) in secrets.iter().enumerate() {
@@ -127,6 +139,39 @@ fn excluded_projects_and_paths_do_not_leave() {
         station.exported().iter().map(|row| row["project"].clone()).collect();
     assert!(projects.iter().all(|name| name.is_null() || *name == "git.acme.example/shop/hidden"));
     assert!(projects.iter().any(|name| *name == "git.acme.example/shop/hidden"));
+}
+
+/// A subagent may work in another project than the session that started it.
+#[test]
+fn the_branch_of_an_excluded_project_does_not_leave_with_another() {
+    let home = tempfile::tempdir().unwrap();
+    let projects = tempfile::tempdir().unwrap();
+    let id = "00000000-0000-4000-8000-000000000001";
+    let record = |folder: &str, agent: Value| {
+        let cwd = projects.path().join(folder);
+        let branch = if folder == "open" { "" } else { "merger-with-initech" };
+        json!({
+            "type": "user", "uuid": format!("u-{folder}"), "parentUuid": null, "sessionId": id, "cwd": cwd,
+            "timestamp": "2026-01-01T00:00:01Z", "gitBranch": branch, "isSidechain": !agent.is_null(),
+            "agentId": agent, "version": "2.1.0", "message": { "role": "user", "content": "hi" },
+        })
+    };
+    let folder = home.path().join("projects/-p");
+    fs::create_dir_all(folder.join(id).join("subagents")).unwrap();
+    let write = |file: &str, record: &Value| {
+        fs::write(folder.join(file), format!("{record}\n")).unwrap();
+    };
+    write(&format!("{id}.jsonl"), &record("hidden", Value::Null));
+    write(&format!("{id}/subagents/agent-a1b2c3d.jsonl"), &record("open", "a1b2c3d".into()));
+    let station = Station::new(home.path(), "");
+    let branches = |policy: &str| -> Vec<Value> {
+        station.set_policy(policy);
+        let rows = station.dry_run("lake");
+        let sessions = rows.iter().filter(|row| row["table"] == "sessions");
+        sessions.map(|row| row["branch"].clone()).collect()
+    };
+    assert_eq!(branches(""), ["merger-with-initech", "merger-with-initech"]);
+    assert_eq!(branches("[projects]\nexclude = ['*/hidden']\n"), [Value::Null]);
 }
 
 #[test]

@@ -1,18 +1,21 @@
 -- Each call once, with its price. Several machines have a call when sessions were copied, shared or continued elsewhere.
 
--- Whether the session may see single people and groups of any size.
+-- Whether the session may see single people and groups of any size: administrators and the owner, as whom this runs.
 CREATE FUNCTION backstory.sees_people() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT min_group <= 1 OR pg_has_role(session_user, 'backstory_admin', 'MEMBER') FROM backstory.settings
+    SELECT min_group <= 1 OR pg_has_role(session_user, current_user, 'MEMBER')
+        OR pg_has_role(session_user, 'backstory_admin', 'MEMBER')
+    FROM backstory.settings
 $$;
 
--- The teams and cost centres that readers may see: those with enough people.
-CREATE VIEW backstory.shown_teams AS
+-- The teams and cost centres that readers may see: those with enough people. Without a barrier, a condition of the reader
+-- would be tried on the others as well, and could name them in an error.
+CREATE VIEW backstory.shown_teams WITH (security_barrier) AS
     SELECT org, team FROM backstory.sessions WHERE team IS NOT NULL
     GROUP BY org, team
     HAVING (SELECT backstory.sees_people()) OR count(DISTINCT person) >= (SELECT min_group FROM backstory.settings);
-CREATE VIEW backstory.shown_cost_centers AS
+CREATE VIEW backstory.shown_cost_centers WITH (security_barrier) AS
     SELECT org, cost_center FROM backstory.sessions WHERE cost_center IS NOT NULL
     GROUP BY org, cost_center
     HAVING (SELECT backstory.sees_people()) OR count(DISTINCT person) >= (SELECT min_group FROM backstory.settings);
@@ -125,8 +128,8 @@ DECLARE
         LEFT JOIN backstory.prices_once AS p
             ON p.org = c.org AND p.model = c.model AND p.class = c.class AND p.us_only = c.us_only
             AND p.is_elsewhere = c.is_elsewhere
-            AND greatest(coalesce(c.occurred_at, '2199-01-01 00:00:00+00'), '1970-01-01 00:00:00+00') >= p.since
-            AND greatest(coalesce(c.occurred_at, '2199-01-01 00:00:00+00'), '1970-01-01 00:00:00+00') < p.until
+            AND greatest(least(c.occurred_at, '2199-01-01 00:00:00+00'), '1970-01-01 00:00:00+00') >= p.since
+            AND greatest(least(c.occurred_at, '2199-01-01 00:00:00+00'), '1970-01-01 00:00:00+00') < p.until
             AND c.input::numeric + c.cached + c.cache_write_5m + c.cache_write_1h > p.above
             AND c.input::numeric + c.cached + c.cache_write_5m + c.cache_write_1h <= p.up_to$$;
 BEGIN
