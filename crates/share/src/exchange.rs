@@ -60,9 +60,9 @@ impl Exchange<'_> {
         let state = states.folder(&self.folder);
         let lost = self.check_written(state, &found);
         found.retain(|parcel| !lost.contains(&parcel.name));
-        self.check_key(state)?;
+        let is_right = self.check_key(state)?;
         state.merged.retain(|name| found.iter().any(|parcel| parcel.name == *name));
-        self.receive(&mut states, &found, &mut report)?;
+        self.receive(&mut states, &found, is_right, &mut report)?;
         let mut archive = self.open()?;
         self.send(&mut archive, &machine, &mut states, &mut report)?;
         let state = states.folder(&self.folder);
@@ -100,18 +100,26 @@ impl Exchange<'_> {
         lost.into_iter().map(|one| one.parcel.name).collect()
     }
 
-    /// Fails if this machine wrote with another key before; the others could read only half of it.
-    fn check_key(&self, state: &FolderState) -> Result<()> {
-        let Some(one) = state.written.first() else { return Ok(()) };
+    /// Fails if this machine wrote with another key before; the others could read only half of it. Returns whether the
+    /// key is known to be right.
+    fn check_key(&self, state: &FolderState) -> Result<bool> {
+        let Some(one) = state.written.first() else { return Ok(false) };
         let file = one.parcel.open(&self.folder).map_err(|error| self.unusable(error))?;
         match self.key.decrypt(file) {
             Err(Locked::WrongKey) => Err(self.wrong_key(&one.parcel)),
-            _ => Ok(()),
+            opened => Ok(opened.is_ok()),
         }
     }
 
-    /// Merges the parcels that are not in the archive yet.
-    fn receive(&self, states: &mut State, found: &[Parcel], report: &mut Report) -> Result<()> {
+    /// Merges the parcels that are not in the archive yet. One that another key opens is a mistake of its writer if ours
+    /// is right, and must not keep the others from being read.
+    fn receive(
+        &self,
+        states: &mut State,
+        found: &[Parcel],
+        is_right: bool,
+        report: &mut Report,
+    ) -> Result<()> {
         let state = states.folder(&self.folder);
         let is_known = |parcel: &Parcel| {
             let is_written = state.written.iter().any(|one| one.parcel.name == parcel.name);
@@ -134,7 +142,7 @@ impl Exchange<'_> {
                 }
             }
             (self.say)(&format!("Reading parcel {} of {}.", n + 1, new.len()));
-            if let Some(files) = self.merge(parcel, &mut report.problems)? {
+            if let Some(files) = self.merge(parcel, is_right, &mut report.problems)? {
                 *report.received.entry(parcel.machine().to_owned()).or_default() += files;
                 states.folder(&self.folder).merged.insert(parcel.name.clone());
                 states.save(&mut self.open()?)?;
@@ -144,7 +152,12 @@ impl Exchange<'_> {
     }
 
     /// Merges a parcel, and returns the number of files in it; none if it cannot be used.
-    fn merge(&self, parcel: &Parcel, problems: &mut Vec<String>) -> Result<Option<u64>> {
+    fn merge(
+        &self,
+        parcel: &Parcel,
+        is_right: bool,
+        problems: &mut Vec<String>,
+    ) -> Result<Option<u64>> {
         let name = &parcel.name;
         let plain = self.work.file().map_err(|error| self.no_work(error))?;
         let file = match parcel.open(&self.folder) {
@@ -153,6 +166,10 @@ impl Exchange<'_> {
         };
         let mut content = match self.key.decrypt(file) {
             Ok(content) => content,
+            Err(Locked::WrongKey) if is_right => {
+                problems.push(format!("`{name}` was encrypted with another key"));
+                return Ok(None);
+            }
             Err(Locked::WrongKey) => return Err(self.wrong_key(parcel)),
             Err(Locked::Damaged(error)) => {
                 problems.push(format!("`{name}` cannot be decrypted: {error}"));

@@ -63,6 +63,33 @@ fn another_key_is_an_error_and_changes_nothing() {
 }
 
 #[test]
+fn a_file_with_another_key_does_not_stop_those_with_the_right_one() {
+    let lab = Lab::new();
+    let (laptop, desktop, thief) =
+        (lab.machine("laptop"), lab.machine("desktop"), lab.machine("thief"));
+    laptop.session(A, &["mend the lantern"]);
+    laptop.share();
+    desktop.share();
+    // It wrote when the files of the others had not arrived yet.
+    let (folder, away) = (lab.folder(), lab.folder().with_file_name("away"));
+    fs::create_dir(&away).unwrap();
+    let other = lab.key("other");
+    thief.session("cccccccc-0000-4000-8000-000000000003", &["hello"]);
+    assert_eq!(thief.run(&["share", "--new-key", &other]).code, Some(0));
+    assert_eq!(thief.run(&["share", away.to_str().unwrap(), "--key", &other, "-q"]).code, Some(0));
+    let file = fs::read_dir(&away).unwrap().next().unwrap().unwrap();
+    fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    laptop.session("aaaaaaaa-0000-4000-8000-000000000002", &["light it"]);
+    let name = file.file_name().into_string().unwrap();
+    for machine in [&laptop, &desktop] {
+        let run = machine.run(&["share", folder.to_str().unwrap(), "--key", &lab.key("key"), "-q"]);
+        let expected = format!("warning: `{name}` was encrypted with another key\n");
+        assert_eq!((run.code, run.stderr), (Some(0), expected));
+    }
+    assert_eq!(desktop.ids().len(), 2);
+}
+
+#[test]
 fn a_passphrase_works_too() {
     let lab = Lab::new();
     let (laptop, desktop) = (lab.machine("laptop"), lab.machine("desktop"));
