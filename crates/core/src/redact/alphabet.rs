@@ -9,21 +9,24 @@ pub(super) struct Alphabet(u64);
 /// The set that contains each byte.
 static SETS: [u64; 256] = {
     let mut sets = [0; 256];
-    let mut byte = 0;
-    while byte < sets.len() {
+    let mut byte = 0u8;
+    loop {
         // The signs follow the five other kinds, in four ranges.
-        sets[byte] = 1
-            << match byte as u8 {
+        sets[byte as usize] = 1
+            << match byte {
                 b'0'..=b'9' => 0,
                 b'a'..=b'z' => 1,
                 b'A'..=b'Z' => 2,
                 b' ' | b'\t'..=b'\r' => 3,
-                b'!'..=b'/' => 5 + byte - '!' as usize,
-                b':'..=b'@' => 20 + byte - ':' as usize,
-                b'['..=b'`' => 27 + byte - '[' as usize,
-                b'{'..=b'~' => 33 + byte - '{' as usize,
+                b'!'..=b'/' => 5 + byte - b'!',
+                b':'..=b'@' => 20 + byte - b':',
+                b'['..=b'`' => 27 + byte - b'[',
+                b'{'..=b'~' => 33 + byte - b'{',
                 _ => 4,
             };
+        if byte == u8::MAX {
+            break;
+        }
         byte += 1;
     }
     sets

@@ -241,8 +241,10 @@ mod tests {
         #[test]
         fn the_bound_of_the_entropy_is_one(text in "[a-d0-9éA-Z]{1,40}", least in 0.0..6.0f64) {
             let bytes = text.as_bytes();
+            let number = |count: usize| f64::from(u32::try_from(count).unwrap());
             let share = |byte: u8| {
-                bytes.iter().filter(|other| **other == byte).count() as f64 / bytes.len() as f64
+                let same = bytes.iter().filter(|other| **other == byte);
+                number(same.count()) / number(bytes.len())
             };
             let entropy: f64 = (0..=255)
                 .map(share)

@@ -70,7 +70,7 @@ pub(super) fn fits_in(value: Value, whole: &str, secret: &str, next: Option<char
 
 /// Returns whether a value has the required form, judged without the text around it.
 pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
-    let text = Text::of(secret);
+    let text = Candidate::of(secret);
     if text.is_telling && WELL_KNOWN.iter().any(|known| secret.contains(known)) {
         return false;
     }
@@ -109,7 +109,7 @@ pub(super) fn fits(value: Value, secret: &str, next: Option<char>) -> bool {
 
 /// A value, and what is known about it from two passes over it. Most values are random letters and digits, and need no
 /// further look at their form.
-struct Text<'t> {
+struct Candidate<'t> {
     text: &'t str,
     alphabet: Alphabet,
     /// The length of the longest run of `small_steps`.
@@ -118,7 +118,7 @@ struct Text<'t> {
     is_telling: bool,
 }
 
-impl<'t> Text<'t> {
+impl<'t> Candidate<'t> {
     fn of(text: &'t str) -> Self {
         let (alphabet, steps) = (Alphabet::of(text), small_steps(text));
         Self { text, alphabet, steps, is_telling: TELLTALES.is_match(text) }
