@@ -57,30 +57,36 @@ pub fn one_line(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Cleans a message that repeats user input. It also removes characters without a width, which can
-/// make two words look alike.
+/// Cleans a message that repeats user input. It also removes the joiners, which scripts and emoji
+/// need, but which can make two words look alike.
 pub fn message(text: &str) -> String {
-    let is_hidden = |c: char| matches!(c, '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}');
-    block(text).chars().filter(|c| !is_hidden(*c)).collect()
+    block(text).chars().filter(|c| !matches!(c, '\u{200C}' | '\u{200D}')).collect()
 }
 
 /// Returns whether a character that begins with this byte may be unsafe: control characters, and
-/// the first bytes of C1, of U+061C and of U+2000 to U+2FFF.
+/// the first bytes of C1, of U+061C, of U+2000 to U+2FFF, of U+F000 to U+FFFF and of U+C0000 to
+/// U+FFFFF.
 fn may_be_unsafe(byte: u8) -> bool {
-    (byte < 0x20 && byte != b'\n' && byte != b'\t') | matches!(byte, 0x7F | 0xC2 | 0xD8 | 0xE2)
+    (byte < 0x20 && byte != b'\n' && byte != b'\t')
+        | matches!(byte, 0x7F | 0xC2 | 0xD8 | 0xE2 | 0xEF | 0xF3)
 }
 
 /// Returns whether a character is unsafe: control characters (C0, DEL, C1), marks and overrides of
-/// writing direction, and the separators that some terminals treat as line ends.
+/// writing direction, the separators that some terminals treat as line ends, and characters that
+/// are not visible. The joiners are safe, because scripts and emoji need them.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
             '\u{061C}'
+                | '\u{200B}'
                 | '\u{200E}'
                 | '\u{200F}'
                 | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{2064}'
                 | '\u{2066}'..='\u{2069}'
+                | '\u{FEFF}'
+                | '\u{E0000}'..='\u{E007F}'
         )
 }
 
@@ -95,15 +101,18 @@ mod tests {
         assert_eq!(line("a\r\nb\tc\u{2028}d"), "a  b c d");
         assert_eq!(line("evil\u{202E}gnp.exe\u{2066}\u{200F}"), "evilgnp.exe");
         assert_eq!(block("a\r\n\tb\x1b]0;title\x07\u{2029}"), "a\n\tb]0;title");
-        assert!(matches!(block("a\n\tb é – → ص"), Cow::Borrowed(_)));
+        assert_eq!(line("pass\u{200b}word\u{feff}\u{e0041} 👩\u{200d}💻"), "password 👩\u{200d}💻");
+        assert!(matches!(block("a\n\tb é – → ص 👩\u{200d}💻"), Cow::Borrowed(_)));
         assert_eq!(one_line(" \ra\n\u{202E}\tb\u{7} c  ").collect::<String>(), "a b c");
-        assert_eq!(message("a\u{200b}\u{feff}b\u{e0041}\u{9b}\r\nc 🥛"), "ab\nc 🥛");
+        assert_eq!(message("a\u{200d}\u{feff}b\u{e0041}\u{9b}\r\nc 🥛"), "ab\nc 🥛");
     }
 
     /// The shortcut agrees with the rule in any surroundings.
     #[test]
     fn every_unsafe_character_is_found() {
-        for c in ('\0'..='\u{3000}').filter(|c| !matches!(c, '\n' | '\t')) {
+        let all =
+            ('\0'..='\u{3000}').chain('\u{F000}'..='\u{FFFF}').chain('\u{E0000}'..='\u{E0FFF}');
+        for c in all.filter(|c| !matches!(c, '\n' | '\t')) {
             let text = format!("{}–{c}.", "x".repeat(70));
             assert_eq!(is_clean(&text), !is_unsafe(c), "{c:?}");
         }
