@@ -7,6 +7,7 @@ use maud::html;
 
 use crate::app::Ask;
 use crate::layout::{Frame, frame};
+use crate::pages::LONGEST;
 use crate::reply::{Problem, Reply};
 
 /// The commands, each with the name of its argument and an example.
@@ -40,6 +41,9 @@ pub(crate) fn document(ask: &Ask<'_>) -> Result<Reply, Problem> {
         (Some(value), Some(argument)) => arguments.push(((*argument).to_owned(), value.clone())),
         (Some(_), None) => return Err(Problem::invalid(format!("`{command}` takes no argument."))),
         (None, _) => {}
+    }
+    if arguments.iter().any(|(name, value)| name == "query" && value.chars().count() > LONGEST) {
+        return Err(Problem::invalid(format!("The query is longer than {LONGEST} characters.")));
     }
     // A session is named by its id or a name in the archive, never by a file.
     for (name, value) in &mut arguments {

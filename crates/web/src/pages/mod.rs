@@ -21,7 +21,7 @@ pub(crate) use health::health;
 pub(crate) use insights::insights;
 pub(crate) use overview::overview;
 pub(crate) use projects::projects;
-pub(crate) use search::search;
+pub(crate) use search::{LONGEST, search};
 pub(crate) use session::{export, name, session, session_part, tags};
 pub(crate) use sessions::sessions;
 pub(crate) use usage::usage;

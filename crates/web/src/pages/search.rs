@@ -82,7 +82,7 @@ pub(crate) fn search(ask: &Ask<'_>) -> Result<Reply, Problem> {
 }
 
 /// The maximum number of characters of a query. Thousands of words could keep the archive busy for minutes.
-const LONGEST: usize = 500;
+pub(crate) const LONGEST: usize = 500;
 
 /// Returns the query of a text, unless it is too long.
 pub(super) fn query(ask: &Ask<'_>, text: &str) -> Result<Words, Problem> {

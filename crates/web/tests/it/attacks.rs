@@ -227,6 +227,10 @@ fn a_query_of_thousands_of_words_is_refused() {
         assert!(!answer.contains("some words"), "{path}");
     }
     assert!(server.get("/search?q=w*").contains("1 hit "));
+    let long = "w%20".repeat(5000);
+    for path in [format!("/api/v1/search/{long}"), format!("/api/v1/search?query={long}")] {
+        assert_eq!(status(&server.get(&path)), "400");
+    }
 }
 
 #[test]

@@ -48,6 +48,14 @@ fn a_session_is_found_listed_and_shown() {
 }
 
 #[test]
+fn the_facts_of_a_session_are_there_without_messages() {
+    let server = TestServer::start(&["first", "second"]);
+    let part = server.get(&format!("/sessions/claude/{ID}/part?from=1000000000&live=1"));
+    assert_eq!(status(&part), "200");
+    assert!(part.contains("id=\"about\"") && !part.contains("<article"), "{part}");
+}
+
+#[test]
 fn the_scope_of_a_page_is_kept_by_its_links() {
     let server = TestServer::start(&["x"]);
     let page = server.get("/?period=7d&agent=claude");

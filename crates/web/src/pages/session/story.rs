@@ -133,7 +133,7 @@ impl<'a> Story<'a> {
             .map_err(|error| cannot(&error))?;
         let body = String::from_utf8_lossy(&out).into_owned();
         let link = |at: usize, name: &str| self.reading.link(name, &at.to_string());
-        let earlier = (window.start > 0).then(|| self.places[window.start]);
+        let earlier = self.places.get(window.start).copied().filter(|_| window.start > 0);
         let later = self.places.get(window.end).copied();
         Ok(html! {
             @if let Some(to) = earlier { p.part data-earlier=(to) { a href=(link(self.places[window.start.saturating_sub(PAGE)], "at")) { (window.start) " earlier messages" } } }
