@@ -165,11 +165,12 @@ def share_recorded(machines, rng):
 
 
 def write_hostile(home):
-    """Writes a session with texts that end statements, times far away, and counts as large as they leave."""
+    """Writes a session with texts that end statements, times far away, and counts as large as they leave. Lists of models are
+    separated by spaces, so names have none."""
     quotes = "'); DROP TABLE calls; --\"`\\N\\.\t{}%s$1"
     session = "0badc0de-0000-4000-8000-000000000001"
     records = []
-    for n, (at, model) in enumerate([("1950-05-01T00:00:00Z", "gpt-5.3-codex"), ("2026-08-02T00:00:00Z", quotes.replace(" ", "").strip()),
+    for n, (at, model) in enumerate([("1950-05-01T00:00:00Z", "gpt-5.3-codex"), ("2026-08-02T00:00:00Z", "".join(quotes.split())),
                                      ("2250-01-01T00:00:00.123456789Z", "claude-sonnet-4-5")]):
         common = {"sessionId": session, "cwd": f"/srv/{quotes}", "gitBranch": f"main{quotes}\0", "version": "2.1.0", "timestamp": at}
         prompt = {"type": "user", "uuid": f"u{n}", "parentUuid": f"a{n - 1}" if n else None, "message": {"role": "user", "content": f"{quotes}\0"}}
