@@ -199,3 +199,30 @@ fn the_current_file_is_the_newest_by_its_name() {
         assert_eq!(current.last().unwrap().2, "third");
     }
 }
+
+#[test]
+fn messages_between_agents_are_neither_typed_nor_replies() {
+    let sent = json!({ "author": "/root/a", "recipient": "/root", "other_recipients": [],
+        "content": "done", "trigger_turn": true });
+    let document = sent.to_string();
+    for (kind, payload, text) in [
+        ("inter_agent_communication", sent, "done"),
+        ("response_item", message("assistant", &document), &document),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let log = Log::new("2026-03-01T10:00:00Z").header(THREAD, &json!({}));
+        let log = log.typed("one").answer("first").line(kind, payload).answer("second");
+        let back = json!({ "type": "thread_rolled_back", "num_turns": 1 });
+        log.event(back).write(folder.path(), THREAD);
+        let home = Home::at(folder.path());
+        let full = shown(&home, THREAD, View::Full);
+        let texts: Vec<_> = full.iter().map(|(kind, fate, text)| (*kind, *fate, &**text)).collect();
+        let expected = [
+            (MessageKind::Prompt, Fate::Kept, "one"),
+            (MessageKind::Reply, Fate::Kept, "first"),
+            (MessageKind::Injected, Fate::Rewound, text),
+            (MessageKind::Reply, Fate::Rewound, "second"),
+        ];
+        assert_eq!(texts, expected, "{kind}");
+    }
+}

@@ -1,4 +1,6 @@
-//! Recognizes user messages that no person typed.
+//! Recognizes messages that neither a person typed nor the model wrote.
+
+use super::object::Object;
 
 /// The origin of a user message, judged by its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,9 @@ const NOTICES: [&str; 3] = [
     "Warning: Your account was flagged",
 ];
 
+/// The beginning of a message from one agent to another.
+const FROM_AGENT: &str = r#"{"author":"/root"#;
+
 const SUMMARIES: [&str; 2] = [
     "Another language model started to solve this problem",
     "You were originally given instructions from a user over one or more turns",
@@ -79,6 +84,16 @@ fn is_tagged(text: &str) -> bool {
 fn is_instructions(text: &str) -> bool {
     let (beginning, end) = INSTRUCTIONS;
     text.starts_with(beginning) && text.ends_with(end)
+}
+
+/// Returns whether a message of the model is one that another agent sent, which 0.135 stores as a
+/// document in the model's name.
+pub(crate) fn is_from_agent(text: &str) -> bool {
+    let Some(message) = text.starts_with(FROM_AGENT).then(|| Object::read(text).ok()).flatten()
+    else {
+        return false;
+    };
+    ["recipient", "content", "trigger_turn"].iter().all(|field| message.has(field))
 }
 
 /// The headings before the typed text, behind what an editor or the desktop app prepends.
@@ -131,6 +146,14 @@ mod tests {
             TextOrigin::Summary
         );
         assert_eq!(classify(["hello", "<skill>x</skill>"]), TextOrigin::Context);
+    }
+
+    #[test]
+    fn a_message_of_another_agent_is_a_document() {
+        let sent = r#"{"author":"/root/a","recipient":"/root","other_recipients":[],"content":"x","trigger_turn":false}"#;
+        assert!(is_from_agent(sent));
+        assert!(!is_from_agent(r#"{"author":"/root/a","content":"x"}"#));
+        assert!(!is_from_agent(&sent[..40]) && !is_from_agent(&format!("Sent: {sent}")));
     }
 
     #[test]

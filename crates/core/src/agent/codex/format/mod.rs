@@ -13,7 +13,7 @@ mod scan;
 mod titles;
 mod tokens;
 
-pub(crate) use injected::{TextOrigin, classify, typed};
+pub(crate) use injected::{TextOrigin, classify, is_from_agent, typed};
 pub(crate) use limits::limits;
 pub(crate) use list::{line as list_line, read as read_list};
 pub(crate) use meta::{Meta, is_elsewhere};

@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     TurnContext,
     /// A compaction.
     Compacted,
+    /// A message from one agent to another.
+    Delivery,
     /// The usage of one response.
     Usage,
     /// A line that is unknown or not used.
@@ -55,6 +57,7 @@ impl<'a> Record<'a> {
             "event_msg" => Kind::Event,
             "turn_context" => Kind::TurnContext,
             "compacted" => Kind::Compacted,
+            "inter_agent_communication" => Kind::Delivery,
             "token_usage_record" => Kind::Usage,
             _ => Kind::Other,
         };

@@ -19,6 +19,9 @@ pub(crate) fn fill(message: &mut Message, facts: &MessageFacts, record: &str) {
         Kind::Compacted => {
             message.text = record.body.text("message").unwrap_or_default().into_owned();
         }
+        Kind::Delivery => {
+            message.text = record.body.text("content").unwrap_or_default().into_owned();
+        }
         _ => {}
     }
     // The facts of the message record the status and time of each tool call.

@@ -2,7 +2,7 @@
 
 use super::draft::{look, mark};
 use super::thread::Thread;
-use crate::agent::codex::format::{Object, TextOrigin, classify};
+use crate::agent::codex::format::{Object, TextOrigin, classify, is_from_agent};
 use crate::facts::Base;
 use crate::model::{Fate, MessageKind};
 
@@ -127,6 +127,7 @@ impl Thread {
 fn kind(item: &Object<'_>) -> MessageKind {
     let parts = item.texts("content");
     match item.text("role").as_deref() {
+        Some("assistant") if is_from_agent(&parts.join("\n")) => MessageKind::Injected,
         Some("assistant") => MessageKind::Reply,
         Some("user") if classify(parts.iter().map(AsRef::as_ref)) != TextOrigin::Summary => {
             MessageKind::Injected

@@ -2,7 +2,7 @@
 
 use super::draft::{look, mark};
 use super::thread::Thread;
-use crate::agent::codex::format::{Object, TextOrigin, classify, typed};
+use crate::agent::codex::format::{Object, TextOrigin, classify, is_from_agent, typed};
 use crate::agent::codex::text::{Outcome, requested, started_agent};
 use crate::facts::{Base, ToolFacts};
 use crate::model::MessageKind;
@@ -36,10 +36,7 @@ impl Thread {
                 self.place(at, base, base.text);
                 self.load(at);
             }
-            "agent_message" => {
-                let at = self.other(MessageKind::Injected, &content(item), base);
-                self.drafts[at].starts_turn = true;
-            }
+            "agent_message" => self.delivered(&content(item), base),
             "compaction" => {
                 let hidden = item.text("encrypted_content").unwrap_or_default();
                 self.other(MessageKind::CompressSummary, &hidden, base);
@@ -61,10 +58,20 @@ impl Thread {
         at
     }
 
+    /// Adds a message from another agent.
+    pub(super) fn delivered(&mut self, text: &str, base: Base<'_>) {
+        let at = self.other(MessageKind::Injected, text, base);
+        self.drafts[at].starts_turn = true;
+    }
+
     /// Adds a message of the model.
     fn answer(&mut self, item: &Object<'_>, base: Base<'_>) {
         self.is_heard = true;
-        self.last_answer = content(item);
+        let text = content(item);
+        if is_from_agent(&text) {
+            return self.delivered(&text, base);
+        }
+        self.last_answer = text;
         let text = look(&self.last_answer);
         let at = self.reply_for(Piece::Text, text, text.unwrap_or_default());
         let draft = &mut self.drafts[at];

@@ -165,12 +165,15 @@ impl Thread {
                 }
                 _ => {}
             },
-            Kind::Compacted if self.only_calls => {}
+            Kind::Compacted | Kind::Delivery if self.only_calls => {}
             Kind::Meta => self.header(Meta::read(&record.body)),
             Kind::Item => self.item(&record.body, base),
             Kind::Event => self.event(record, base),
             Kind::TurnContext => self.context(record.body.text("model").as_deref()),
             Kind::Compacted => self.compact(&record.body, base),
+            Kind::Delivery => {
+                self.delivered(&record.body.text("content").unwrap_or_default(), base);
+            }
             Kind::Usage => self.usage(&record.body),
             Kind::Other => {}
         }
