@@ -271,6 +271,13 @@ fn tokens_that_only_the_program_counted_are_unrecorded() {
     assert_eq!(session(&tree, A).unrecorded, Some(want));
     assert_eq!(session(&tree, A).usage.total(), 3);
     assert_eq!(unrecorded(&tree), want);
+    // What was called after the last report is not part of it.
+    let more = lines.iter().cloned().chain([reply("r3", "r1", 4, "m3", "second")]);
+    let later = read(&[
+        (&format!("{A}.jsonl"), &more.collect::<Vec<_>>()),
+        (&format!("{A}/subagents/agent-a1.jsonl"), &agent),
+    ]);
+    assert_eq!(unrecorded(&later), want);
     // A fork begins with the sums of its origin.
     let fork = |line: &Value| {
         with(line.clone(), &json!({ "sessionId": B, "forkedFrom": { "sessionId": A } }))

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::transcript::Transcript;
 use super::{prompt_log, sidecar};
@@ -16,8 +16,8 @@ use crate::agent::claude::views::{
 };
 use crate::agent::{Detail, Scan};
 use crate::discover::{Source, SourceKind};
-use crate::facts::{Contents, PartFacts, SessionFile, SessionRef, SourceFacts};
-use crate::model::{SessionId, SessionKind};
+use crate::facts::{Contents, MessageFacts, PartFacts, SessionFile, SessionRef, SourceFacts};
+use crate::model::{SessionId, SessionKind, Usage};
 use crate::read::bytes::Bytes;
 
 /// Scans a source from its beginning.
@@ -94,7 +94,9 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
             if part.summary.is_none() && detail == Detail::Full {
                 part.ends = ends(&rows, &share);
             }
-            part.reported = reported.get(&**session).copied().map(Box::new);
+            part.reported = reported
+                .get(&**session)
+                .map(|report| Box::new(report.usage + added(&part.messages, &rows[..report.rows])));
         }
         part.worktree_of = part.project.as_deref().and_then(|path| repository(path, &worktrees));
         parts.push(part);
@@ -116,6 +118,18 @@ fn facts(transcript: Transcript, source: &Source, detail: Detail) -> SourceFacts
     };
     let titles = titles.of_others(&rows);
     SourceFacts { parts, titles, faults, ..SourceFacts::of(Contents::Session(file)) }
+}
+
+/// Returns the tokens of the calls that no row before a report shows: a program that runs without a terminal, or was
+/// stopped, does not report again.
+fn added(messages: &[MessageFacts], before: &[Row]) -> Usage {
+    let known = before.iter().filter_map(|row| match &row.content {
+        LineContent::Reply(line) => line.id.as_deref(),
+        _ => None,
+    });
+    let known: HashSet<&str> = known.collect();
+    let later = messages.iter().filter(|message| !known.contains(message.id.as_str()));
+    later.filter_map(|message| Some(message.call.as_ref()?.usage)).sum()
 }
 
 /// Returns the ids of the lines at which a session ended for a time: those before other words.

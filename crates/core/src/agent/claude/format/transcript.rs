@@ -27,8 +27,8 @@ pub(super) struct Transcript {
     pub(super) names: Names,
     /// The titles of the session.
     pub(super) titles: Titles,
-    /// The tokens that the program reports for sessions.
-    pub(super) reported: BTreeMap<Box<str>, Usage>,
+    /// The last report on each session.
+    pub(super) reported: BTreeMap<Box<str>, Report>,
     /// The worktrees that the session entered, and the folders that it was in before.
     pub(super) worktrees: BTreeMap<Box<str>, Box<str>>,
     /// The last checkpoint.
@@ -42,6 +42,15 @@ pub(super) struct Transcript {
     pub(super) faults: Faults,
     /// The end of the last complete line.
     position: Position,
+}
+
+/// What the program reports about a session.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Report {
+    /// The tokens of all calls so far.
+    pub(super) usage: Usage,
+    /// The number of rows before it.
+    pub(super) rows: usize,
 }
 
 /// The titles in a file.
@@ -199,7 +208,8 @@ impl Transcript {
         match line.kind.as_deref().unwrap_or_default() {
             "cost-state" => {
                 let session = line.session.as_deref().map(Box::from);
-                self.reported.extend(session.zip(line.reported));
+                let report = line.reported.map(|usage| Report { usage, rows: self.rows.len() });
+                self.reported.extend(session.zip(report));
             }
             "worktree-state" => {
                 let paths = line.worktree.as_ref();
