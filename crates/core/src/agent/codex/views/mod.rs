@@ -4,6 +4,7 @@ mod copies;
 mod counts;
 mod draft;
 mod events;
+mod finish;
 mod history;
 mod ids;
 mod items;
