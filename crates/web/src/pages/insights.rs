@@ -134,11 +134,11 @@ fn costly(ask: &Ask<'_>, scope: &Scope) -> Markup {
     }
 }
 
+/// A session, a command that failed in it repeatedly, and how often.
+type FailedCommand = (String, String, u64);
+
 /// Returns the loops of commands. They are found once per snapshot, because the log of a year is long.
-fn failed_commands(
-    ask: &Ask<'_>,
-    scope: &Scope,
-) -> Result<Arc<Vec<(String, String, u64)>>, Problem> {
+fn failed_commands(ask: &Ask<'_>, scope: &Scope) -> Result<Arc<Vec<FailedCommand>>, Problem> {
     let key = format!("loops {:?} {:?} {:?}", scope.period, scope.agent, scope.project);
     ask.snapshot.memo.get(&key, || {
         let runs = log(ask.archive, &scope.counted(ask.all()), &scope.period)?;
