@@ -48,7 +48,7 @@ impl App {
             }
             Action::Sort => {
                 self.list.next_sort();
-                self.refilter();
+                self.refilter_from_top();
             }
             Action::Gone => {
                 self.list.only_gone = !self.list.only_gone;
@@ -59,11 +59,15 @@ impl App {
             Action::PreviewUp => {
                 self.list.preview_scroll = self.list.preview_scroll.saturating_sub(1);
             }
-            Action::Unchip => {
-                self.list.chip = None;
+            Action::Widen => {
+                self.list.widen();
                 self.refilter();
             }
-            Action::Group | Action::Longer | Action::Shorter => self.rechart(action),
+            Action::Undo => self.undo(),
+            Action::Group | Action::Longer | Action::Shorter => {
+                self.chart.is_chosen |= action != Action::Group;
+                self.rechart(action);
+            }
             Action::Measure => self.chart.by_tokens = !self.chart.by_tokens,
             Action::Older => self.neighbour(1),
             Action::Newer => self.neighbour(-1),
@@ -117,7 +121,7 @@ impl App {
     }
 
     /// Changes the grouping or the period of the chart.
-    fn rechart(&mut self, action: Action) {
+    pub(super) fn rechart(&mut self, action: Action) {
         let period = &mut self.chart.period;
         let group = GROUPS.iter().position(|group| *group == period.group).unwrap_or(0);
         let days = PERIODS.iter().position(|days| *days == period.days).unwrap_or(0);

@@ -1,6 +1,7 @@
 //! Takes over the answers of the worker.
 
 use super::ask::{Answer, Ask};
+use super::keys::Action;
 use super::rows::Chip;
 use super::state::{App, Hits, Tab};
 use crate::error::Failure;
@@ -61,6 +62,11 @@ impl App {
                     self.chart.selected = self.chart.selected.min(bars.len().max(1) - 1);
                     self.chart.bars = bars;
                     self.chart.total = total;
+                    // A chart that would open empty goes further back.
+                    let is_empty = self.chart.bars.is_empty() && !self.rows.is_empty();
+                    if is_empty && !self.chart.is_chosen && period.days.is_some() {
+                        self.rechart(Action::Longer);
+                    }
                 }
             }
             Answer::Behind { label, sessions } => {

@@ -8,6 +8,7 @@ use super::canvas::Canvas;
 use super::draw_lists as lists;
 use super::field::Field;
 use super::keys::{self, BINDINGS, Place};
+use super::navigate::Back;
 use super::overlay::Overlay;
 use super::reading::Reading;
 use super::state::{App, Mode, Tab};
@@ -63,6 +64,9 @@ fn tabs(app: &App, canvas: &mut Canvas<'_>) {
     if app.mode == Mode::Pick {
         at = canvas.text(at, 0, width, style::HEADING, "Choose a session");
     } else {
+        if app.is_typing {
+            at = canvas.text(at, 0, width, style::DIM, "Alt: ");
+        }
         for (n, tab) in Tab::ALL.into_iter().enumerate() {
             let is_shown = tab == app.tab;
             let color = if is_shown { style::HEADING.underline() } else { style::DIM };
@@ -106,13 +110,24 @@ fn footer(app: &App, canvas: &mut Canvas<'_>, y: u16) {
     }
     let mode = if app.is_typing { " TYPING " } else { " COMMANDS " };
     let mut at = canvas.text(1, y, width, style::NAME.invert(), mode) + 1;
-    for (key, word) in keys::hints(app.place(), app.is_typing) {
-        let word = if word == "open" && app.mode == Mode::Pick { "choose" } else { word };
-        let wide = u16::try_from(key.width() + 1 + word.width()).unwrap_or(u16::MAX);
-        if at.saturating_add(wide) > width {
+    let has_session = app.mode == Mode::Browse && app.session().is_some();
+    let back = app.way_back().and_then(Back::hint);
+    let hints = keys::hints(app.place(), app.is_typing, has_session, back);
+    let wide = |(key, word): &(String, &str)| {
+        u16::try_from(key.width() + 1 + word.width()).unwrap_or(u16::MAX)
+    };
+    // The last one is kept longest.
+    let mut kept = hints.last().map_or(0, |hint| wide(hint).saturating_add(2));
+    for (n, hint) in hints.iter().enumerate() {
+        if n + 1 == hints.len() {
+            kept = 0;
+        }
+        if at.saturating_add(wide(hint)).saturating_add(kept) > width {
             continue;
         }
-        at = canvas.text(at, y, width, style::NAME, &key) + 1;
+        let (key, word) = hint;
+        let word = if *word == "open" && app.mode == Mode::Pick { "choose" } else { word };
+        at = canvas.text(at, y, width, style::NAME, key) + 1;
         at = canvas.text(at, y, width, style::DIM, word) + 2;
     }
 }

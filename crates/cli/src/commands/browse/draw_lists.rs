@@ -89,10 +89,14 @@ fn no_sessions(app: &App) -> Vec<String> {
         return vec!["There are no sessions yet.".to_owned()];
     }
     if list.field.is_empty() {
-        return vec!["No session meets the conditions above.".to_owned()];
+        return vec![
+            "No session meets the conditions above; Backspace removes the last one.".to_owned(),
+        ];
     }
-    if list.is_here || list.only_gone || list.agent.is_some() || list.chip.is_some() {
-        return vec!["Nothing matches with the conditions above.".to_owned()];
+    if list.is_narrowed() {
+        return vec![
+            "Nothing matches with the conditions above; Esc empties the filter.".to_owned(),
+        ];
     }
     let mut out = vec!["No title or first prompt contains this.".to_owned()];
     out.push(match &list.in_text {
@@ -237,7 +241,15 @@ pub(super) fn chart(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) {
     chart.scroll = scrolled(chart.scroll, chart.selected, rows);
     app.areas.list = (area.y + 2, area.height.saturating_sub(2));
     if chart.bars.is_empty() {
-        canvas.text(1, area.y + 2, area.width, style::DIM, "No calls in this time.");
+        let newest = app.rows.iter().filter_map(|row| row.updated).max();
+        let text = match newest.filter(|_| chart.period.days.is_some()) {
+            Some(at) => format!(
+                "No calls in this time. The newest session is {} old; `+` shows more.",
+                age(at, app.now)
+            ),
+            None => "There are no calls yet.".to_owned(),
+        };
+        canvas.text(1, area.y + 2, area.width, style::DIM, &text);
     }
     let amount = |bar: &super::ask::Bar| {
         if chart.by_tokens {

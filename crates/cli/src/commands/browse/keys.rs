@@ -33,7 +33,8 @@ pub(super) enum Action {
     Preview,
     PreviewDown,
     PreviewUp,
-    Unchip,
+    Widen,
+    Undo,
     Group,
     Measure,
     Longer,
@@ -70,7 +71,7 @@ impl Place {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Any => "Everywhere",
-            Self::Body => "When you are not typing",
+            Self::Body => "When you are not typing, or with Alt",
             Self::Sessions => "Sessions",
             Self::Search => "Search",
             Self::Usage => "Usage",
@@ -162,6 +163,7 @@ pub(super) const BINDINGS: &[Binding] = &[
     bind(Place::Body, Key::Char('Y'), Action::CopyCommand, "copy the command that shows the session", ""),
     bind(Place::Body, Key::Char('n'), Action::Name, "name the session (in a list)", ""),
     bind(Place::Body, Key::Char('t'), Action::Tags, "tag the session", ""),
+    bind(Place::Body, Key::Char('u'), Action::Undo, "take back the last change of a name or tags", ""),
     bind(Place::Body, Key::Char('o'), Action::Web, "open the session in the web app", ""),
     bind(Place::Body, Key::Char('?'), Action::Help, "", ""),
     bind(Place::Body, Key::Char('q'), Action::Quit, "leave", "quit"),
@@ -179,7 +181,7 @@ pub(super) const BINDINGS: &[Binding] = &[
     bind(Place::Sessions, Key::Char('p'), Action::Preview, "show or hide the preview", ""),
     bind(Place::Sessions, Key::Char('J'), Action::PreviewDown, "scroll the preview", ""),
     bind(Place::Sessions, Key::Char('K'), Action::PreviewUp, "", ""),
-    bind(Place::Sessions, Key::Code(KeyCode::Backspace), Action::Unchip, "remove the last condition", ""),
+    bind(Place::Sessions, Key::Code(KeyCode::Backspace), Action::Widen, "remove the last condition", ""),
 
     bind(Place::Search, Key::Char('.'), Action::Scope, "only this folder, or everything", "this folder"),
 
@@ -213,23 +215,31 @@ pub(super) fn action(place: Place, is_typing: bool, event: KeyEvent) -> Option<A
     found.or_else(|| find(Place::Any)).map(|binding| binding.action)
 }
 
-/// Returns the keys for the footer of a screen, with their words.
-pub(super) fn hints(place: Place, is_typing: bool) -> Vec<(String, &'static str)> {
+/// Returns the keys for the footer of a screen, with their words; `back` is that of Esc. The last one is the most important.
+pub(super) fn hints(
+    place: Place,
+    is_typing: bool,
+    has_session: bool,
+    back: Option<&'static str>,
+) -> Vec<(String, &'static str)> {
     let of = |wanted: Place| {
         BINDINGS.iter().filter(move |binding| binding.place == wanted && !binding.hint.is_empty())
     };
     let plain = |binding: &Binding| (binding.key.name(), binding.hint);
     let open = || of(Place::Any).filter(|b| b.action == Action::Open).map(plain);
+    let back = back.map(|word| (Key::Code(KeyCode::Esc).name(), word));
+    let open = || open().chain(back.clone());
     let help = || of(Place::Any).filter(|b| b.action == Action::Help).map(plain);
+    let works = |b: &&Binding| has_session || !matches!(b.action, Action::Resume | Action::Export);
     if is_typing {
         let held = |binding: &Binding| (format!("Alt-{}", binding.key.name()), binding.hint);
-        let resume = of(Place::Body).filter(|b| b.action == Action::Resume).map(held);
-        let back = [("Tab".to_owned(), "commands")];
-        return open().chain(back).chain(resume).chain(help()).collect();
+        let resume = of(Place::Body).filter(|b| b.action == Action::Resume).filter(works).map(held);
+        let commands = [("Tab".to_owned(), "commands")];
+        return open().chain(commands).chain(resume).chain(help()).collect();
     }
     let has_field = !matches!(place, Place::Usage | Place::Attention);
-    let body = of(Place::Body).filter(|b| b.action != Action::Field || has_field).map(plain);
-    open().chain(of(place).map(plain)).chain(body).chain(help()).collect()
+    let body = of(Place::Body).filter(|b| b.action != Action::Field || has_field).filter(works);
+    open().chain(of(place).map(plain)).chain(body.map(plain)).chain(help()).collect()
 }
 
 #[cfg(test)]

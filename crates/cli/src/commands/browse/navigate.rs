@@ -8,6 +8,35 @@ use super::reading::Reading;
 use super::state::{App, Mode, Outcome, Tab};
 use crate::last_search::{Found, Syntax};
 
+/// One step back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Back {
+    /// Out of the field.
+    Commands,
+    /// Out of a session.
+    List,
+    /// The text of the field is emptied.
+    Empty,
+    /// The last condition of the list is removed.
+    Widen,
+    /// To the first screen.
+    Sessions,
+    /// Out of the picker.
+    Leave,
+}
+
+impl Back {
+    /// Returns the word in the footer, which names another key out of the field.
+    pub(super) fn hint(self) -> Option<&'static str> {
+        match self {
+            Self::Commands => None,
+            Self::Empty => Some("clear"),
+            Self::Leave => Some("leave"),
+            Self::List | Self::Widen | Self::Sessions => Some("back"),
+        }
+    }
+}
+
 impl App {
     /// Returns the number of lines that a page key scrolls.
     pub(super) fn page(&self) -> isize {
@@ -48,29 +77,55 @@ impl App {
         }
     }
 
-    /// Goes one step back: leaves the field, then the screen and what led to it, then empties the field. The
-    /// picker has nothing to leave the field for, so that it is emptied at once.
+    /// Returns what one step back is. The picker has nothing to leave the field for.
+    pub(super) fn way_back(&self) -> Option<Back> {
+        let is_picker = self.mode == Mode::Pick;
+        let is_filtered = match self.tab {
+            Tab::Sessions => !self.list.field.is_empty(),
+            Tab::Search => !self.hits.field.is_empty(),
+            Tab::Usage | Tab::Attention => false,
+        };
+        let is_narrowed = self.tab == Tab::Sessions && self.list.is_narrowed();
+        Some(match self.readings.last() {
+            Some(_) if self.is_typing => Back::Commands,
+            Some(_) => Back::List,
+            None if is_filtered => Back::Empty,
+            None if is_narrowed && (is_picker || !self.is_typing) => Back::Widen,
+            None if is_picker => Back::Leave,
+            None if self.is_typing => Back::Commands,
+            None if self.tab != Tab::Sessions => Back::Sessions,
+            None => return None,
+        })
+    }
+
+    /// Goes one step back.
     pub(super) fn back(&mut self) {
-        if self.is_typing && self.mode == Mode::Browse {
-            // The next word replaces a filter that matches nothing.
-            let is_list = self.readings.is_empty() && self.tab == Tab::Sessions;
-            if is_list && self.list.shown.is_empty() && !self.list.field.is_empty() {
-                self.list.field.clear();
-                self.typed();
-            } else {
-                self.is_typing = false;
+        match self.way_back() {
+            Some(Back::Commands) => self.is_typing = false,
+            Some(Back::List) => self.close(),
+            Some(Back::Empty) => {
+                if let Some(field) = self.field() {
+                    field.clear();
+                    self.typed();
+                }
             }
-        } else if self.readings.pop().is_some() {
-        } else if let Some(chip) = self.list.chip.take() {
-            self.refilter();
-            self.show(chip.from);
-        } else if let Some(field) = self.field().filter(|field| !field.is_empty()) {
-            field.clear();
-            self.typed();
-        } else if self.mode == Mode::Pick {
-            self.outcome = Some(Outcome::Quit);
-        } else {
-            self.status = Some("`q` leaves, `?` explains the keys".to_owned());
+            Some(Back::Widen) => {
+                let from = self.list.widen();
+                self.refilter();
+                if let Some(tab) = from {
+                    self.show(tab);
+                }
+            }
+            Some(Back::Sessions) => self.show(Tab::Sessions),
+            Some(Back::Leave) => self.outcome = Some(Outcome::Quit),
+            None => self.status = Some("`q` leaves, `?` explains the keys".to_owned()),
+        }
+    }
+
+    /// Closes the session, and types again if that was so before it.
+    fn close(&mut self) {
+        if let Some(reading) = self.readings.pop() {
+            self.is_typing = reading.was_typing;
         }
     }
 
@@ -122,9 +177,9 @@ impl App {
 
     /// Opens a session, at a message if one is named.
     pub(super) fn open_session(&mut self, id: SessionId, message: Option<MessageId>) {
-        self.is_typing = false;
+        let was_typing = std::mem::take(&mut self.is_typing);
         self.asks.push(Ask::Page { id: id.clone(), width: self.areas.page.max(20) });
-        self.readings.push(Reading::new(id, message));
+        self.readings.push(Reading::new(id, message, was_typing));
     }
 
     /// Opens a hit of the last search at its message.
@@ -141,7 +196,7 @@ impl App {
         self.list.selected = Some(reading.id.clone());
         self.list.step(&self.rows, by);
         if let Some(id) = self.list.selected.clone().filter(|id| *id != reading.id) {
-            self.readings.pop();
+            self.close();
             self.open_session(id, None);
         }
     }

@@ -65,11 +65,12 @@ impl App {
             Some(Overlay::Resume { id }) => self.outcome = Some(Outcome::Resume(id)),
             Some(Overlay::Name { id, field }) => {
                 let name = Some(field.text().trim().to_owned()).filter(|name| !name.is_empty());
-                self.asks.push(Ask::Name { id, name });
+                self.change(Ask::Name { id, name });
             }
             Some(Overlay::Tags { id, field }) => {
                 let tags = field.text().split([' ', ',']).filter(|tag| !tag.is_empty());
-                self.asks.push(Ask::Tags { id, tags: tags.map(str::to_owned).collect() });
+                let tags = tags.map(str::to_owned).collect();
+                self.change(Ask::Tags { id, tags });
             }
             Some(Overlay::Export { id, field }) => {
                 let path = field.text().trim().to_owned();
@@ -78,6 +79,28 @@ impl App {
                 }
             }
             Some(Overlay::Help { .. }) | None => {}
+        }
+    }
+
+    /// Changes the name or the tags of a session, and keeps what they were.
+    fn change(&mut self, ask: Ask) {
+        self.undo = match &ask {
+            Ask::Name { id, .. } => {
+                self.row(id).map(|row| Ask::Name { id: id.clone(), name: row.name.clone() })
+            }
+            Ask::Tags { id, .. } => {
+                self.row(id).map(|row| Ask::Tags { id: id.clone(), tags: row.tags.clone() })
+            }
+            _ => None,
+        };
+        self.asks.push(ask);
+    }
+
+    /// Takes back the last change of a name or of tags; a second time repeats it.
+    pub(super) fn undo(&mut self) {
+        match self.undo.take() {
+            Some(ask) => self.change(ask),
+            None => self.status = Some("no name and no tags were changed".to_owned()),
         }
     }
 }

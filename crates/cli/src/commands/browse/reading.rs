@@ -63,12 +63,14 @@ pub(super) struct Reading {
     pub(super) find: Field,
     /// The number of the match under the cursor, from 1 on, and of all matches.
     pub(super) found: Option<(usize, usize)>,
+    /// Whether letters went into the filter when it was opened.
+    pub(super) was_typing: bool,
     /// Whether new lines scroll into view.
     pub(super) follows: bool,
 }
 
 impl Reading {
-    pub(super) fn new(id: SessionId, anchor: Option<MessageId>) -> Self {
+    pub(super) fn new(id: SessionId, anchor: Option<MessageId>, was_typing: bool) -> Self {
         Self {
             id,
             page: None,
@@ -82,6 +84,7 @@ impl Reading {
             only: Only::Everything,
             find: Field::default(),
             found: None,
+            was_typing,
             follows: false,
         }
     }

@@ -168,6 +168,22 @@ impl List {
         self.chip = Some(chip);
     }
 
+    /// Returns whether something other than words narrows the list.
+    pub(super) fn is_narrowed(&self) -> bool {
+        self.is_here || self.only_gone || self.agent.is_some() || self.chip.is_some()
+    }
+
+    /// Removes the last condition. Returns the screen that it came from, if it did.
+    pub(super) fn widen(&mut self) -> Option<Tab> {
+        if std::mem::take(&mut self.only_gone)
+            || self.agent.take().is_some()
+            || std::mem::take(&mut self.is_here)
+        {
+            return None;
+        }
+        self.chip.take().map(|chip| chip.from)
+    }
+
     /// Chooses and sorts the rows to show, and keeps the selection.
     pub(super) fn update(&mut self, rows: &[Row], here: Option<&str>) {
         let words: Vec<String> =

@@ -83,6 +83,8 @@ pub(super) struct Hits {
 #[derive(Debug)]
 pub(super) struct Chart {
     pub(super) period: Period,
+    /// Whether the user chose the period.
+    pub(super) is_chosen: bool,
     pub(super) by_tokens: bool,
     pub(super) bars: Vec<Bar>,
     pub(super) total: Sum,
@@ -131,6 +133,8 @@ pub(super) struct App {
     /// A text to copy.
     pub(super) copied: Option<String>,
     pub(super) must_redraw: bool,
+    /// What takes back the last change of a name or of tags.
+    pub(super) undo: Option<Ask>,
     pub(super) asked: Option<Ask>,
     pub(super) asks: Vec<Ask>,
 }
@@ -150,6 +154,7 @@ impl App {
             hits: Hits::default(),
             chart: Chart {
                 period,
+                is_chosen: false,
                 by_tokens: false,
                 bars: Vec::new(),
                 total: Sum::default(),
@@ -167,6 +172,7 @@ impl App {
             follow_up: FollowUp::default(),
             copied: None,
             must_redraw: false,
+            undo: None,
             asked: None,
             asks: vec![Ask::Refresh, Ask::Attention, Ask::Usage(period)],
         };
@@ -223,5 +229,12 @@ impl App {
 
     pub(super) fn refilter(&mut self) {
         self.list.update(&self.rows, self.here.as_deref());
+    }
+
+    /// Lists the sessions again, and selects the first one.
+    pub(super) fn refilter_from_top(&mut self) {
+        self.list.selected = None;
+        (self.list.scroll, self.list.preview_scroll) = (0, 0);
+        self.refilter();
     }
 }

@@ -159,7 +159,7 @@ fn a_list_with_its_preview_below_or_beside() {
     }));
     app.answer(Answer::Preview { id: "a1".into(), page: page(app.areas.preview) });
     insta::assert_snapshot!(screen(&mut app, 80, 16), @"
-    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+    Alt: 1 Sessions  2 Search  3 Usage  4 Attention                    all folders
     › type to filter 4 sessions                                                4/4
     ●  1min tidepool        $0.05 Split the tide feed chart into components
          1d tidepool        $0.05 Review useTideFeed.ts
@@ -177,7 +177,7 @@ fn a_list_with_its_preview_below_or_beside() {
      TYPING  Enter open  Tab commands  Alt-r resume  F1 help
     ");
     insta::assert_snapshot!(screen(&mut app, 120, 15), @"
-    1 Sessions  2 Search  3 Usage  4 Attention                                                                 all folders
+    Alt: 1 Sessions  2 Search  3 Usage  4 Attention                                                            all folders
     › type to filter 4 sessions                                                                                        4/4
     ●  1min tidepool        $0.05 Split the tide feed chart into com…  a1 · Gemini CLI · 2 prompts · 1,200 tokens · $0.05
          1d tidepool        $0.05 Review useTideFeed.ts
@@ -194,7 +194,7 @@ fn a_list_with_its_preview_below_or_beside() {
      TYPING  Enter open  Tab commands  Alt-r resume  F1 help
     ");
     insta::assert_snapshot!(screen(&mut app, 60, 12), @"
-    1 List  2 Find  3 Usage  4 Note                all folders
+    Alt: 1 List  2 Find  3 Usage  4 Note           all folders
     › type to filter 4 sessions                            4/4
     ●  1min tidepool        $0.05 Split the tide feed chart in…
          1d tidepool        $0.05 Review useTideFeed.ts
@@ -223,7 +223,7 @@ fn letters_filter_titles_and_text() {
     assert!(app.take_asks().contains(&Ask::InText("tide".to_owned())));
     app.answer(found("tide", &["c3", "a1"]));
     insta::assert_snapshot!(screen(&mut app, 70, 9), @"
-    1 Sessions  2 Search  3 Usage  4 Attention               all folders
+    Alt: 1 Sessions  2 Search  3 Usage  4 Attention          all folders
     › tide                                               2/4  +1 in text
     ●  1min tidepool        $0.05 Split the tide feed chart into compone…
          1d tidepool        $0.05 Review useTideFeed.ts
@@ -231,25 +231,25 @@ fn letters_filter_titles_and_text() {
 
 
 
-     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Esc clear  Tab commands  Alt-r resume  F1 help
     ");
     // An answer to an older question changes nothing.
     kinds(&mut app, "x");
     app.answer(found("tide", &["c3", "a1"]));
     assert!(app.list.shown.is_empty());
-    // A filter without a match is emptied for the next word; the next step leaves the field.
-    press(&mut app, KeyCode::Esc);
-    assert_eq!((app.list.shown.len(), app.is_typing), (4, true));
-    press(&mut app, KeyCode::Esc);
-    assert_eq!((app.list.shown.len(), app.is_typing), (4, false));
-    // What matches is kept when the field is left, and emptied by the step after that.
-    press(&mut app, KeyCode::Char('/'));
-    kinds(&mut app, "tide");
-    let found = app.list.shown.len();
-    press(&mut app, KeyCode::Esc);
-    assert_eq!((app.list.shown.len(), app.is_typing), (found, false));
-    press(&mut app, KeyCode::Esc);
-    assert_eq!((app.list.shown.len(), app.is_typing), (4, false));
+    // A filter is emptied for the next word, whether it matches or not; the next step leaves the field.
+    for words in ["", "tide"] {
+        press(&mut app, KeyCode::Char('/'));
+        kinds(&mut app, words);
+        press(&mut app, KeyCode::Esc);
+        assert_eq!((app.list.shown.len(), app.is_typing), (4, true));
+        press(&mut app, KeyCode::Esc);
+        assert_eq!((app.list.shown.len(), app.is_typing), (4, false));
+    }
+    // What matches is kept for commands.
+    kinds(&mut app, "/tide");
+    press(&mut app, KeyCode::Tab);
+    assert_eq!((app.list.shown.len(), app.is_typing), (2, false));
 }
 
 #[test]
@@ -263,6 +263,16 @@ fn the_selection_stays_with_its_session() {
     assert_eq!(app.list.selected.as_deref(), Some("b2"));
     press(&mut app, KeyCode::Up);
     assert_eq!(app.list.selected.as_deref(), Some("a1"));
+}
+
+#[test]
+fn another_order_begins_at_its_first_session() {
+    let mut app = app();
+    app.rows[2].cost.usd = Some(backstory_core::money::Usd::from_pico(90_000_000_000));
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Char('s'));
+    assert_eq!(app.list.selected.as_deref(), Some("c3"));
 }
 
 #[test]
@@ -308,7 +318,7 @@ fn a_session_is_read_unfolded_and_searched() {
 
 
 
-      COMMANDS  Enter open  J next prompt  → unfold  z tools  v view  / type  q quit
+      COMMANDS  Enter open  Esc back  J next prompt  → unfold  z tools  F1 help
     ");
     kinds(&mut app, "z");
     assert!(screen(&mut app, 80, 16).contains("2 passed"));
@@ -353,7 +363,7 @@ fn a_bar_leads_to_its_sessions() {
     Tue 11 Aug 2026  █████████████████████████████████        $0.51     3 sessions
 
 
-     COMMANDS  Enter open  b by  c cost  + longer  - shorter  r resume  e export
+     COMMANDS  Enter open  Esc back  b by  c cost  + longer  - shorter  F1 help
     ");
     app.take_asks();
     press(&mut app, KeyCode::Down);

@@ -4,7 +4,7 @@ use crossterm::event::{KeyEvent, KeyEventKind};
 
 use super::ask::Ask;
 use super::field::Field;
-use super::keys;
+use super::keys::{self, Action};
 use super::overlay::Overlay;
 use super::reading::Match;
 use super::state::{App, Hits, Tab};
@@ -20,7 +20,12 @@ impl App {
             return self.overlay_key(key);
         }
         let is_typing = self.is_typing;
-        let action = keys::action(self.place(), is_typing, key);
+        let place = self.place();
+        let is_empty = self.readings.is_empty() && self.field().is_some_and(|f| f.is_empty());
+        // The keys that lead into a filter and widen it are nothing to begin it with.
+        let before = |action: &Action| is_empty && matches!(action, Action::Field | Action::Widen);
+        let action = keys::action(place, is_typing, key)
+            .or_else(|| keys::action(place, false, key).filter(before));
         if is_typing
             && action.is_none()
             && let Some(has_changed) = self.field().and_then(|field| field.key(key))
@@ -79,9 +84,7 @@ impl App {
                 if words.chars().count() > 1 {
                     self.asks.push(Ask::InText(words));
                 }
-                self.list.selected = None;
-                self.list.scroll = 0;
-                self.refilter();
+                self.refilter_from_top();
             }
             Tab::Search => self.search(),
             Tab::Usage | Tab::Attention => {}

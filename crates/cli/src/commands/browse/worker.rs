@@ -164,8 +164,8 @@ fn answer(
             }
             library.archive.set_name(&id, name.as_deref(), ctx.clock()).map_err(cannot_open)?;
             Answer::Done(match name {
-                Some(name) => format!("it is now called `{name}`"),
-                None => "its name was removed".to_owned(),
+                Some(name) => format!("it is now called `{name}`; `u` takes it back"),
+                None => "its name was removed; `u` takes it back".to_owned(),
             })
         }
         Ask::Tags { id, tags } => {
@@ -180,7 +180,10 @@ fn answer(
             for tag in &tags {
                 library.archive.add_tag(&id, tag, ctx.clock()).map_err(cannot_open)?;
             }
-            Answer::Done(format!("its tags: {}", tags.join(", ")))
+            Answer::Done(match tags.join(", ").as_str() {
+                "" => "its tags were removed; `u` takes it back".to_owned(),
+                tags => format!("its tags: {tags}; `u` takes it back"),
+            })
         }
         Ask::Export { id, path } => {
             let facts = library.assembled(&id)?;

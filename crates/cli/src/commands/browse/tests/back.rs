@@ -7,8 +7,9 @@ use backstory_core::model::MessageKind;
 use crossterm::event::KeyCode;
 
 use super::{app, kinds, message, press, screen};
-use crate::commands::browse::ask::Answer;
+use crate::commands::browse::ask::{Answer, Ask};
 use crate::commands::browse::page::Page;
+use crate::commands::browse::state::{Mode, Tab};
 use crate::output::Line;
 
 #[test]
@@ -32,6 +33,92 @@ fn what_was_typed_is_emptied_by_going_back() {
     press(&mut app, KeyCode::Tab);
     press(&mut app, KeyCode::Esc);
     assert_eq!(app.list.shown.len(), 4);
+}
+
+#[test]
+fn a_session_returns_to_the_filter_it_was_opened_from() {
+    let mut app = app();
+    for (letters, is_typing) in [("tide", true), ("", false)] {
+        kinds(&mut app, letters);
+        app.is_typing = is_typing;
+        press(&mut app, KeyCode::Enter);
+        // By way of its neighbour, and of the words to find in it.
+        kinds(&mut app, "]/legend");
+        press(&mut app, KeyCode::Esc);
+        press(&mut app, KeyCode::Esc);
+        assert_eq!((app.readings.len(), app.is_typing), (0, is_typing));
+    }
+}
+
+#[test]
+fn conditions_are_removed_one_by_one() {
+    for (key, leaves) in [(KeyCode::Backspace, Tab::Sessions), (KeyCode::Esc, Tab::Usage)] {
+        let mut app = app();
+        app.show(Tab::Usage);
+        let sessions = HashSet::from(["a1".into()]);
+        app.answer(Answer::Behind { label: "tidepool".to_owned(), sessions });
+        kinds(&mut app, ".ad");
+        assert_eq!(app.list.shown.len(), 0);
+        press(&mut app, key);
+        assert!(!app.list.only_gone && app.list.agent.is_some());
+        press(&mut app, key);
+        assert!(app.list.agent.is_none() && app.list.is_here);
+        press(&mut app, key);
+        assert!(!app.list.is_here && app.list.chip.is_some());
+        press(&mut app, key);
+        assert_eq!((app.list.shown.len(), app.tab), (4, leaves));
+    }
+}
+
+#[test]
+fn a_slash_does_not_begin_a_filter() {
+    let mut app = app();
+    kinds(&mut app, "/tide/");
+    assert_eq!(app.list.field.text(), "tide/");
+    app.show(Tab::Search);
+    app.field().unwrap().clear();
+    kinds(&mut app, "/crates/cli");
+    assert_eq!(app.hits.field.text(), "crates/cli");
+}
+
+#[test]
+fn every_other_screen_leads_back_to_the_sessions() {
+    let mut app = app();
+    for tab in [Tab::Usage, Tab::Attention] {
+        app.show(tab);
+        press(&mut app, KeyCode::Esc);
+        assert_eq!(app.tab, Tab::Sessions);
+    }
+}
+
+#[test]
+fn a_name_is_taken_back() {
+    let mut app = app();
+    app.rows[0].name = Some("the chart".to_owned());
+    press(&mut app, KeyCode::Tab);
+    kinds(&mut app, "notes");
+    press(&mut app, KeyCode::Enter);
+    app.take_asks();
+    kinds(&mut app, "u");
+    let before = Ask::Name { id: "a1".into(), name: Some("the chart".to_owned()) };
+    assert!(app.take_asks().contains(&before));
+}
+
+#[test]
+fn a_narrow_footer_keeps_the_way_back_and_the_help() {
+    let mut app = app();
+    press(&mut app, KeyCode::Enter);
+    for width in [45, 60, 80, 140] {
+        let text = screen(&mut app, width, 10);
+        assert!(text.contains("Esc back") && text.contains("F1 help"), "{text}");
+    }
+    // Neither a picker nor a chart has a session to resume.
+    press(&mut app, KeyCode::Esc);
+    app.show(Tab::Usage);
+    assert!(!screen(&mut app, 140, 10).contains("resume"));
+    app.show(Tab::Sessions);
+    app.mode = Mode::Pick;
+    assert!(!screen(&mut app, 140, 10).contains("resume"));
 }
 
 #[test]

@@ -56,14 +56,14 @@ fn hits_open_at_their_message() {
         meant: None,
     });
     insta::assert_snapshot!(screen(&mut app, 70, 8), @"
-    1 Sessions  2 Search  3 Usage  4 Attention               all folders
+    Alt: 1 Sessions  2 Search  3 Usage  4 Attention          all folders
     › legend                                                 1 hit, 4 ms
      1min  tidepool  Split the tide feed chart into components
           prompt    and the legend
 
 
 
-     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Esc clear  Tab commands  Alt-r resume  F1 help
     ");
     press(&mut app, KeyCode::Enter);
     app.answer(Answer::Page { id: "a1/agent-1".into(), page: page(70) });

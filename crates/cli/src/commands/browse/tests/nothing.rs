@@ -1,11 +1,12 @@
 //! Tests what the screen says when nothing is found.
 
+use backstory_core::query::usage::Sum;
 use crossterm::event::KeyCode;
 
 use super::{app, kinds, press, screen};
 use crate::commands::browse::ask::{Answer, Ask, Notice};
 use crate::commands::browse::rows::InText;
-use crate::commands::browse::state::Tab;
+use crate::commands::browse::state::{App, Tab};
 
 #[test]
 fn an_empty_list_says_what_to_do() {
@@ -13,7 +14,7 @@ fn an_empty_list_says_what_to_do() {
     app.is_syncing = true;
     kinds(&mut app, "legand");
     insta::assert_snapshot!(screen(&mut app, 70, 9), @"
-    1 Sessions  2 Search  3 Usage  4 Attention          reading changes…
+    Alt: 1 Sessions  2 Search  3 Usage  4 Attention     reading changes…
     › legand                                                         0/4
     No title or first prompt contains this.
     Text is searched as soon as changes have been read.
@@ -21,13 +22,13 @@ fn an_empty_list_says_what_to_do() {
 
 
 
-     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Esc clear  Tab commands  F1 help
     ");
     let meant = Some("legend".to_owned());
     let found = InText { sessions: [].into(), meant };
     app.answer(Answer::InText { words: "legand".to_owned(), found });
     insta::assert_snapshot!(screen(&mut app, 70, 9), @"
-    1 Sessions  2 Search  3 Usage  4 Attention          reading changes…
+    Alt: 1 Sessions  2 Search  3 Usage  4 Attention     reading changes…
     › legand                                                         0/4
     No title or first prompt contains this.
     No text does, either. Enter filters by `legend` instead.
@@ -35,7 +36,7 @@ fn an_empty_list_says_what_to_do() {
 
 
 
-     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Esc clear  Tab commands  F1 help
     ");
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.list.field.text(), "legend");
@@ -46,7 +47,10 @@ fn an_empty_list_says_what_to_do() {
     press(&mut app, KeyCode::Backspace);
     app.list.agent = Some("Codex CLI".to_owned());
     app.refilter();
-    assert!(screen(&mut app, 70, 9).contains("No session meets the conditions above."));
+    let text = screen(&mut app, 80, 9);
+    assert!(text.contains("conditions above; Backspace removes the last one."), "{text}");
+    press(&mut app, KeyCode::Backspace);
+    assert_eq!(app.list.shown.len(), 4);
 }
 
 #[test]
@@ -71,7 +75,7 @@ fn an_empty_search_shows_what_can_be_typed() {
     let mut app = app();
     app.show(Tab::Search);
     insta::assert_snapshot!(screen(&mut app, 80, 12), @r#"
-    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+    Alt: 1 Sessions  2 Search  3 Usage  4 Attention                    all folders
     › words, "phrases", tool:Edit, -without
 
     tide feed                 messages with both words, even half of the last one
@@ -82,8 +86,28 @@ fn an_empty_search_shows_what_can_be_typed() {
     kind:prompt since:7d tide in prompts of the last 7 days
     project:harbor berth      in a project
 
-     TYPING  Enter open  Tab commands  Alt-r resume  F1 help
+     TYPING  Enter open  Tab commands  F1 help
     "#);
+}
+
+#[test]
+fn a_chart_that_would_open_empty_goes_further_back() {
+    let mut app = app();
+    app.show(Tab::Usage);
+    let answer = |app: &mut App| {
+        let period = app.chart.period;
+        app.take_asks();
+        app.answer(Answer::Usage { period, bars: Vec::new(), total: Sum::default() });
+        app.take_asks().contains(&Ask::Usage(app.chart.period))
+    };
+    assert!(answer(&mut app));
+    assert_eq!(app.chart.period.days, Some(90));
+    // A period that the user chose stays.
+    kinds(&mut app, "--");
+    assert!(!answer(&mut app));
+    assert_eq!(app.chart.period.days, Some(7));
+    let text = screen(&mut app, 80, 8);
+    assert!(text.contains("The newest session is 1min old; `+` shows more."), "{text}");
 }
 
 #[test]
@@ -109,6 +133,6 @@ fn deletions_are_a_table() {
 
 
 
-     COMMANDS  Enter open  r resume  e export  q quit  F1 help
+     COMMANDS  Enter open  Esc back  q quit  F1 help
     ");
 }

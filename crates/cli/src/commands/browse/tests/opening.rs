@@ -124,7 +124,7 @@ fn resuming_asks_first() {
 
 
 
-     COMMANDS  Enter open  . this folder  a agent  s sort  d deleted  / type
+     COMMANDS  Enter open  . this folder  a agent  s sort  d deleted  F1 help
     ");
     press(&mut app, KeyCode::Esc);
     assert_eq!(app.outcome, None);
