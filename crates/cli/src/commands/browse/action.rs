@@ -5,7 +5,7 @@ use backstory_core::query::usage::Group;
 use super::ask::Ask;
 use super::keys::Action;
 use super::overlay::Overlay;
-use super::reading::Match;
+use super::reading::{Found, Match};
 use super::state::{App, Mode, Outcome, Tab};
 
 /// The periods of a chart, in days.
@@ -90,8 +90,8 @@ impl App {
             Action::Tools => reading.toggle_tools(),
             Action::Thoughts => reading.toggle_thoughts(),
             Action::Only => reading.next_only(),
-            Action::NextMatch if !reading.find(Match::Next) => self.not_found(),
-            Action::PreviousMatch if !reading.find(Match::Previous) => self.not_found(),
+            Action::NextMatch => self.find(Match::Next),
+            Action::PreviousMatch => self.find(Match::Previous),
             _ => {}
         }
     }
@@ -103,8 +103,16 @@ impl App {
         }
     }
 
-    fn not_found(&mut self) {
-        self.status = Some("nothing found; `/` searches this session".to_owned());
+    /// Moves to a match in the session being read.
+    fn find(&mut self, wanted: Match) {
+        let Some(reading) = self.readings.last_mut() else { return };
+        let text = match reading.find(wanted) {
+            Found::Match => return,
+            Found::Nothing => "nothing found; `/` searches this session",
+            Found::AtOtherEnd if wanted == Match::Next => "the search went on from the beginning",
+            Found::AtOtherEnd => "the search went on from the end",
+        };
+        self.status = Some(text.to_owned());
     }
 
     fn copy(&mut self, command: bool) {

@@ -20,6 +20,9 @@ const LOW: u16 = 14;
 /// The lowest screen with tabs and a footer.
 const LOWEST: u16 = 8;
 
+/// The number of lines below the cursor of a session that are in view.
+const CONTEXT: usize = 3;
+
 /// Draws everything; returns the position of the cursor if it is visible.
 pub(super) fn draw(app: &mut App, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let (width, height) = (canvas.width(), canvas.height());
@@ -189,7 +192,10 @@ fn reading(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u
     let lines = usize::from(area.height.saturating_sub(1 + u16::from(has_field)));
     // The end of a session is at the bottom of the screen.
     let last = reading.len().saturating_sub(lines);
-    reading.scroll = scrolled(reading.scroll, reading.cursor, lines).min(last);
+    // Some lines below the cursor are in view, too.
+    let below = (reading.cursor + CONTEXT.min(lines / 4)).min(reading.len().saturating_sub(1));
+    let scroll = scrolled(reading.scroll, below, lines);
+    reading.scroll = scrolled(scroll, reading.cursor, lines).min(last);
     body(reading, canvas, area.y + 1, lines);
     let y = area.bottom().saturating_sub(1);
     has_field.then(|| {

@@ -294,6 +294,13 @@ fn by(group: backstory_core::query::usage::Group) -> &'static str {
 }
 
 pub(super) fn notices(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) {
+    let help = app.notices.get(app.notice).and_then(|notice| notice.command.as_ref());
+    let mut area = area;
+    if let Some(command) = help {
+        area.height = area.height.saturating_sub(1);
+        let text = format!("`{command}` helps; `y` copies it");
+        canvas.text(1, area.bottom(), area.width, style::HINT, &text);
+    }
     app.areas.list = (area.y, area.height);
     if app.notices.is_empty() {
         canvas.text(1, area.y, area.width, style::GOOD, "Nothing needs your attention.");

@@ -43,6 +43,15 @@ pub(super) enum Match {
     Previous,
 }
 
+/// The result of looking for a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Nothing,
+    Match,
+    /// A match that comes after the end, or before the beginning.
+    AtOtherEnd,
+}
+
 /// One session being read.
 #[derive(Debug)]
 pub(super) struct Reading {
@@ -195,10 +204,12 @@ impl Reading {
         self.follows = true;
     }
 
-    /// Moves the cursor to the first visible line of a block, which then is at the top.
+    /// Moves the cursor to the first visible line of a block that is not blank. The block then is at the top.
     fn go_to(&mut self, block: usize) {
         if let Some(at) = self.lines.iter().position(|(place, _)| *place >= block) {
-            self.cursor = at;
+            let is_blank = |at: &usize| self.line(*at).is_some_and(|(line, _)| line.width() == 0);
+            let blank = (at..self.len()).take_while(is_blank).count();
+            self.cursor = (at + blank).min(self.len() - 1);
             self.scroll = at;
         }
     }
@@ -271,8 +282,8 @@ impl Reading {
         }
     }
 
-    /// Moves to a line that contains the words of the field, unfolding its block. Returns whether there is one.
-    pub(super) fn find(&mut self, wanted: Match) -> bool {
+    /// Moves to a line that contains the words of the field, unfolding its block.
+    pub(super) fn find(&mut self, wanted: Match) -> Found {
         let matches = self.matches();
         let here = self.lines.get(self.cursor).copied().unwrap_or_default();
         let last = matches.len().saturating_sub(1);
@@ -284,11 +295,16 @@ impl Reading {
         };
         self.found = None;
         if matches.is_empty() {
-            return false;
+            return Found::Nothing;
         }
+        let is_behind = match wanted {
+            Match::FromHere => false,
+            Match::Next => matches[next] <= here,
+            Match::Previous => matches[next] >= here,
+        };
         self.go_to_match(&matches, next);
         self.follows = false;
-        true
+        if is_behind { Found::AtOtherEnd } else { Found::Match }
     }
 
     /// Returns the lines, folded or not, that contain the words of the field: block, and line within it.

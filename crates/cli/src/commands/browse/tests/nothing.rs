@@ -118,7 +118,7 @@ fn deletions_are_a_table() {
         text: text.to_owned(),
         deletion: deletion.map(|(when, is_kept)| (when.to_owned(), is_kept)),
         session: None,
-        command: None,
+        command: deletion.is_some_and(|(_, is_kept)| !is_kept).then(|| "backstory sync".to_owned()),
     };
     app.answer(Answer::Attention(vec![
         notice("2 records in 1 file could not be read", None),
@@ -135,4 +135,6 @@ fn deletions_are_a_table() {
 
      COMMANDS  Enter open  Esc back  q quit  F1 help
     ");
+    press(&mut app, KeyCode::Down);
+    assert!(screen(&mut app, 80, 8).contains("`backstory sync` helps; `y` copies it"));
 }

@@ -93,6 +93,33 @@ fn the_place_is_kept_when_the_session_is_laid_out_again() {
 }
 
 #[test]
+fn the_next_prompt_is_under_the_cursor() {
+    let mut app = app();
+    press(&mut app, KeyCode::Enter);
+    app.answer(Answer::Page { id: "a1".into(), page: page(60) });
+    kinds(&mut app, "J");
+    let reading = app.readings.last().unwrap();
+    assert_eq!(reading.line(reading.cursor).unwrap().0.plain(), "› and the legend?");
+    assert_eq!(reading.cursor, reading.scroll + 1);
+}
+
+#[test]
+fn a_match_is_shown_with_what_follows() {
+    let mut app = app();
+    press(&mut app, KeyCode::Enter);
+    app.answer(Answer::Page { id: "a1".into(), page: page(60) });
+    kinds(&mut app, "/three");
+    press(&mut app, KeyCode::Enter);
+    let text = screen(&mut app, 60, 8);
+    assert!(text.contains("Three parts") && text.contains("Bash"), "{text}");
+    // It is the only one.
+    kinds(&mut app, "n");
+    assert_eq!(app.status.as_deref(), Some("the search went on from the beginning"));
+    kinds(&mut app, "N");
+    assert_eq!(app.status.as_deref(), Some("the search went on from the end"));
+}
+
+#[test]
 fn a_session_is_not_followed_from_above_its_end() {
     let mut app = app();
     press(&mut app, KeyCode::Enter);
