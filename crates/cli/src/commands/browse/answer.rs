@@ -69,10 +69,10 @@ impl App {
                     }
                 }
             }
-            Answer::Behind { label, sessions } => {
+            Answer::Behind { label, costs, subagents } => {
                 let from = self.tab;
                 self.show(Tab::Sessions);
-                self.list.show_only(Chip { label, sessions, from });
+                self.list.show_only(Chip { label, costs, subagents, from });
                 self.is_typing = false;
                 self.refilter();
             }

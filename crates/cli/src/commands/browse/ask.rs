@@ -1,8 +1,9 @@
 //! The questions that the screen asks, and the answers it gets.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use backstory_core::model::{MessageId, SessionId};
+use backstory_core::pricing::Bill;
 use backstory_core::query::usage::{Group, Sum};
 use backstory_core::search::Bit;
 
@@ -142,7 +143,10 @@ pub(super) enum Answer {
     },
     Behind {
         label: String,
-        sessions: HashSet<SessionId>,
+        /// The cost of the bar's calls, by listed session.
+        costs: HashMap<SessionId, Bill>,
+        /// The number of subagents that are not listed.
+        subagents: u64,
     },
     Attention(Vec<Notice>),
     /// The web app has a session at this address.

@@ -2,12 +2,13 @@
 
 use anstyle::Style;
 use backstory_core::number::{age, count, plural};
+use backstory_core::pricing::Bill;
 use ratatui_core::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use super::canvas::Canvas;
 use super::draw::{field, right, scrolled};
-use super::rows::{InText, Row, Sort};
+use super::rows::{Chip, InText, Row, Sort};
 use super::state::App;
 use crate::output::chart::bar;
 use crate::output::{Line, cut, cut_front, style};
@@ -41,8 +42,12 @@ pub(super) fn sessions(
     } else {
         "press `/` to type".to_owned()
     };
-    let cursor = field(canvas, area.y, "› ", &app.list.field, &placeholder, app.is_typing);
-    right(canvas, area.y, cursor.0 + 2, style::DIM, &conditions(app));
+    let conditions = conditions(app);
+    // The conditions matter more.
+    let has_room_for_both = placeholder.width() + conditions.width() + 6 <= usize::from(area.width);
+    let placeholder = if has_room_for_both { placeholder.as_str() } else { "" };
+    let cursor = field(canvas, area.y, "› ", &app.list.field, placeholder, app.is_typing);
+    right(canvas, area.y, cursor.0 + 2, style::DIM, &conditions);
     let list = Rect::new(area.x, area.y + 1, area.width, area.height.saturating_sub(1));
     let has_preview = app.list.has_preview && has_room && area.width >= NARROW;
     let (list, preview_area) = match area.width {
@@ -110,10 +115,22 @@ fn no_sessions(app: &App) -> Vec<String> {
     out
 }
 
+/// Describes a set of sessions, with the sum of the costs that are listed.
+fn chip(chip: &Chip) -> String {
+    let mut bill = Bill::default();
+    for cost in chip.costs.values() {
+        bill.add(cost);
+    }
+    let facts = std::iter::once(chip.label.clone()).chain(bill.short());
+    let more = plural(chip.subagents, "subagent", "subagents");
+    let facts = facts.chain((chip.subagents > 0).then(|| format!("with {more}")));
+    format!("[{}]", facts.collect::<Vec<_>>().join(" "))
+}
+
 /// Describes the conditions of the list.
 fn conditions(app: &App) -> String {
     let list = &app.list;
-    let mut out: Vec<String> = list.chip.iter().map(|chip| format!("[{}]", chip.label)).collect();
+    let mut out: Vec<String> = list.chip.iter().map(chip).collect();
     out.extend(list.agent.clone());
     if list.only_gone {
         out.push("deleted".to_owned());
@@ -145,7 +162,7 @@ fn session_row(app: &App, canvas: &mut Canvas<'_>, row: &Row, y: u16, width: u16
         canvas.text(at, y, 12, style::NAME, &cut(&row.project, 12));
         at += 13;
     }
-    let cost = row.cost.short().unwrap_or_default();
+    let cost = app.list.cost(row).short().unwrap_or_default();
     canvas.text(at, y, 8, style::DIM, &format!("{cost:>8}"));
     at += 9;
     let room = usize::from(width.saturating_sub(at));

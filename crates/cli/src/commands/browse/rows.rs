@@ -1,10 +1,9 @@
 //! The list of sessions: its rows, and which of them are shown.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use backstory_core::collection::Collection;
 use backstory_core::model::{Session, SessionId, State};
-use backstory_core::money::Usd;
 use backstory_core::pricing::Bill;
 use backstory_core::query::usage::Costs;
 use jiff::Timestamp;
@@ -105,7 +104,10 @@ impl Sort {
 #[derive(Debug, Clone)]
 pub(super) struct Chip {
     pub(super) label: String,
-    pub(super) sessions: HashSet<SessionId>,
+    /// What each session cost within it.
+    pub(super) costs: HashMap<SessionId, Bill>,
+    /// The number of subagents that are not listed; the session that started them has their cost.
+    pub(super) subagents: u64,
     /// The tab that it leads back to.
     pub(super) from: Tab,
 }
@@ -168,6 +170,12 @@ impl List {
         self.chip = Some(chip);
     }
 
+    /// Returns what a session cost, within the set of sessions that is listed if there is one.
+    pub(super) fn cost(&self, row: &Row) -> Bill {
+        let within = self.chip.as_ref().and_then(|chip| chip.costs.get(&row.id));
+        within.copied().unwrap_or(row.cost)
+    }
+
     /// Returns whether something other than words narrows the list.
     pub(super) fn is_narrowed(&self) -> bool {
         self.is_here || self.only_gone || self.agent.is_some() || self.chip.is_some()
@@ -192,7 +200,7 @@ impl List {
             (!self.is_here || here.is_some_and(|here| row.is_in(here)))
                 && self.agent.as_ref().is_none_or(|agent| row.agent == *agent)
                 && (!self.only_gone || row.is_gone)
-                && self.chip.as_ref().is_none_or(|chip| chip.sessions.contains(&row.id))
+                && self.chip.as_ref().is_none_or(|chip| chip.costs.contains_key(&row.id))
         };
         let in_text =
             |row: &Row| self.in_text.as_ref().is_some_and(|found| found.sessions.contains(&row.id));
@@ -205,6 +213,7 @@ impl List {
                 texts.push(place);
             }
         }
+        let usd = |row: &Row| self.cost(row).usd.unwrap_or_default();
         for places in [&mut titles, &mut texts] {
             match self.sort {
                 Sort::Time => {}
@@ -255,8 +264,4 @@ impl List {
         };
         self.agent = next.map(|agent| (*agent).to_owned());
     }
-}
-
-fn usd(row: &Row) -> Usd {
-    row.cost.usd.unwrap_or_default()
 }

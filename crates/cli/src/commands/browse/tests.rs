@@ -5,7 +5,7 @@ mod hits;
 mod nothing;
 mod opening;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use backstory_core::model::{
     Fate, Message, MessageKind, Service, SessionId, ToolCall, ToolStatus, Usage,
@@ -371,8 +371,21 @@ fn a_bar_leads_to_its_sessions() {
     let key = "2026-08-11".to_owned();
     let label = "Tue 11 Aug 2026".to_owned();
     assert!(app.take_asks().contains(&Ask::Behind { period, key, label: label.clone() }));
-    app.answer(Answer::Behind { label, sessions: HashSet::from(["c3".into()]) });
+    let usd = Some(backstory_core::money::Usd::from_pico(20_000_000_000));
+    let costs = HashMap::from([("c3".into(), Bill { usd, ..Bill::default() })]);
+    app.answer(Answer::Behind { label, costs, subagents: 2 });
     assert_eq!((app.tab, app.list.shown.len()), (Tab::Sessions, 1));
+    // The session cost that much on this day.
+    insta::assert_snapshot!(screen(&mut app, 70, 8), @"
+    1 Sessions  2 Search  3 Usage  4 Attention               all folders
+    › press `/` to type    [Tue 11 Aug 2026 $0.02 with 2 subagents]  1/4
+    †    3d harbor-api      $0.02 Fix the reconnect that answers twice
+
+
+
+
+     COMMANDS  Enter open  Esc back  . this folder  a agent  F1 help
+    ");
     press(&mut app, KeyCode::Esc);
     assert_eq!((app.tab, app.list.shown.len()), (Tab::Usage, 4));
 }

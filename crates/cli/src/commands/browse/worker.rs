@@ -1,6 +1,6 @@
 //! Loads all sessions and answers the questions of the screen from the archive, on a thread of its own.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use backstory_core::content::View;
 use backstory_core::doctor::{Report, Survey};
 use backstory_core::model::{MessageId, SessionId};
 use backstory_core::number::plural;
-use backstory_core::query::usage::{Costs, Group, Question};
+use backstory_core::query::usage::{self, Costs, Group, Question, Sum};
 use backstory_core::search::{Finder, Query, corrected};
 use backstory_core::time::Period as Time;
 use jiff::ToSpan;
@@ -153,8 +153,11 @@ fn answer(
         Ask::Hits(words) => hits(ctx, library, words)?,
         Ask::Usage(period) => usage(ctx, library, period)?,
         Ask::Behind { period, key, label } => {
-            let sessions = behind(ctx, library, period, &key)?;
-            Answer::Behind { label, sessions }
+            let bars = behind(ctx, library, period, &key)?;
+            let calling: u64 = bars.values().map(|sum| sum.sessions).sum();
+            let subagents = calling.saturating_sub(bars.len() as u64);
+            let costs = bars.into_iter().map(|(id, sum)| (id, sum.bill)).collect();
+            Answer::Behind { label, costs, subagents }
         }
         Ask::Attention => Answer::Attention(notices(ctx, library)?),
         Ask::Name { id, name } => {
@@ -341,15 +344,16 @@ fn label(library: &Library, group: Group, key: &str) -> String {
     }
 }
 
-/// Returns the ids of the sessions whose calls a bar adds up.
+/// Returns the sessions whose calls a bar adds up, each with its part and that of its subagents.
 fn behind(
     ctx: &Context,
     library: &Library,
     period: Period,
     key: &str,
-) -> Result<HashSet<SessionId>> {
+) -> Result<HashMap<SessionId, Sum>> {
     let mut question = Question::new(Group::Session);
     question.rollup = true;
+    question.breakdown = period.group == Group::Model;
     question.period = time(ctx, period);
     let day = key.parse::<Date>().ok().filter(|_| period.group == Group::Daily);
     if let Some(day) = day {
@@ -357,7 +361,6 @@ fn behind(
         question.period = Time { since: start(ctx, day), until: next };
     }
     let is_it = |session: &&backstory_core::Session| match period.group {
-        Group::Model => session.models.iter().any(|model| model == key),
         Group::Project => session.project.key() == key,
         Group::Agent => session.agent.as_str() == key,
         _ => true,
@@ -365,7 +368,12 @@ fn behind(
     let sessions = library.all.sessions.iter().filter(is_it);
     question.sessions = Some(sessions.map(|session| session.id.clone()).collect());
     let answer = library.reports().usage(&question);
-    Ok(answer.map_err(cannot_open)?.rows.into_iter().map(|row| row.key.into()).collect())
+    let part = |row: usage::Row| match period.group {
+        Group::Model => row.models.into_iter().find(|part| part.key == key).map(|part| part.sum),
+        _ => Some(row.sum),
+    };
+    let rows = answer.map_err(cannot_open)?.rows.into_iter();
+    Ok(rows.filter_map(|row| Some((row.key.clone().into(), part(row)?))).collect())
 }
 
 /// Collects what the user should know.

@@ -1,9 +1,10 @@
 //! Tests the way back to the screen before, and that nothing long is cut.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use backstory_core::PriceTable;
 use backstory_core::model::MessageKind;
+use backstory_core::pricing::Bill;
 use crossterm::event::KeyCode;
 
 use super::{app, kinds, message, press, screen};
@@ -18,8 +19,8 @@ fn the_sessions_behind_a_bar_are_listed_whatever_was_listed_before() {
     kinds(&mut app, "nothing like this");
     assert_eq!(app.list.shown.len(), 0);
     for (label, id) in [("tidepool", "c3"), ("harbor-api", "a1")] {
-        let sessions = HashSet::from([id.into()]);
-        app.answer(Answer::Behind { label: label.to_owned(), sessions });
+        let costs = HashMap::from([(id.into(), Bill::default())]);
+        app.answer(Answer::Behind { label: label.to_owned(), costs, subagents: 0 });
         assert_eq!((app.list.shown.len(), app.list.selected.as_deref()), (1, Some(id)));
     }
     press(&mut app, KeyCode::Esc);
@@ -55,8 +56,8 @@ fn conditions_are_removed_one_by_one() {
     for (key, leaves) in [(KeyCode::Backspace, Tab::Sessions), (KeyCode::Esc, Tab::Usage)] {
         let mut app = app();
         app.show(Tab::Usage);
-        let sessions = HashSet::from(["a1".into()]);
-        app.answer(Answer::Behind { label: "tidepool".to_owned(), sessions });
+        let costs = HashMap::from([("a1".into(), Bill::default())]);
+        app.answer(Answer::Behind { label: "tidepool".to_owned(), costs, subagents: 0 });
         kinds(&mut app, ".ad");
         assert_eq!(app.list.shown.len(), 0);
         press(&mut app, key);
