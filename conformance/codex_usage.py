@@ -62,6 +62,11 @@ class Rollout:
         self.meta = next((meta for meta in metas if meta.get("id") in (None, self.thread)), {})
         self.foreign = [meta["id"] for meta in metas if meta.get("id") not in (None, self.thread)]
         self.base = self.meta.get("history_base")
+        source = self.meta.get("source")
+        spawn = source.get("subagent") if isinstance(source, dict) else None
+        spawn = spawn.get("thread_spawn") if isinstance(spawn, dict) else None
+        # A subagent may repeat a selection of its parent's lines without a header that says so.
+        self.spawner = spawn.get("parent_thread_id") if isinstance(spawn, dict) and not self.base else None
         self.records, self.counts = [], []
         model = turn = None
         # Counts before the first turn and the first record come from a version without either, so nothing else records their calls.
@@ -114,14 +119,16 @@ def total_before(file, files):
 
 
 def steps(file, files, seen):
-    parents = [other for other in files if other.thread in {file.meta.get("forked_from_id"), *file.foreign} - {file.thread}]
+    parents = [other for other in files if other.thread in {file.meta.get("forked_from_id"), file.spawner, *file.foreign} - {file.thread}]
     theirs = [count for parent in parents for count in parent.counts if count[0]]
     turns = {count[2] for count in theirs}
     recorded = {body.get("turn_id") for body, _ in file.records}
     born, first = milliseconds(file.meta.get("timestamp")), milliseconds(file.lines[0].get("timestamp")) if file.lines else None
     total = total_before(file, files)
-    in_copy = file.is_copying()
+    in_copy = file.is_copying() or bool(file.spawner)
     known_total, falls = None, 0
+    # Between the counts that a subagent repeats, and before its own first one, the total grows by calls of its parent.
+    is_selection = has_own = False
     for now, last, turn, model, line, has_turns in file.counts:
         before, total = total, now
         if now is not None:
@@ -129,12 +136,13 @@ def steps(file, files, seen):
             known_total = now
         if now is None or now == before:
             continue
-        growth = before and tuple(a - b for a, b in zip(now, before))
+        growth = before and not is_selection and tuple(a - b for a, b in zip(now, before))
         floor = last if is_call(last) else (0,) * 6
         step = growth if growth and all(a >= max(b, 0) for a, b in zip(growth, floor)) else last
+        is_selection = False
         if not is_call(step) or (file.records and (turn in recorded or (turn is None and has_turns))):
             continue
-        if file.is_copying():
+        if file.is_copying() or file.spawner:
             at = began(turn)
             known = any(now == other[0] and (at is None or other[2] == turn) for other in theirs)
             is_early = milliseconds(line["timestamp"]) - first < 250
@@ -142,7 +150,9 @@ def steps(file, files, seen):
                 # Without the header of the file, its time is not known.
                 is_copy = turn in turns or (at < born - 1 if born is not None else is_early)
             else:
-                is_copy = in_copy and (known or (not parents and is_early))
+                is_old = born is not None and milliseconds(line["timestamp"]) < born - 1
+                is_copy = in_copy and (is_old or (file.is_copying() and (known or (not parents and is_early))))
+            is_selection = bool(is_copy and file.spawner)
             if is_copy:
                 key = (turn, now)
                 if known or key in seen:
@@ -150,6 +160,11 @@ def steps(file, files, seen):
                 seen.add(key)
             else:
                 in_copy = False
+                # It may also show the last total of its parent before it has called the model.
+                is_shown = file.spawner and not has_own and now != last and any(now == other[0] for other in theirs)
+                has_own = True
+                if is_shown:
+                    continue
         # The file may be there twice, in both folders.
         own = (file.rollout, turn, falls, now)
         if own in seen:

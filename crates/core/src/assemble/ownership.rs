@@ -24,13 +24,19 @@ pub fn keys(scanned: &ScannedSource) -> Vec<i64> {
         base.into_iter().chain([lineage.id.as_str()])
     });
     let messages = || scanned.facts.messages();
-    let others = messages().flat_map(|facts| other_keys(facts).iter().map(|key| &**key));
+    let others = messages().flat_map(|facts| other_keys(facts).iter().chain(aliases(facts)));
+    let others = others.map(|key| &**key);
     messages().filter_map(shared_key).chain(others).chain(files).map(key).collect()
 }
 
 /// Returns the keys under which sessions that a message may be copied from would have it.
 fn other_keys(facts: &MessageFacts) -> &[Box<str>] {
     facts.call.as_ref().map_or(&[], CallFacts::other_keys)
+}
+
+/// Returns the further keys of a message, under which sessions that copied it may have it.
+fn aliases(facts: &MessageFacts) -> &[Box<str>] {
+    facts.call.as_ref().map_or(&[], CallFacts::aliases)
 }
 
 /// Attributes each call to one session: not to one that inherited it, otherwise to the one that has its earliest
@@ -44,30 +50,38 @@ pub(super) fn assign_owners(sessions: &mut [SessionFacts]) {
     let started = |at: usize| (sessions[at].session.started, &sessions[at].session.id);
     order.sort_by(|a, b| started(*a).cmp(&started(*b)));
     let messages = sessions.iter().map(|session| session.messages.len()).sum();
-    let mut owners: HashMap<(&AgentId, &str), (usize, usize)> =
+    let mut calls: HashMap<(&AgentId, &str), usize> =
         HashMap::with_capacity_and_hasher(messages, FxBuildHasher);
+    let mut owners: Vec<(usize, usize)> = Vec::with_capacity(messages);
     let mut copies = Vec::new();
     for at in order {
         let agent = &sessions[at].session.agent;
         for (n, entry) in sessions[at].messages.iter().enumerate() {
             let Some(key) = shared_key(&entry.facts) else { continue };
-            let mut others = other_keys(&entry.facts).iter().map(|key| &**key);
-            let key = others.find(|key| owners.contains_key(&(agent, *key))).unwrap_or(key);
-            let owner = owners.entry((agent, key)).or_insert((at, n));
-            if *owner == (at, n) {
+            let aliases = aliases(&entry.facts);
+            let others = other_keys(&entry.facts).iter().map(|key| &**key);
+            let mut known = others.chain([key]).chain(aliases.iter().map(|key| &**key));
+            let known = known.find_map(|key| calls.get(&(agent, key)).copied());
+            let call = known.unwrap_or(owners.len());
+            for key in aliases.iter().map(|key| &**key).chain([key]) {
+                calls.entry((agent, key)).or_insert(call);
+            }
+            if known.is_none() {
+                owners.push((at, n));
                 continue;
             }
+            let owner = &mut owners[call];
             if rank(&sessions[at], entry)
                 < rank(&sessions[owner.0], &sessions[owner.0].messages[owner.1])
             {
-                copies.push((std::mem::replace(owner, (at, n)), (agent, key)));
+                copies.push((std::mem::replace(owner, (at, n)), call));
             } else {
-                copies.push(((at, n), (agent, key)));
+                copies.push(((at, n), call));
             }
         }
     }
-    let copies: Vec<_> = copies.into_iter().map(|(copy, key)| (copy, owners[&key])).collect();
-    for ((at, n), (owner, place)) in copies {
+    for ((at, n), call) in copies {
+        let (owner, place) = owners[call];
         sessions[at].messages[n].owned = false;
         // What only the copy still has of the message is true of it, but for the call itself: a file that repeats
         // one without its id rarely has its time, and may have been served under other conditions.

@@ -31,6 +31,7 @@ struct Extra {
     lines: Vec<BilledLine>,
     problems: Vec<String>,
     other_keys: Vec<Box<str>>,
+    aliases: Vec<Box<str>>,
 }
 
 /// Identifies a message, and the call that it answers, among all sources.
@@ -82,6 +83,16 @@ impl CallFacts {
             self.extra.get_or_insert_default().other_keys = keys;
         }
         self
+    }
+
+    /// Returns the further keys of the call: copies of it may have one of them instead of its own.
+    pub fn aliases(&self) -> &[Box<str>] {
+        self.extra.as_ref().map_or(&[], |extra| &extra.aliases)
+    }
+
+    /// Adds a further key of the call.
+    pub fn add_alias(&mut self, key: Box<str>) {
+        self.extra.get_or_insert_default().aliases.push(key);
     }
 
     /// Sets the conditions under which it was served.

@@ -4,7 +4,7 @@ use std::fs;
 
 use backstory_core::archive::Archive;
 use backstory_core::model::Usage;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::codex::totals;
 use crate::codex_files::sync;
@@ -263,4 +263,102 @@ fn siblings_with_equal_totals_have_calls_of_their_own() {
     let log = log.copied(&sibling(FORK, 11, "a").lines).answer("c");
     log.counted(tokens(290, 23), tokens(200, 20)).write(folder.path(), last);
     assert_eq!(counted(&Home::at(folder.path())), (4, 516));
+}
+
+/// Returns a thread with two calls in each of three turns, whose calls are recorded individually if that is wanted.
+fn spawning(is_recorded: bool) -> Log {
+    let log = Log::new("2026-03-01T10:00:00Z").header(THREAD, &json!({}));
+    (1..=6_u32).fold(log, |log, n| {
+        let log = if n % 2 == 1 { log.started(&turn(n)) } else { log };
+        let log = log.answer(&format!("answer {n}"));
+        let response = format!("resp_{n}");
+        let used = tokens(100, 10);
+        let turn = turn(n - (n + 1) % 2);
+        let log = if is_recorded { log.recorded(&turn, &response, used.clone()) } else { log };
+        log.counted(tokens(u64::from(n) * 100, u64::from(n) * 10), used)
+    })
+}
+
+/// Returns the file of a subagent that names its parent only as such, and begins with some of its lines.
+fn spawned(id: &str, copied: &[Value], is_new: bool) -> Log {
+    let source = json!({ "subagent": { "thread_spawn": { "parent_thread_id": THREAD } } });
+    let mut log = Log::new("2026-11-01T10:00:00Z").header(id, &json!({ "source": source }));
+    let copied: Vec<Value> =
+        copied.iter().filter(|line| line["type"] != "token_usage_record").cloned().collect();
+    if is_new {
+        log = log.copied(&copied);
+    } else {
+        log.lines.extend(copied);
+    }
+    log
+}
+
+/// The id of a turn that began a second after the subagent.
+const OWN: &str = "01a1968d-3ce8-7000-8000-000000000001";
+
+#[test]
+fn a_subagent_that_repeats_its_parent_has_only_calls_of_its_own() {
+    for is_recorded in [false, true] {
+        for is_new in [false, true] {
+            for from in [0, 1, 4] {
+                let parent = spawning(is_recorded);
+                let starts = parent
+                    .lines
+                    .iter()
+                    .enumerate()
+                    .filter(|(n, line)| *n == 0 || line["payload"]["type"] == "task_started");
+                let (from, _) = starts.clone().nth(from.min(starts.count() - 1)).unwrap();
+                let folder = tempfile::tempdir().unwrap();
+                let path = parent.write(folder.path(), THREAD);
+                let mut expected = 0;
+                for (n, id) in [(1, FORK), (2, OTHER)] {
+                    let log = spawned(id, &parent.lines[from..], is_new).started(OWN);
+                    let own = tokens(700 + n, 70);
+                    let log = log.answer("own").counted(own.clone(), own);
+                    log.write(folder.path(), id);
+                    expected += 770 + n;
+                }
+                let case = format!("recorded {is_recorded}, new {is_new}, from {from}");
+                assert_eq!(counted(&Home::at(folder.path())), (8, 660 + expected), "{case}");
+                // Without the parent, what it told the subagents counts once.
+                fs::remove_file(path).unwrap();
+                let shown = parent.lines[from..].iter();
+                let shown = shown.filter(|line| line["payload"]["type"] == "token_count").count();
+                let told = (shown as u64 + 2, shown as u64 * 110 + expected);
+                assert_eq!(counted(&Home::at(folder.path())), told, "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_subagent_that_continues_the_total_of_its_parent_has_only_calls_of_its_own() {
+    let parent = spawning(false);
+    let total = |calls: u64| tokens(600 + calls * 70, 60 + calls * 7);
+    for shown in [Some(tokens(0, 0)), Some(tokens(100, 10)), None] {
+        // It repeats nothing, or the first two turns, so that the counts of the third one are missing.
+        for until in [1, parent.lines.len() - 5] {
+            let folder = tempfile::tempdir().unwrap();
+            parent.write(folder.path(), THREAD);
+            let mut log = spawned(FORK, &parent.lines[1..until], true).started(OWN);
+            if let Some(last) = &shown {
+                log = log.counted(total(0), last.clone());
+            }
+            log = log.answer("a").counted(total(1), tokens(70, 7));
+            log = log.answer("b").counted(total(2), tokens(70, 7));
+            log.write(folder.path(), FORK);
+            let case = format!("{shown:?}, until {until}");
+            assert_eq!(counted(&Home::at(folder.path())), (8, 660 + 154), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_older_than_a_subagent_is_not_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut parent = spawning(false);
+    parent.lines.retain(|line| line["payload"]["type"] != "task_started");
+    parent.write(folder.path(), THREAD);
+    spawned(FORK, &parent.lines[1..], false).write(folder.path(), FORK);
+    assert_eq!(counted(&Home::at(folder.path())), (6, 660));
 }

@@ -20,7 +20,7 @@ use crate::model::{AgentId, Message, MessageId, MessageKind, SessionId};
 use crate::read::bytes::Bytes;
 
 /// The version of this reader. Increases when stored facts must be read again.
-const REVISION: u32 = 6;
+const REVISION: u32 = 7;
 
 /// The reader of Codex CLI's sessions.
 #[derive(Debug, Clone, Copy)]

@@ -50,6 +50,16 @@ impl Counts {
         Revealed { lost, call }
     }
 
+    /// Lets what the total grows by until the next count be of no importance.
+    pub(crate) fn skip(&mut self) {
+        self.total = None;
+    }
+
+    /// Returns whether the total before the next count is not known.
+    pub(crate) fn is_skipped(&self) -> bool {
+        self.total.is_none()
+    }
+
     /// Returns whether no total has been seen.
     pub(crate) fn is_unknown(&self) -> bool {
         self.known.is_none()

@@ -28,7 +28,7 @@ impl Thread {
                 }
             },
             "reasoning" => {
-                self.is_heard = true;
+                self.heard(true);
                 let text = item.texts("summary").join("\n");
                 let hidden = item.text("encrypted_content").unwrap_or_default();
                 let at = self.reply_for(Piece::Thought, None, mark(&text) ^ mark(&hidden));
@@ -66,7 +66,7 @@ impl Thread {
 
     /// Adds a message of the model.
     fn answer(&mut self, item: &Object<'_>, base: Base<'_>) {
-        self.is_heard = true;
+        self.heard(true);
         let text = content(item);
         if is_from_agent(&text) {
             return self.delivered(&text, base);
@@ -178,7 +178,7 @@ impl Thread {
 
     /// Adds a tool call.
     fn called(&mut self, item: &Object<'_>, base: Base<'_>) {
-        self.is_heard = true;
+        self.heard(true);
         let call = requested(item);
         let at =
             self.reply_for(Piece::Call, None, mark(call.facts.id.as_deref().unwrap_or_default()));

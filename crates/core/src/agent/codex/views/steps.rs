@@ -39,6 +39,11 @@ pub(super) fn total_in(key: &CallKey) -> Option<Tokens> {
     Tokens::from_key(count.rsplit_once(':')?.1)
 }
 
+/// Returns the key of a call that a count within a turn shows.
+fn turn_key(turn: &str, total: &str) -> String {
+    [TURN, turn, ":", total].concat()
+}
+
 /// A model call.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Step {
@@ -81,7 +86,12 @@ impl Thread {
     /// Adds a token count; `None` if it has no total.
     pub(crate) fn count(&mut self, count: Option<Count>) {
         let is_first = self.has_base() && self.counts.is_unknown();
+        let is_first_own =
+            self.spawner().is_some() && self.counts.is_skipped() && !self.is_inherited();
         let Revealed { lost, call } = self.counts.step(count);
+        if self.is_spawned_copy() {
+            self.counts.skip();
+        }
         let Some((total, last)) = count else { return };
         if call.is_none() && lost.is_none() && !self.has_lineage() {
             return;
@@ -90,8 +100,9 @@ impl Thread {
         total.push_key(&mut numbers);
         let hash = mark(&numbers);
         self.note_total(hash);
-        if self.turn.as_ref().is_some_and(|turn| self.recorded.contains(&turn.id)) {
-            return;
+        if let Some(turn) = self.turn.as_ref().filter(|turn| self.recorded.contains(&turn.id)) {
+            let key = turn_key(&turn.id, &numbers);
+            return self.alias(&last, key);
         }
         if let Some(lost) = lost {
             let mut key = format!("{LOST}{}:{}:", self.root(), self.counts.restarts);
@@ -103,12 +114,12 @@ impl Thread {
         }
         let Some(tokens) = call else { return };
         // Until the first output of the model, a file that continues another one usually repeats its total.
-        let seems_repeated = is_first && !self.is_heard && total != last;
-        if seems_repeated && !self.has_lineage() {
+        let seems_repeated = (is_first || is_first_own) && !self.is_heard && total != last;
+        if seems_repeated && (is_first_own || !self.has_lineage()) {
             return;
         }
         let (key, other_keys) = match &self.turn {
-            Some(Turn { id, began: Some(_) }) => ([TURN, id, ":", &numbers].concat(), Vec::new()),
+            Some(Turn { id, began: Some(_) }) => (turn_key(id, &numbers), Vec::new()),
             _ => self.total_keys(&numbers),
         };
         if is_first {
@@ -120,12 +131,23 @@ impl Thread {
         if seems_repeated { self.made_alone(step) } else { self.made(step) }
     }
 
+    /// Adds the key of the count that shows a recorded call: a subagent's copy may have only the count.
+    fn alias(&mut self, tokens: &Tokens, key: String) {
+        let pending = self.pending.as_mut().map(|step| &mut step.call);
+        let drafts = self.drafts.iter_mut().rev();
+        let mut calls = pending.into_iter().chain(drafts.filter_map(|one| one.facts.call.as_mut()));
+        let call = calls.next().filter(|call| call.usage == tokens.usage());
+        if let Some(call) = call.filter(|call| call.aliases().is_empty()) {
+            call.add_alias(key.into());
+        }
+    }
+
     /// Returns the key of a call without a turn, and those that it has in the threads that the file copies. What it
     /// copies has the key of the oldest of them, which all copies share.
     fn total_keys(&self, total: &str) -> (String, Vec<Box<str>>) {
         let restarts = self.counts.restarts.to_string();
         let key = |thread: &str| [TOTAL, thread, ":", &restarts, ":", total].concat();
-        let own = if self.is_inherited() { self.root() } else { self.id() };
+        let own = if self.is_inherited() { self.origin() } else { self.id() };
         let others = self.copied_threads().filter(|thread| *thread != own);
         (key(own), others.map(|thread| key(thread).into()).collect())
     }

@@ -17,7 +17,7 @@ use crate::agent::codex::format::{
 };
 use crate::facts::{Base, FirstTotal, LimitFacts, MessageFacts};
 use crate::id::is_uuid;
-use crate::model::{MessageKind, Service, ServiceClass};
+use crate::model::{MessageKind, Service, ServiceClass, SessionKind};
 
 /// The pause that ends a copy: the lines that a fork copies are written at once.
 const PAUSE: SignedDuration = SignedDuration::from_millis(250);
@@ -153,7 +153,8 @@ impl Thread {
         match record.kind {
             Kind::Item if self.only_calls => {
                 let role = record.body.text("role").unwrap_or_default();
-                self.is_heard |= is_output(record.inner().as_bytes(), role.as_bytes());
+                let is_output = is_output(record.inner().as_bytes(), role.as_bytes());
+                self.heard(is_output);
             }
             Kind::Event if self.only_calls => match &*record.inner() {
                 "token_count" => self.count(record.body.count()),
@@ -186,7 +187,12 @@ impl Thread {
         is_output: bool,
     ) {
         self.move_to(at, ordinal, line);
-        self.is_heard |= is_output;
+        self.heard(is_output);
+    }
+
+    /// Notes whether the line is output of the model, in the thread itself.
+    pub(super) fn heard(&mut self, is_output: bool) {
+        self.is_heard |= is_output && !self.is_inherited();
     }
 
     fn move_to(&mut self, at: Option<Timestamp>, ordinal: Option<u64>, line: u64) {
@@ -265,6 +271,23 @@ impl Thread {
         self.copied_threads().last().unwrap_or_else(|| self.id())
     }
 
+    /// Returns the oldest thread that a copied line comes from, even if no header names it.
+    pub(super) fn origin(&self) -> &str {
+        let copied = self.copied_threads().last();
+        copied.or_else(|| self.spawner()).unwrap_or_else(|| self.id())
+    }
+
+    /// Returns the thread that started this one as a subagent, which may begin with a selection of its lines.
+    pub(super) fn spawner(&self) -> Option<&str> {
+        let meta = self.meta.as_ref().filter(|meta| meta.base.is_none());
+        meta.filter(|meta| meta.kind == SessionKind::Subagent)?.parent.as_deref()
+    }
+
+    /// Returns whether the line is copied from the thread that started this one.
+    pub(super) fn is_spawned_copy(&self) -> bool {
+        self.spawner().is_some() && self.is_inherited()
+    }
+
     /// Returns the threads that the file copies, the nearest first.
     pub(super) fn copied_threads(&self) -> impl Iterator<Item = &str> {
         let meta = self.meta.as_ref().filter(|_| self.ancestors.is_empty() && self.is_copying());
@@ -286,7 +309,8 @@ impl Thread {
 
     /// Returns whether the line is copied from another thread.
     pub(super) fn is_inherited(&self) -> bool {
-        if !self.is_copying() {
+        let is_copying = self.is_copying();
+        if !is_copying && self.spawner().is_none() {
             return false;
         }
         let meta = self.meta.as_ref();
@@ -298,7 +322,9 @@ impl Thread {
             (Some(began), Some(born)) => {
                 is_older(began, born) || self.here.at.is_some_and(|at| is_older(at, began))
             }
-            _ => self.here.in_burst,
+            (None, Some(born)) if self.here.at.is_some_and(|at| is_older(at, born)) => true,
+            // Most subagents copy nothing, and their own lines may follow their header at once.
+            _ => is_copying && self.here.in_burst,
         }
     }
 
