@@ -9,6 +9,7 @@ mod history;
 mod ids;
 mod items;
 mod lost;
+mod origin;
 mod resume;
 mod steps;
 mod thread;

@@ -17,7 +17,7 @@ use crate::agent::codex::format::{
 };
 use crate::facts::{Base, FirstTotal, LimitFacts, MessageFacts};
 use crate::id::is_uuid;
-use crate::model::{MessageKind, Service, ServiceClass, SessionKind};
+use crate::model::{MessageKind, Service, ServiceClass};
 
 /// The pause that ends a copy: the lines that a fork copies are written at once.
 const PAUSE: SignedDuration = SignedDuration::from_millis(250);
@@ -35,7 +35,7 @@ pub(crate) struct Thread {
     prefix: String,
     pub(super) meta: Option<Meta>,
     /// The threads that the file copies, the nearest first.
-    ancestors: Vec<Ancestor>,
+    pub(super) ancestors: Vec<Ancestor>,
     /// Whether the lines have envelopes.
     pub(super) has_envelopes: bool,
     /// Whether the lines have positions by which other files refer to them.
@@ -90,13 +90,13 @@ pub(crate) struct Thread {
     /// The ids of the messages.
     #[serde(skip)]
     pub(super) ids: Ids,
-    here: Here,
+    pub(super) here: Here,
 }
 
 /// A thread that the file copies.
 #[derive(Debug, Serialize, Deserialize)]
-struct Ancestor {
-    id: String,
+pub(super) struct Ancestor {
+    pub(super) id: String,
     /// The time at which the thread began.
     #[serde(with = "crate::time::stored")]
     at: Option<Timestamp>,
@@ -121,13 +121,13 @@ pub(super) struct Review {
 
 /// The line that is being read.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Here {
+pub(super) struct Here {
     line: u64,
-    position: u64,
+    pub(super) position: u64,
     #[serde(with = "crate::time::stored")]
-    at: Option<Timestamp>,
+    pub(super) at: Option<Timestamp>,
     /// Whether there has been no pause since the first line.
-    in_burst: bool,
+    pub(super) in_burst: bool,
 }
 
 /// A change of the list of messages that the agent would load.
@@ -261,73 +261,6 @@ impl Thread {
         named.or(meta).unwrap_or_default()
     }
 
-    /// Returns whether an id is that of another thread.
-    pub(super) fn is_other(&self, thread: &str) -> bool {
-        self.id() != thread
-    }
-
-    /// Returns the oldest thread that the lines come from, which all copies of a call share.
-    pub(super) fn root(&self) -> &str {
-        self.copied_threads().last().unwrap_or_else(|| self.id())
-    }
-
-    /// Returns the oldest thread that a copied line comes from, even if no header names it.
-    pub(super) fn origin(&self) -> &str {
-        let copied = self.copied_threads().last();
-        copied.or_else(|| self.spawner()).unwrap_or_else(|| self.id())
-    }
-
-    /// Returns the thread that started this one as a subagent, which may begin with a selection of its lines.
-    pub(super) fn spawner(&self) -> Option<&str> {
-        let meta = self.meta.as_ref().filter(|meta| meta.base.is_none());
-        meta.filter(|meta| meta.kind == SessionKind::Subagent)?.parent.as_deref()
-    }
-
-    /// Returns whether the line is copied from the thread that started this one.
-    pub(super) fn is_spawned_copy(&self) -> bool {
-        self.spawner().is_some() && self.is_inherited()
-    }
-
-    /// Returns the threads that the file copies, the nearest first.
-    pub(super) fn copied_threads(&self) -> impl Iterator<Item = &str> {
-        let meta = self.meta.as_ref().filter(|_| self.ancestors.is_empty() && self.is_copying());
-        let forked = meta.and_then(|meta| meta.forked_from.as_deref());
-        self.ancestors.iter().map(|one| one.id.as_str()).chain(forked)
-    }
-
-    /// Returns whether the file begins with lines of another thread.
-    fn is_copying(&self) -> bool {
-        let meta = self.meta.as_ref();
-        let is_fork = meta.is_some_and(|meta| meta.forked_from.is_some() && meta.base.is_none());
-        is_fork || !self.ancestors.is_empty()
-    }
-
-    /// Returns whether the file continues the history of another file.
-    pub(super) fn has_base(&self) -> bool {
-        self.meta.as_ref().is_some_and(|meta| meta.base.is_some())
-    }
-
-    /// Returns whether the line is copied from another thread.
-    pub(super) fn is_inherited(&self) -> bool {
-        let is_copying = self.is_copying();
-        if !is_copying && self.spawner().is_none() {
-            return false;
-        }
-        let meta = self.meta.as_ref();
-        if let Some(own_from) = meta.and_then(|meta| meta.own_from) {
-            return self.here.position < own_from;
-        }
-        match (self.turn.as_ref().and_then(|turn| turn.began), meta.and_then(|meta| meta.at)) {
-            // A line is never older than its turn, unless a copy got a new date.
-            (Some(began), Some(born)) => {
-                is_older(began, born) || self.here.at.is_some_and(|at| is_older(at, began))
-            }
-            (None, Some(born)) if self.here.at.is_some_and(|at| is_older(at, born)) => true,
-            // Most subagents copy nothing, and their own lines may follow their header at once.
-            _ => is_copying && self.here.in_burst,
-        }
-    }
-
     /// Returns the time of the line. Copied lines have the time of the fork, so they are dated by their turn
     /// or by the thread they come from.
     pub(super) fn time(&self, is_inherited: bool) -> Option<Timestamp> {
@@ -424,11 +357,6 @@ impl Thread {
     pub(super) fn has_lineage(&self) -> bool {
         self.is_paginated && self.name.is_some()
     }
-}
-
-/// Returns whether a time precedes another by more than the rounding of ids and times.
-fn is_older(time: Timestamp, than: Timestamp) -> bool {
-    than.duration_since(time) > SignedDuration::from_millis(1)
 }
 
 /// Returns the time in a UUID of version 7.
