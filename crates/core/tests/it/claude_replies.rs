@@ -89,6 +89,18 @@ fn a_line_that_lost_its_id_is_part_of_the_reply_around_it() {
 }
 
 #[test]
+fn damaged_numbers_do_not_divide_a_reply() {
+    let id = json!("gen-1");
+    let lines = [
+        user("u1", "", 0, "one"),
+        line("r1", "u1", 1, &id, 1, "a"),
+        line("r2", "r1", 2, &id, 100, "b"),
+        line("r3", "r2", 3, &id, 5_000, "c"),
+    ];
+    assert_eq!(counted(&one(&lines)), [5_000]);
+}
+
+#[test]
 fn results_between_the_lines_of_a_reply_do_not_divide_it() {
     let id = json!("gen-1");
     let lines = [

@@ -72,7 +72,7 @@ fn names(rows: &[Row], repeated: &HashSet<Box<str>>) -> Vec<(usize, Option<Box<s
 
 /// Returns the ids that several replies have: those of lines with at least three different prompts, and those that a
 /// reply has again after words to the model. Two prompts alone prove nothing, because a gateway may report an estimate
-/// first.
+/// first; nor do lines that follow each other, because their numbers may be damaged.
 fn repeated(rows: &[Row]) -> HashSet<Box<str>> {
     let mut out = HashSet::default();
     let mut known: Option<HashMap<&str, usize>> = None;
@@ -86,15 +86,15 @@ fn repeated(rows: &[Row]) -> HashSet<Box<str>> {
         let is_new = !seen.contains_key(id);
         let (last, prompts) = seen.entry(id).or_insert((at, Vec::new()));
         let before = std::mem::replace(last, at);
-        if out.contains(id) {
+        let follows = !is_new && row.parent.as_deref() == Some(&*rows[before].uuid);
+        if follows || out.contains(id) {
             continue;
         }
         if prompt > 0 && !prompts.contains(&prompt) {
             prompts.push(prompt);
         }
-        let follows = is_new || row.parent.as_deref() == Some(&*rows[before].uuid);
         let is_repeated = prompts.len() > 2
-            || !follows && is_another(rows, known.get_or_insert_with(|| by_uuid(rows)), at, id);
+            || !is_new && is_another(rows, known.get_or_insert_with(|| by_uuid(rows)), at, id);
         if is_repeated {
             out.insert(id.into());
         }
