@@ -131,10 +131,13 @@ def steps(file, files, seen):
     is_selection = has_own = False
     for now, last, turn, model, line, has_turns in file.counts:
         before, total = total, now
-        if now is not None:
-            falls += known_total is not None and any(a < b for a, b in zip(now, known_total))
-            known_total = now
-        if now is None or now == before:
+        if now is None:
+            continue
+        # A total may also be repeated after a count without one.
+        is_repeated = now == (before or known_total)
+        falls += known_total is not None and any(a < b for a, b in zip(now, known_total))
+        known_total = now
+        if is_repeated:
             continue
         growth = before and not is_selection and tuple(a - b for a, b in zip(now, before))
         floor = last if is_call(last) else (0,) * 6
