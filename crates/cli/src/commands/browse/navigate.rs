@@ -61,15 +61,8 @@ impl App {
     pub(super) fn show(&mut self, tab: Tab) {
         self.readings.clear();
         self.tab = tab;
-        // The words that filter the list are searched for.
-        if tab == Tab::Search && self.hits.field.is_empty() && !self.list.field.is_empty() {
-            self.hits.field = Field::new(self.list.field.text().to_owned());
-            self.search();
-        }
-        self.is_typing = match tab {
-            Tab::Search => self.hits.field.is_empty(),
-            Tab::Sessions | Tab::Usage | Tab::Attention => false,
-        };
+        // Whoever opens the search is about to type.
+        self.is_typing = tab == Tab::Search;
         match tab {
             Tab::Usage => self.asks.push(Ask::Usage(self.chart.period)),
             Tab::Attention => self.asks.push(Ask::Attention),

@@ -35,6 +35,27 @@ fn a_match_far_behind_is_on_a_narrow_screen() {
 }
 
 #[test]
+fn a_search_takes_letters_at_once() {
+    let mut app = app();
+    kinds(&mut app, "tide");
+    press(&mut app, KeyCode::Tab);
+    press(&mut app, KeyCode::Char('2'));
+    assert_eq!((app.hits.field.text(), app.is_typing), ("", true), "the filter was not typed here");
+    // Also when it is opened again.
+    for words in ["deploy", "deploy deploy"] {
+        kinds(&mut app, "deploy");
+        assert_eq!(app.hits.field.text(), words);
+        assert!(app.overlay.is_none());
+        kinds(&mut app, " ");
+        press(&mut app, KeyCode::Tab);
+        kinds(&mut app, "12");
+    }
+    press(&mut app, KeyCode::Tab);
+    kinds(&mut app, "1");
+    assert_eq!(app.list.field.text(), "tide");
+}
+
+#[test]
 fn hits_open_at_their_message() {
     let mut app = app();
     app.show(Tab::Search);

@@ -54,17 +54,17 @@ fn an_empty_list_says_what_to_do() {
 }
 
 #[test]
-fn the_words_of_the_list_are_searched_for() {
+fn a_search_without_hits_names_similar_words() {
     let mut app = app();
-    kinds(&mut app, "legand");
     app.show(Tab::Search);
+    kinds(&mut app, "legand");
     assert!(app.take_asks().contains(&Ask::Hits("legand".to_owned())));
     let (hits, meant) = (Vec::new(), Some("legend".to_owned()));
     app.answer(Answer::Hits { words: "legand".to_owned(), hits, total: 0, took_ms: 1, meant });
     assert!(screen(&mut app, 70, 9).contains("Nothing found. Enter searches `legend` instead."));
     press(&mut app, KeyCode::Enter);
     assert!(app.take_asks().contains(&Ask::Hits("legend".to_owned())));
-    // The text of the search is not replaced.
+    // The text of the search stays.
     app.show(Tab::Sessions);
     app.show(Tab::Search);
     assert_eq!(app.hits.field.text(), "legend");
