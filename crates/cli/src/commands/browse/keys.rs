@@ -163,7 +163,7 @@ pub(super) const BINDINGS: &[Binding] = &[
     bind(Place::Body, Key::Char('Y'), Action::CopyCommand, "copy the command that shows the session", ""),
     bind(Place::Body, Key::Char('n'), Action::Name, "name the session (in a list)", ""),
     bind(Place::Body, Key::Char('t'), Action::Tags, "tag the session", ""),
-    bind(Place::Body, Key::Char('u'), Action::Undo, "take back the last change of a name or tags", ""),
+    bind(Place::Body, Key::Char('u'), Action::Undo, "take back changes of names and tags, the last one first", ""),
     bind(Place::Body, Key::Char('o'), Action::Web, "open the session in the web app", ""),
     bind(Place::Body, Key::Char('?'), Action::Help, "", ""),
     bind(Place::Body, Key::Char('q'), Action::Quit, "leave", "quit"),

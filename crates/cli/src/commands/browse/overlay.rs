@@ -6,6 +6,7 @@ use crossterm::event::KeyEvent;
 use super::ask::Ask;
 use super::field::Field;
 use super::keys::{self, Action, Place};
+use super::rows::Row;
 use super::state::{App, Mode, Outcome};
 
 /// A question to the user, on top of a screen.
@@ -82,25 +83,41 @@ impl App {
         }
     }
 
-    /// Changes the name or the tags of a session, and keeps what they were.
+    /// Changes the name or the tags of a session; `u` takes it back.
     fn change(&mut self, ask: Ask) {
-        self.undo = match &ask {
-            Ask::Name { id, .. } => {
-                self.row(id).map(|row| Ask::Name { id: id.clone(), name: row.name.clone() })
-            }
-            Ask::Tags { id, .. } => {
-                self.row(id).map(|row| Ask::Tags { id: id.clone(), tags: row.tags.clone() })
-            }
+        let before = self.apply(ask);
+        self.undo.extend(before);
+    }
+
+    /// Takes back the last change of a name or of tags that is left.
+    pub(super) fn undo(&mut self) {
+        if self.session().is_none() {
+            self.status = Some("`u` works where a session is selected".to_owned());
+        } else if let Some(before) = self.undo.pop() {
+            self.apply(before);
+        } else {
+            self.status = Some("no change of a name or of tags is left to take back".to_owned());
+        }
+    }
+
+    /// Sets the name or the tags of a session, and returns what they were.
+    fn apply(&mut self, ask: Ask) -> Option<Ask> {
+        let before = match &ask {
+            Ask::Name { id, name } => self.row_mut(id).map(|row| {
+                let name = std::mem::replace(&mut row.name, name.clone());
+                Ask::Name { id: id.clone(), name }
+            }),
+            Ask::Tags { id, tags } => self.row_mut(id).map(|row| {
+                let tags = std::mem::replace(&mut row.tags, tags.clone());
+                Ask::Tags { id: id.clone(), tags }
+            }),
             _ => None,
         };
         self.asks.push(ask);
+        before
     }
 
-    /// Takes back the last change of a name or of tags; a second time repeats it.
-    pub(super) fn undo(&mut self) {
-        match self.undo.take() {
-            Some(ask) => self.change(ask),
-            None => self.status = Some("no name and no tags were changed".to_owned()),
-        }
+    fn row_mut(&mut self, id: &SessionId) -> Option<&mut Row> {
+        self.rows.iter_mut().find(|row| row.id == *id)
     }
 }

@@ -133,8 +133,8 @@ pub(super) struct App {
     /// A text to copy.
     pub(super) copied: Option<String>,
     pub(super) must_redraw: bool,
-    /// What takes back the last change of a name or of tags.
-    pub(super) undo: Option<Ask>,
+    /// What takes back the changes of names and tags, the last one last.
+    pub(super) undo: Vec<Ask>,
     pub(super) asked: Option<Ask>,
     pub(super) asks: Vec<Ask>,
 }
@@ -172,7 +172,7 @@ impl App {
             follow_up: FollowUp::default(),
             copied: None,
             must_redraw: false,
-            undo: None,
+            undo: Vec::new(),
             asked: None,
             asks: vec![Ask::Refresh, Ask::Attention, Ask::Usage(period)],
         };

@@ -166,9 +166,10 @@ fn answer(
                 name::check_free(&library.all, &id, name)?;
             }
             library.archive.set_name(&id, name.as_deref(), ctx.clock()).map_err(cannot_open)?;
+            let short = short(library, &id);
             Answer::Done(match name {
-                Some(name) => format!("it is now called `{name}`; `u` takes it back"),
-                None => "its name was removed; `u` takes it back".to_owned(),
+                Some(name) => format!("`{short}` is called `{name}` now; `u` goes one change back"),
+                None => format!("`{short}` has no name now; `u` goes one change back"),
             })
         }
         Ask::Tags { id, tags } => {
@@ -183,9 +184,10 @@ fn answer(
             for tag in &tags {
                 library.archive.add_tag(&id, tag, ctx.clock()).map_err(cannot_open)?;
             }
+            let short = short(library, &id);
             Answer::Done(match tags.join(", ").as_str() {
-                "" => "its tags were removed; `u` takes it back".to_owned(),
-                tags => format!("its tags: {tags}; `u` takes it back"),
+                "" => format!("`{short}` has no tags now; `u` goes one change back"),
+                tags => format!("the tags of `{short}`: {tags}; `u` goes one change back"),
             })
         }
         Ask::Export { id, path } => {
@@ -212,6 +214,11 @@ fn open_in_web_app(
     };
     let (address, is_open) = app.open(session);
     Ok(Answer::Web { address, is_open })
+}
+
+/// Returns the short id of a session.
+fn short(library: &Library, id: &str) -> String {
+    library.all.get(id).map_or_else(|| id.to_owned(), |session| library.all.short(session))
 }
 
 fn check_writable(library: &Library) -> Result<()> {

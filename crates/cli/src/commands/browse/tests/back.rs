@@ -93,16 +93,32 @@ fn every_other_screen_leads_back_to_the_sessions() {
 }
 
 #[test]
-fn a_name_is_taken_back() {
+fn names_and_tags_are_taken_back_one_after_the_other() {
     let mut app = app();
     app.rows[0].name = Some("the chart".to_owned());
     press(&mut app, KeyCode::Tab);
-    kinds(&mut app, "notes");
-    press(&mut app, KeyCode::Enter);
+    for keys in ["n one", "n two", "tx"] {
+        kinds(&mut app, keys);
+        press(&mut app, KeyCode::Enter);
+    }
     app.take_asks();
+    let name = |name: &str| Ask::Name { id: "a1".into(), name: Some(name.to_owned()) };
+    let before =
+        [Ask::Tags { id: "a1".into(), tags: Vec::new() }, name("the chart one"), name("the chart")];
+    for ask in before {
+        // Nothing happens where no session is on the screen.
+        app.show(Tab::Usage);
+        app.take_asks();
+        kinds(&mut app, "u");
+        assert_eq!(app.take_asks(), []);
+        assert_eq!(app.status.as_deref(), Some("`u` works where a session is selected"));
+        app.show(Tab::Sessions);
+        kinds(&mut app, "u");
+        assert_eq!(app.take_asks(), [ask]);
+    }
     kinds(&mut app, "u");
-    let before = Ask::Name { id: "a1".into(), name: Some("the chart".to_owned()) };
-    assert!(app.take_asks().contains(&before));
+    assert_eq!(app.take_asks(), []);
+    assert!(app.status.unwrap().contains("left to take back"));
 }
 
 #[test]
