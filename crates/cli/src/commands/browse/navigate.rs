@@ -135,6 +135,7 @@ impl App {
         match self.tab {
             Tab::Sessions => {
                 let Some(id) = self.list.selected.clone() else { return self.correct() };
+                self.list.is_chosen = true;
                 if self.mode == Mode::Pick {
                     self.outcome = Some(Outcome::Chosen(id));
                     return;
@@ -206,6 +207,7 @@ impl App {
             Tab::Sessions => {
                 let Some(row) = self.list.shown.get(self.list.scroll + offset) else { return };
                 let id = Some(self.rows[*row].id.clone());
+                self.list.is_chosen = true;
                 std::mem::replace(&mut self.list.selected, id.clone()) == id
             }
             Tab::Search => {

@@ -126,6 +126,8 @@ pub(super) struct List {
     pub(super) field: Field,
     /// The id of the selected session, which stays selected when rows move.
     pub(super) selected: Option<SessionId>,
+    /// Whether the user selected it. If not, it is the first one, and stays so in other orders than that of time.
+    pub(super) is_chosen: bool,
     pub(super) scroll: usize,
     /// Whether only the sessions of this folder are listed.
     pub(super) is_here: bool,
@@ -148,6 +150,7 @@ impl List {
         Self {
             field: Field::default(),
             selected: None,
+            is_chosen: false,
             scroll: 0,
             is_here: false,
             agent: None,
@@ -167,6 +170,7 @@ impl List {
         self.field.clear();
         self.in_text = None;
         (self.is_here, self.only_gone, self.agent) = (false, false, None);
+        (self.selected, self.is_chosen, self.scroll) = (None, false, 0);
         self.chip = Some(chip);
     }
 
@@ -224,7 +228,9 @@ impl List {
         self.titles = titles.len();
         titles.append(&mut texts);
         self.shown = titles;
-        if self.place(rows).is_none() {
+        // The newest session stays under the cursor when there is a newer one.
+        let is_first = !self.is_chosen && self.sort != Sort::Time;
+        if is_first || self.place(rows).is_none() {
             self.selected = self.shown.first().map(|at| rows[*at].id.clone());
         }
     }
@@ -246,6 +252,7 @@ impl List {
         let Some(last) = self.shown.len().checked_sub(1) else { return };
         let place = self.place(rows).unwrap_or(0).saturating_add_signed(by).min(last);
         self.selected = Some(rows[self.shown[place]].id.clone());
+        self.is_chosen = true;
         self.preview_scroll = 0;
     }
 

@@ -233,7 +233,7 @@ impl App {
 
     /// Lists the sessions again, and selects the first one.
     pub(super) fn refilter_from_top(&mut self) {
-        self.list.selected = None;
+        (self.list.selected, self.list.is_chosen) = (None, false);
         (self.list.scroll, self.list.preview_scroll) = (0, 0);
         self.refilter();
     }

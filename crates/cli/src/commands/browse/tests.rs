@@ -273,6 +273,27 @@ fn another_order_begins_at_its_first_session() {
     press(&mut app, KeyCode::Tab);
     press(&mut app, KeyCode::Char('s'));
     assert_eq!(app.list.selected.as_deref(), Some("c3"));
+    // Also when more sessions are read, and when it is left and shown again.
+    let mut rows = app.rows.clone();
+    for n in 0..20 {
+        let mut row = row(&format!("e{n}"), "Older", "tidepool", 30 * 24 * 60);
+        row.cost.usd = Some(backstory_core::money::Usd::from_pico(100_000_000_000 + n));
+        rows.push(row);
+    }
+    app.answer(Answer::Loaded(rows.clone()));
+    let first = |app: &mut App| screen(app, 80, 10).lines().nth(2).unwrap().to_owned();
+    assert_eq!(app.list.selected.as_deref(), Some("e19"));
+    assert!(first(&mut app).contains("$0.10 Older"));
+    kinds(&mut app, "3");
+    press(&mut app, KeyCode::Esc);
+    kinds(&mut app, "31");
+    assert_eq!((app.list.scroll, app.list.selected.as_deref()), (0, Some("e19")));
+    // What the user selected stays.
+    press(&mut app, KeyCode::Down);
+    rows.push(row("z", "Newer", "tidepool", 0));
+    rows.last_mut().unwrap().cost.usd = Some(backstory_core::money::Usd::from_pico(i128::MAX / 4));
+    app.answer(Answer::Rows(rows));
+    assert_eq!(app.list.selected.as_deref(), Some("e18"));
 }
 
 #[test]
