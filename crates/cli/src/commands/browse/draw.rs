@@ -247,9 +247,11 @@ fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<
         Overlay::Tags { field, .. } => {
             ("Tag the session", vec!["words, separated by spaces".into()], Some(field))
         }
-        Overlay::Export { field, .. } => {
-            ("Export the session", vec![".md or .html; secrets are removed".into()], Some(field))
-        }
+        Overlay::Export { field, .. } => (
+            "Export the session",
+            vec![".md, .html, .json or .jsonl; secrets are removed".into()],
+            Some(field),
+        ),
         Overlay::Resume { id } => {
             let row = app.row(id);
             let agent = row.map_or("the agent", |row| row.agent.as_str());

@@ -8,6 +8,7 @@ use super::field::Field;
 use super::keys::{self, Action, Place};
 use super::rows::Row;
 use super::state::{App, Mode, Outcome};
+use crate::commands::export;
 
 /// A question to the user, on top of a screen.
 #[derive(Debug)]
@@ -75,8 +76,12 @@ impl App {
             }
             Some(Overlay::Export { id, field }) => {
                 let path = field.text().trim().to_owned();
-                if !path.is_empty() {
-                    self.asks.push(Ask::Export { id, path });
+                match export::document_format(path.as_ref()) {
+                    Ok(_) => self.asks.push(Ask::Export { id, path }),
+                    Err(failure) => {
+                        self.status = Some(failure.line());
+                        self.overlay = Some(Overlay::Export { id, field });
+                    }
                 }
             }
             Some(Overlay::Help { .. }) | None => {}

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use crate::error::{Failure, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(in crate::commands) enum Format {
     /// For any forge: prompts, replies, and tool calls folded
     #[value(alias = "md")]
     Markdown,

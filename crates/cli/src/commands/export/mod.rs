@@ -182,13 +182,10 @@ pub(super) fn to_file(
     assembled: &SessionFacts,
     path: &std::path::Path,
 ) -> Result<()> {
+    let format = document_format(path)?;
     target::check_file(ctx, path, false)?;
     let rules = super::redact::rules(ctx)?;
     let censor = Censor::new(Some(&rules));
-    let format = match Format::of_file(path).first() {
-        Some(format @ (Format::Html | Format::Json | Format::Jsonl)) => *format,
-        _ => Format::Markdown,
-    };
     let writer = Writer {
         library,
         costs: library.costs()?,
@@ -200,6 +197,16 @@ pub(super) fn to_file(
         censor: &censor,
     };
     target::put_file(ctx, path, false, &censor, |out| writer.session(assembled, out))
+}
+
+/// Returns the format of a document that a person reads or keeps, by the ending of its name.
+pub(super) fn document_format(path: &std::path::Path) -> Result<Format> {
+    use Format::{Html, Json, Jsonl, Markdown};
+    let usual = Format::of_file(path).first().copied();
+    usual.filter(|format| matches!(format, Markdown | Html | Json | Jsonl)).ok_or_else(|| {
+        let name = path.display();
+        Failure::new(format!("`{name}` does not end in `.md`, `.html`, `.json` or `.jsonl`"))
+    })
 }
 
 /// Writes sessions in the requested format.

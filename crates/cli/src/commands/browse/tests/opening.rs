@@ -29,6 +29,36 @@ fn a_session_opens_in_the_web_app() {
 }
 
 #[test]
+fn an_export_with_another_ending_is_corrected() {
+    let mut app = app();
+    press(&mut app, KeyCode::Tab);
+    app.take_asks();
+    kinds(&mut app, "eploy");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.take_asks(), []);
+    insta::assert_snapshot!(screen(&mut app, 80, 12), @"
+    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+    › press `/` to type                                                        4/4
+    ●  1min tidepool        $0.05 Split the tide feed chart into components
+         1d tidepool        $0.05 Review useTideFeed.ts
+    †┌─ Export the session ─────────────────────────────────────────────────────┐
+    #│ a1.mdploy                                                                │
+     │ .md, .html, .json or .jsonl; secrets are removed                         │
+     └──────────────────────────────────────────────────────────────────────────┘
+
+
+
+    `a1.mdploy` does not end in `.md`, `.html`, `.json` or `.jsonl`
+    ");
+    for _ in "mdploy".chars() {
+        press(&mut app, KeyCode::Backspace);
+    }
+    kinds(&mut app, "html");
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.take_asks(), [Ask::Export { id: "a1".into(), path: "a1.html".to_owned() }]);
+}
+
+#[test]
 fn a_hit_of_the_last_search_opens_at_its_message() {
     let mut app = app();
     let place = Place { session: "b2".into(), message: Some("m3".into()) };
