@@ -186,7 +186,9 @@ fn reading(app: &mut App, canvas: &mut Canvas<'_>, area: Rect) -> Option<(u16, u
     let facts = facts.join("  ");
     let room = area.width.saturating_sub(u16::try_from(facts.width()).unwrap_or(0) + 3);
     let at = canvas.text(1, area.y, room, style::DIM, &short);
-    let at = canvas.text(at + 1, area.y, room.saturating_sub(at), style::HEADING, &title);
+    let room = room.saturating_sub(at + 1);
+    let title = cut(&title, usize::from(room));
+    let at = canvas.text(at + 1, area.y, room, style::HEADING, &title);
     right(canvas, area.y, at + 1, style::DIM, &facts);
     let has_field = is_typing || !reading.find.is_empty();
     let lines = usize::from(area.height.saturating_sub(1 + u16::from(has_field)));

@@ -180,7 +180,8 @@ fn preview(app: &App, canvas: &mut Canvas<'_>, area: Rect) {
         facts.push("deleted by the agent, kept here".to_owned());
     }
     facts.extend(row.tags.iter().map(|tag| format!("#{tag}")));
-    canvas.text(area.x, area.y, area.width, style::DIM, &facts.join(" · "));
+    let facts = cut(&facts.join(" · "), usize::from(area.width));
+    canvas.text(area.x, area.y, area.width, style::DIM, &facts);
     let Some((_, page)) = app.preview.as_ref().filter(|(id, _)| *id == row.id) else { return };
     let lines = page.blocks.iter().flat_map(|block| &block.head).skip(app.list.preview_scroll);
     for (n, line) in (1..area.height).zip(lines) {

@@ -325,7 +325,7 @@ fn a_session_is_read_unfolded_and_searched() {
     app.answer(Answer::Page { id: "a1".into(), page: page(width) });
     insta::assert_snapshot!(screen(&mut app, 80, 16), @"
      1 Sessions  2 Search  3 Usage  4 Attention                         all folders
-     a1 Split the tide feed chart into components $0.05  prompt 1/2  all  ● running
+     a1 Split the tide feed chart into componen…  $0.05  prompt 1/2  all  ● running
 
      › Split TideChart.tsx into smaller components
        $0.0013

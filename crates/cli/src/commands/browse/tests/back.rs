@@ -1,4 +1,4 @@
-//! Tests the way back to the screen before, and that nothing long is cut.
+//! Tests the way back to the screen before, and what is too long for the screen.
 
 use std::collections::HashMap;
 
@@ -150,6 +150,19 @@ fn a_long_message_is_on_several_lines() {
     app.status = Some("a message that needs two lines ".repeat(3));
     let text = screen(&mut app, 60, 16);
     assert!(text.contains("two lines") && !text.contains("find ›"), "{text}");
+}
+
+#[test]
+fn what_does_not_fit_ends_in_dots() {
+    let mut app = app();
+    app.rows[0].tokens = 14_674_262;
+    let text = screen(&mut app, 80, 16);
+    assert!(text.contains("a1 · Gemini CLI · 2 prompts · 14,674,262 tokens · $0.05"), "{text}");
+    let text = screen(&mut app, 110, 16);
+    assert!(text.contains("2 prompts · 14,674,262 tokens…\n"), "{text}");
+    press(&mut app, KeyCode::Enter);
+    let text = screen(&mut app, 60, 16);
+    assert!(text.contains(" a1 Split the tide feed…  $0.05"), "{text}");
 }
 
 #[test]
