@@ -179,7 +179,11 @@ fn is_installed(ctx: &Context, program: &str) -> bool {
 /// Returns the folder of the project.
 fn folder(ctx: &Context, prepared: &Prepared) -> Result<String> {
     let id = &prepared.assembled.session.id;
-    let moved = format!("if the project was moved: `backstory resume {id} --project DIR`");
+    let moved = if ctx.is_demo() {
+        "sample sessions cannot be continued".to_owned()
+    } else {
+        format!("if the project was moved: `backstory resume {id} --project DIR`")
+    };
     let Some(project) = &prepared.plan.project else {
         return Err(Failure::new(format!("the project of session `{id}` is not known")).hint(moved));
     };

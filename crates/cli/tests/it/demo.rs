@@ -33,3 +33,14 @@ fn nothing_is_left_behind() {
     }
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
+
+#[test]
+fn sample_sessions_cannot_be_continued() {
+    let env = TestEnv::new();
+    let sessions = env.json(&["--demo", "sessions", "--json"])["sessions"].clone();
+    let id = sessions[0]["id"].as_str().unwrap();
+    let run = env.run(&["--demo", "resume", id]);
+    assert_ne!(run.code, Some(0));
+    assert!(run.stderr.contains("sample sessions cannot be continued"), "{}", run.stderr);
+    assert!(!run.stderr.contains("moved"), "{}", run.stderr);
+}
