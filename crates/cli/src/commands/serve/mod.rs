@@ -181,7 +181,10 @@ fn open(url: &str) -> bool {
     let silent = Stdio::null;
     let mut command = Command::new(program);
     command.args(first).arg(url).stdin(silent()).stdout(silent()).stderr(silent());
-    command.spawn().is_ok()
+    let Ok(mut child) = command.spawn() else { return false };
+    // It may only end with the browser.
+    thread::spawn(move || child.wait());
+    true
 }
 
 /// Reads changed files and publishes them, until the user ends the run.
