@@ -35,8 +35,9 @@ impl App {
                 None => self.step(isize::MAX),
             },
             Action::Open => self.open(),
-            Action::Resume | Action::Export | Action::Name | Action::Tags => self.begin(action),
-            Action::Web => self.open_web_app(),
+            Action::Resume | Action::Export | Action::Name | Action::Tags | Action::Web => {
+                self.begin(action);
+            }
             Action::CopyId | Action::CopyCommand => self.copy(action == Action::CopyCommand),
             Action::Scope => {
                 self.list.is_here = !self.list.is_here && self.here.is_some();
@@ -93,13 +94,6 @@ impl App {
             Action::NextMatch => self.find(Match::Next),
             Action::PreviousMatch => self.find(Match::Previous),
             _ => {}
-        }
-    }
-
-    fn open_web_app(&mut self) {
-        if let Some(id) = self.session().filter(|_| self.mode == Mode::Browse) {
-            self.status = Some("opening the web app".to_owned());
-            self.asks.push(Ask::Web(id));
         }
     }
 

@@ -266,6 +266,11 @@ fn overlay_box(app: &App, overlay: &Overlay, canvas: &mut Canvas<'_>) -> Option<
             lines.push("Enter continues it, any other key goes back.".to_owned());
             ("Continue the session?", lines, None)
         }
+        Overlay::Web { id } => {
+            let title = app.row(id).map(|row| row.title.clone()).unwrap_or_default();
+            let lines = vec![title, "Enter opens the web app, any other key goes back.".to_owned()];
+            ("Open the session in the web app?", lines, None)
+        }
     };
     let width = canvas.width().saturating_sub(4).min(78);
     let wanted = u16::try_from(lines.len() + 2 + usize::from(field.is_some())).unwrap_or(u16::MAX);

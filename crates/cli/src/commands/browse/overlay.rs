@@ -18,6 +18,7 @@ pub(super) enum Overlay {
     Tags { id: SessionId, field: Field },
     Export { id: SessionId, field: Field },
     Resume { id: SessionId },
+    Web { id: SessionId },
 }
 
 impl App {
@@ -35,6 +36,7 @@ impl App {
                 let field = Field::new(format!("{}.md", row.short.replace('/', "-")));
                 Overlay::Export { id, field }
             }
+            Action::Web => Overlay::Web { id },
             _ => Overlay::Resume { id },
         };
         self.overlay = Some(overlay);
@@ -52,7 +54,7 @@ impl App {
             (Overlay::Help { .. }, _) | (_, Some(Action::Back)) => self.overlay = None,
             (_, Some(Action::Open)) => self.confirm(),
             // A word that was meant for the filter must not end in an answer.
-            (Overlay::Resume { .. }, _) => self.overlay = None,
+            (Overlay::Resume { .. } | Overlay::Web { .. }, _) => self.overlay = None,
             (
                 Overlay::Name { field, .. }
                 | Overlay::Tags { field, .. }
@@ -65,6 +67,10 @@ impl App {
     fn confirm(&mut self) {
         match self.overlay.take() {
             Some(Overlay::Resume { id }) => self.outcome = Some(Outcome::Resume(id)),
+            Some(Overlay::Web { id }) => {
+                self.status = Some("opening the web app".to_owned());
+                self.asks.push(Ask::Web(id));
+            }
             Some(Overlay::Name { id, field }) => {
                 let name = Some(field.text().trim().to_owned()).filter(|name| !name.is_empty());
                 self.change(Ask::Name { id, name });

@@ -14,7 +14,27 @@ fn a_session_opens_in_the_web_app() {
     let mut app = app();
     app.take_asks();
     press(&mut app, KeyCode::Tab);
+    // A word that was meant for the filter.
+    kinds(&mut app, "bo");
+    assert!(app.overlay.is_some());
+    insta::assert_snapshot!(screen(&mut app, 80, 12), @"
+    1 Sessions  2 Search  3 Usage  4 Attention                         all folders
+    › press `/` to type                                                        4/4
+    ●  1min tidepool        $0.05 Split the tide feed chart into components
+         1d tidepool        $0.05 Review useTideFeed.ts
+    †┌─ Open the session in the web app? ───────────────────────────────────────┐
+    #│ Split the tide feed chart into components                                │
+     │ Enter opens the web app, any other key goes back.                        │
+     └──────────────────────────────────────────────────────────────────────────┘
+
+
+
+     COMMANDS  Enter open  . this folder  a agent  s sort  d deleted  F1 help
+    ");
+    kinds(&mut app, "ok");
+    assert!(app.overlay.is_none() && app.take_asks().iter().all(|ask| !matches!(ask, Ask::Web(_))));
     press(&mut app, KeyCode::Char('o'));
+    press(&mut app, KeyCode::Enter);
     assert!(app.take_asks().contains(&Ask::Web("a1".into())));
     let address = "http://127.0.0.1:7310/sessions/gemini/a1?token=t".to_owned();
     app.answer(Answer::Web { address: address.clone(), is_open: true });
@@ -25,7 +45,7 @@ fn a_session_opens_in_the_web_app() {
     assert_eq!(app.status.as_deref(), Some("no browser was found; the address was copied"));
     app.mode = Mode::Pick;
     press(&mut app, KeyCode::Char('o'));
-    assert!(!app.take_asks().contains(&Ask::Web("a1".into())));
+    assert!(app.overlay.is_none());
 }
 
 #[test]
