@@ -72,14 +72,15 @@ impl Readers {
 /// Answers questions until nobody can ask any more. The connection stays open; it is replaced only if a
 /// rebuild has replaced the file.
 fn serve(inbox: &Mutex<Receiver<Job>>, path: &Path) {
-    let mut archive: Option<Archive> = Archive::open(path).ok();
+    let open = || Archive::open(path)?.with_small_cache();
+    let mut archive: Option<Archive> = open().ok();
     loop {
         let job = inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         // A new archive learns which files are of this machine only when it is first written.
         archive = archive.filter(|archive| !archive.is_replaced() && archive.machine().is_some());
         if archive.is_none() {
-            match Archive::open(path) {
+            match open() {
                 Ok(opened) => archive = Some(opened),
                 Err(error) => {
                     job(Err(&error));

@@ -78,6 +78,12 @@ impl Archive {
         Ok(archive)
     }
 
+    /// Keeps fewer pages in memory, for a program that has several connections open all the time.
+    pub fn with_small_cache(self) -> Result<Self, ArchiveError> {
+        self.db.execute_batch("PRAGMA cache_size = -2000;")?;
+        Ok(self)
+    }
+
     /// Opens what the file itself contains, without its log, at once and without writing anything. The
     /// newest sessions may be missing, and reading may fail while another process writes; completions
     /// can bear both.
