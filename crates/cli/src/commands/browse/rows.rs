@@ -104,7 +104,7 @@ impl Sort {
 #[derive(Debug, Clone)]
 pub(super) struct Chip {
     pub(super) label: String,
-    /// What each session cost within it.
+    /// The cost of each session within it.
     pub(super) costs: HashMap<SessionId, Bill>,
     /// The number of subagents that are not listed; the session that started them has their cost.
     pub(super) subagents: u64,
@@ -126,7 +126,7 @@ pub(super) struct List {
     pub(super) field: Field,
     /// The id of the selected session, which stays selected when rows move.
     pub(super) selected: Option<SessionId>,
-    /// Whether the user selected it. If not, it is the first one, and stays so in other orders than that of time.
+    /// Whether the user selected it. Otherwise the first row stays selected, except in the order of time.
     pub(super) is_chosen: bool,
     pub(super) scroll: usize,
     /// Whether only the sessions of this folder are listed.

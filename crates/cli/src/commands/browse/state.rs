@@ -133,7 +133,7 @@ pub(super) struct App {
     /// A text to copy.
     pub(super) copied: Option<String>,
     pub(super) must_redraw: bool,
-    /// What takes back the changes of names and tags, the last one last.
+    /// The earlier names and tags that `u` restores; the newest change is last.
     pub(super) undo: Vec<Ask>,
     pub(super) asked: Option<Ask>,
     pub(super) asks: Vec<Ask>,

@@ -44,7 +44,7 @@ pub(super) struct Transcript {
     position: Position,
 }
 
-/// What the program reports about a session.
+/// The totals that the program reports for a session.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Report {
     /// The tokens of all calls so far.
